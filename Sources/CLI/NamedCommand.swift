@@ -71,15 +71,17 @@ struct NamedCommand {
     /// Adds the parent commands to a parser's message, and advice for an unexpected argument.
     func message(for error: any Error, in words: [String]) -> String {
         let text = type.fullMessage(for: error)
-        let isUnexpected =
-            text.prefixMatch(of: /Error: (Unexpected argument|[0-9]+ unexpected arguments)/) != nil
+        let unexpected = text.prefixMatch(
+            of: /Error: (?:Unexpected argument '(?<word>.*)'|[0-9]+ unexpected arguments)/)
         return text.replacing(
             "\nUsage: \(word)",
-            with: (isUnexpected ? advice(on: words) : "") + "\nUsage: \(line)"
+            with: (unexpected.map { advice(on: words, after: $0.word) } ?? "")
+                + "\nUsage: \(line)"
         ).replacing("\n  See '\(word) ", with: "\n  See '\(line) ")
     }
 
-    private func advice(on words: [String]) -> String {
+    /// - Parameter unexpected: The unexpected argument, or nil for several.
+    private func advice(on words: [String], after unexpected: Substring?) -> String {
         for place in words.indices.dropLast() where Double(words[place]) != nil {
             let unit = words[place + 1]
             let both = words[place] + unit
@@ -88,8 +90,16 @@ struct NamedCommand {
                 return ": write \(both) without a space"
             }
         }
-        let option = ["--manifest", "--keep"].first { options[$0] != nil }
-        return option.map { ": a manifest is named after \($0)" } ?? ""
+        let names = options
+        let manifest = ["--manifest", "--keep"].first { names[$0] != nil }
+        var isDirectory: ObjCBool = false
+        let path = unexpected.map(String.init) ?? ""
+        _ = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+        if let manifest, !isDirectory.boolValue {
+            return ": a manifest is named after \(manifest)"
+        }
+        guard names["--cache"] != nil, !path.isEmpty, !LocalManifests.isURL(path) else { return "" }
+        return ": for a cache, write --cache \(path.shellQuoted)"
     }
 
     func find(_ words: [String]) -> (command: NamedCommand, rest: [String]) {

@@ -140,6 +140,10 @@ package final class CacheServer: Sendable {
                 case let error as IOError where error.errnoCode == EADDRINUSE:
                     "cannot listen: another program uses this address;"
                         + " choose another port with --listen"
+                case let error as IOError
+                where error.errnoCode == EACCES && 1..<1_024 ~= configuration.port:
+                    "cannot listen: a port below 1024 needs root or CAP_NET_BIND_SERVICE;"
+                        + " choose another port with --listen, such as 8080"
                 case let error as IOError:
                     "cannot listen: \(String(cString: strerror(error.errnoCode)))"
                 default: "cannot listen: \(error)"

@@ -41,7 +41,12 @@ import Testing
             "Unexpected argument 'd': a manifest is named after --keep"
         ),
         (["--nosuch", "status"], "Unknown option '--nosuch'"),
-        (["status", "a.json"], "Unexpected argument 'a.json'"),
+        (["status", "icons"], "Unexpected argument 'icons': for a cache, write --cache icons"),
+        (["list", "a b"], "Unexpected argument 'a b': for a cache, write --cache 'a b'"),
+        (["snapshot", "a", "b"], "Unexpected argument 'b': for a cache, write --cache b"),
+        // A manifest is not a directory.
+        (["verify", "/"], "Unexpected argument '/': for a cache, write --cache /"),
+        (["path", "http://a/", "http://b/"], "Unexpected argument 'http://b/'"),
     ])
     func misplacedWordsGetAdvice(_ arguments: [String], _ message: String) throws {
         let finished = try LarderBinary().run(arguments)
@@ -236,6 +241,63 @@ import Testing
                 finished.standardError == "larder: \(manifest): not a directory; name the output"
                     + " directory here, and a manifest after --manifest\n", "\(finished)")
             #expect(try Data(contentsOf: URL(fileURLWithPath: manifest)) == before)
+        }
+    }
+
+    @Test(.enabled(if: firstOpenPort > 1, "this system lets every user listen on every port"))
+    func aPrivilegedPortSuggestsAnother() async throws {
+        try await withFixture { larder in
+            chmod(larder.directory.path, 0o755)
+            mkdir(larder.cache, 0o755)
+            let finished = try Nobody.run(
+                larder.binary, ["serve", "--listen", "127.0.0.1:1", "--cache", larder.cache])
+            #expect(finished.status == 1, "\(finished)")
+            #expect(
+                finished.standardError == "larder: 127.0.0.1:1: cannot listen: a port below 1024"
+                    + " needs root or CAP_NET_BIND_SERVICE; choose another port with --listen,"
+                    + " such as 8080\n", "\(finished)")
+        }
+    }
+
+    /// The first port on which every user can listen (ip_unprivileged_port_start), or 0 if tests
+    /// cannot run as another user.
+    private static let firstOpenPort: Int = {
+        let file = "/proc/sys/net/ipv4/ip_unprivileged_port_start"
+        let text = try? String(contentsOfFile: file, encoding: .utf8)
+        return Nobody.isPossible ? text.flatMap { Int($0.dropLast()) } ?? 0 : 0
+    }()
+
+    @Test func aMissingTemporaryDirectoryIsNamed() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
+            #expect(try larder.prefetch(manifest).status == 0)
+            let missing = larder.directory.path("missing")
+            let finished = try larder.run(
+                arguments: ["serve", "--listen", "127.0.0.1:0", "--manifest", manifest],
+                environment: ["TMPDIR": missing])
+            #expect(finished.status == 1, "\(finished)")
+            #expect(
+                finished.standardError == "larder: \(missing)/: make a temporary file: No such file"
+                    + " or directory; set TMPDIR to a writable directory with free space\n",
+                "\(finished)")
+        }
+    }
+
+    @Test(arguments: [
+        ("//icons.example/a.png", "; use --base-url to resolve it, or write https: before it"),
+        ("icons.example/a.png", "; use --base-url to resolve it, or write https:// before it"),
+        ("./icons.example/a.png", "; use --base-url to resolve it"),
+        ("icons/a.png", "; use --base-url to resolve it"),
+        ("a.png", "; use --base-url to resolve it"),
+    ])
+    func anIconWithoutASchemeSuggestsOne(_ icon: String, _ advice: String) async throws {
+        try await withFixture { larder in
+            let run = try larder.prefetch(larder.manifest(icon))
+            #expect(run.status == 2, "\(run.finished)")
+            let error = try #require(try run.line(1).error)
+            #expect(error.code == "relative-url")
+            #expect(
+                error.message.hasSuffix("icon '\(icon)' is a relative URL\(advice)"), "\(error)")
         }
     }
 }

@@ -11,7 +11,9 @@ import Testing
 
     @Test func aRefusedConnectionIsReported() async throws {
         let port = try Origin.refusedPort()
-        try await expectFailure(of: "http://127.0.0.1:\(port)/a.png", "connection-refused")
+        try await expectFailure(
+            of: "http://127.0.0.1:\(port)/a.png", "connection-refused",
+            says: ["127.0.0.1 port \(port)", "; check the URL's port, and that the server runs"])
     }
 
     @Test func aServerThatNeverAcceptsCausesAConnectTimeout() async throws {
@@ -94,14 +96,16 @@ import Testing
     }
 
     private func expectFailure(
-        of url: String, _ code: String, options: [String] = []
+        of url: String, _ code: String, options: [String] = [], says parts: [String] = []
     ) async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(url, larder.origin.serveIcons(1)[0])
             let run = try larder.prefetch(manifest, options: ["--attempts", "1"] + options)
             #expect(run.status == 2)
             #expect(run.outcomes == ["failed", "fetched"], "\(run.finished)")
-            #expect(try run.line(1).error?.code == code, "\(run.finished)")
+            let error = try #require(try run.line(1).error)
+            #expect(error.code == code, "\(run.finished)")
+            for part in parts { #expect(error.message.contains(part), "\(error)") }
             #expect(
                 run.finished.standardError.contains("entry 1 App 1: \(url) \(code): "),
                 "\(run.finished)")

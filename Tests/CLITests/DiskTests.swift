@@ -48,6 +48,38 @@ import Testing
         }
     }
 
+    /// The cache is smaller than the space that the eviction would have to free.
+    @Test(.enabled(if: Mount.isPossible, mountRequirement))
+    func aDiskThatIsFullOfOtherFilesDoesNotSuggestAnEviction() async throws {
+        try await withFixture { larder in
+            let disk = try Mount.memory(at: larder.cache, size: "1500k")
+            defer { disk.remove() }
+            let small = try larder.manifest(urls: larder.origin.serveIcons(1), name: "small.json")
+            #expect(try larder.prefetch(small).status == 0)
+            var status = statvfs()
+            #expect(statvfs(larder.cache, &status) == 0)
+            let free = Int(status.f_bavail) * Int(status.f_frsize)
+            _ = try larder.write(
+                [UInt8](repeating: 1, count: max(0, free - 50_000)), to: "cache/filler")
+
+            let bitmap = IconPainter.largeBMP(seed: 1, bytes: 49_000)
+            larder.origin.onAny { .ok(bitmap + Array($0.path.utf8), type: "image/bmp") }
+            let urls = (100..<150).map { larder.origin.url("/\($0)") }
+            let large = try larder.manifest(urls: urls, name: "large.json")
+            let full = try larder.run("prefetch", large, "--allow-private-network")
+            #expect(full.status == 74, "\(full)")
+            let text = full.standardOutput + full.standardError
+            let advice = "; remove other files from its disk, or choose another disk with --cache"
+            #expect(text.contains(advice) && !text.contains("larder evict"), "\(full)")
+
+            let evict = try larder.run("evict", "--min-free", "1200kB", "--quiet")
+            #expect(evict.status == 2, "\(evict)")
+            #expect(
+                evict.standardError == "larder: limit not reached: too little free space;"
+                    + " to free more, remove other files from the disk\n", "\(evict)")
+        }
+    }
+
     /// The eviction has no space for the log of the index.
     @Test(.enabled(if: Mount.isPossible, mountRequirement))
     func evictionWorksOnAFullDisk() async throws {

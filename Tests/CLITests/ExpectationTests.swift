@@ -48,7 +48,10 @@ import Testing
             let run = try larder.prefetch(
                 try larder.manifest([expectation.merging(["icon": url]) { $1 }]))
             #expect(run.status == 2)
-            #expect(try run.line(1).error?.code == code)
+            let error = try #require(try run.line(1).error)
+            #expect(error.code == code)
+            let advice = "; check the manifest's digest and the server's file"
+            #expect(error.message.hasSuffix(advice) == (code == "integrity-mismatch"), "\(error)")
             #expect(larder.origin.count() == 1)
             #expect(try larder.status().objects == 0)
             #expect(try larder.status().resources == 0)
@@ -154,6 +157,28 @@ import Testing
             // The URL is not forgotten.
             #expect(try larder.run("verify", "--repair", "--allow-private-network").status == 0)
             #expect(try larder.cat(url) == Self.icon)
+        }
+    }
+
+    @Test func aRepairReportsAContradictionAsTheReasonOfItsFailure() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.url("/a")
+            larder.origin.on("/a", Icons.reply(1))
+            #expect(try larder.prefetch(try larder.manifest(url)).status == 0)
+            try larder.overwrite(try larder.objectPath(url), with: [1])
+            let manifest = try larder.manifest([
+                ["icon": url, "sha256": Self.hex], ["icon": url, "sha256": Self.otherHex],
+            ])
+            let repair = try larder.run(
+                "verify", "--repair", "--json", "--allow-private-network", "--manifest", manifest)
+            #expect(repair.status == 2, "\(repair)")
+            let report = try #require(try JSONValue.lines(repair.standardOutputBytes).first)
+            let refetches = report["refetches"]?.array ?? []
+            #expect(refetches.count == 1)
+            let refetch = try #require(refetches.first?.object)
+            #expect(refetch["url"] == .string(url) && refetch["outcome"] == .string("failed"))
+            #expect(refetch["error"]?.object?["code"] == .string("integrity-conflict"))
+            #expect(report["findings"]?.array?.first?.object?["repair"] == .string("lost"))
         }
     }
 

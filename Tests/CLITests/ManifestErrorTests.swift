@@ -29,7 +29,7 @@ import Testing
         Case("an external entity", ManifestFiles.externalEntity, "entit"),
         Case(
             "JSON with a trailing comma", #"{"apps": [{"name": "A", "icon": "http://a/"},]}"#,
-            "line 1, column 46: expected a value, found ']'"),
+            "line 1, column 46: found ']' after a comma; remove the comma"),
         Case("truncated JSON", #"[{"name": "A", "icon": "http://a/"}"#, "line 1"),
         Case("an image", Icons.png, "the file is an image (PNG), not a manifest"),
         Case(
@@ -90,6 +90,21 @@ import Testing
             let finished = try larder.run("prefetch", larder.directory.path)
             #expect(finished.status == 66, "\(finished)")
             #expect(finished.standardError.contains("Is a directory"), "\(finished)")
+        }
+    }
+
+    @Test(.enabled(if: Nobody.isPossible, "requires setpriv, or a user other than root"))
+    func aManifestThatTheUserCannotReadExitsWith66() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(larder.origin.url("/a"))
+            chmod(larder.directory.path, 0o755)
+            chmod(manifest, 0o000)
+            let finished = try Nobody.run(
+                larder.binary, ["plan", manifest, "--cache", larder.cache])
+            #expect(finished.status == 66, "\(finished)")
+            #expect(
+                finished.standardError == "larder: \(manifest): cannot open: Permission denied\n",
+                "\(finished)")
         }
     }
 

@@ -36,7 +36,8 @@ import Testing
             #expect(run.outcomes == ["cached", "failed", "failed"])
             #expect(run.summary.failures == ["offline": 2])
             #expect(try run.line(2).attempts == 0)
-            let message = "downloads are turned off"
+            let message =
+                "downloads are turned off; a prefetch without --offline downloads the icon"
             #expect(run.finished.standardError.contains(message), "\(run.finished)")
             #expect(origin.count() == 0)
             let status = try larder.run("status", "--json").standardOutput

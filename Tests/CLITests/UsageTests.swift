@@ -300,8 +300,9 @@ import Testing
 
     @Test(arguments: [
         ["prefetch", "apps.json"], ["plan", "apps.json"], ["status"], ["list"], ["verify"],
-        ["evict"],
-        ["cat", "http://a/"],
+        ["evict"], ["cat", "http://a/"], ["path", "http://a/"], ["pin", "http://a/"],
+        ["unpin", "http://a/"], ["reindex"], ["serve", "--listen", "127.0.0.1:0"],
+        ["snapshot", "copy"], ["export", "out", "--layout", "nuke"],
     ])
     func aFileInsteadOfACacheIsRefused(_ arguments: [String]) async throws {
         try await withFixture { larder in
@@ -310,9 +311,32 @@ import Testing
             let finished = try larder.binary.run(
                 arguments + ["--cache", file], directory: larder.directory.path)
             #expect(finished.status == 1, "\(finished)")
-            #expect(finished.standardError.contains(file), "\(finished)")
-            #expect(finished.standardError.contains("Not a directory"), "\(finished)")
+            #expect(
+                finished.standardError
+                    == "larder: \(file): open: Not a directory; name a directory with --cache\n",
+                "\(finished)")
             #expect(finished.standardOutput.isEmpty)
+            #expect(larder.origin.connectionsOpened == 0)
+        }
+    }
+
+    @Test(arguments: [
+        ["prefetch", "apps.json", "--report"], ["prefetch", "apps.json", "--write-lock"],
+        ["status", "--output"], ["serve", "--listen", "127.0.0.1:0", "--access-log"],
+        ["serve", "--listen", "127.0.0.1:0", "--missing-list"],
+    ])
+    func anOutputFileInAMissingDirectoryStopsTheRunAtTheStart(_ arguments: [String]) async throws {
+        try await withFixture { larder in
+            _ = try larder.manifest(larder.origin.url("/a"))
+            mkdir(larder.cache, 0o700)
+            let finished = try larder.binary.run(
+                arguments + ["nowhere/file", "--cache", larder.cache],
+                directory: larder.directory.path)
+            #expect(finished.status == 1, "\(finished)")
+            #expect(finished.standardError.contains("nowhere/file: the directory "), "\(finished)")
+            #expect(
+                finished.standardError.hasSuffix("nowhere' does not exist; create it first\n"),
+                "\(finished)")
             #expect(larder.origin.connectionsOpened == 0)
         }
     }

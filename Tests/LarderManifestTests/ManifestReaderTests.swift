@@ -104,6 +104,7 @@ import Testing
         let source = ManifestSource.bytes(Array("[1,]".utf8), name: "a\u{1B}[31mpps.json")
         #expect(
             try manifestError(source)?.description
-                == "a\\u{1B}[31mpps.json: line 1, column 4: expected a value, found ']'")
+                == "a\\u{1B}[31mpps.json: line 1, column 4: found ']' after a comma;"
+                + " remove the comma")
     }
 }

@@ -82,7 +82,16 @@ struct OutputError: Error, CustomStringConvertible {
         cause = CacheError(call, subject: path, errno: errno)
     }
 
-    init(_ cause: CacheError) { self.cause = cause }
+    init(_ cause: CacheError) {
+        let folder = cause.subject.parentDirectory
+        guard cause.errno == ENOENT, access(folder, F_OK) != 0 else {
+            self.cause = cause
+            return
+        }
+        self.cause = CacheError(
+            cause.code, subject: cause.subject,
+            message: "the directory \(folder.quoted(limit: 200)) does not exist; create it first")
+    }
 
     /// Returns `.storage` for every error number, because a result is lost.
     static func ofStandardOutput(_ errno: Int32) -> OutputError {

@@ -35,6 +35,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public let message: String
     /// The error number of a failed system call.
     public let errno: Int32?
+    /// Whether ``located(inCacheAt:)`` has added its advice.
+    var isLocated = false
 }
 
 extension CacheError {
@@ -142,32 +144,61 @@ extension CacheError {
 
     /// Returns the error with advice and, if its subject is relative, the cache's path.
     public func located(inCacheAt path: String) -> CacheError {
+        guard !isLocated else { return self }
         let isRelative = errno != nil && !subject.hasPrefix("/") && !subject.contains("://")
         let isOwn = CacheLayout.ownNames.contains { subject == $0 || subject.hasPrefix("\($0)/") }
-        let advice = hint(inCacheAt: path).map { message.hasSuffix($0) ? "" : "; \($0)" } ?? ""
+        let advice = hint(inCacheAt: path).map { "; \($0)" } ?? ""
         return CacheError(
             code: code, subject: isRelative ? path + (isOwn ? "/" : ": ") + subject : subject,
-            message: message + advice, errno: errno)
+            message: message + advice, errno: errno, isLocated: true)
     }
 
     private func hint(inCacheAt path: String) -> String? {
-        switch errno {
-        case ENOSPC, EDQUOT:
-            "run \(Suggestion.command("evict --min-free \(Self.room(at: path))")) to free space"
-        case EACCES where !subject.hasPrefix("/") || "\(subject)/".hasPrefix("\(path)/"):
-            "run as its owner, or give this user access"
+        let isOfCache = !subject.hasPrefix("/") || "\(subject)/".hasPrefix("\(path)/")
+        return switch errno {
+        case ENOSPC where isOfCache: Self.adviceOnFullDisk(at: path)
+        case EDQUOT where isOfCache: "raise the quota, or run larder evict with --max-size"
+        case EACCES where isOfCache: "run as its owner, or give this user access"
+        case ENOTDIR where subject.isSame(as: path): "name a directory with --cache"
         case EMFILE, ENFILE: "the limit on open files is too low (ulimit -n)"
         default: nil
         }
     }
 
-    /// Returns an amount that is smaller than the cache's file system, as an option's value.
-    private static func room(at path: String) -> String {
+    /// Suggests an eviction if the cache has enough objects to reach the suggested limit. The limit
+    /// is smaller than the cache's file system.
+    private static func adviceOnFullDisk(at path: String) -> String {
+        var (room, value, free) = (1e9, "1GB", 0.0)
         var status = statvfs()
-        guard statvfs(path, &status) == 0 else { return "1GB" }
-        let size = Double(status.f_blocks) * Double(status.f_frsize)
-        if size >= 1e10 { return "1GB" }
-        return size >= 1e7 ? "\(Int(size / 1e7))MB" : "\(max(1, Int(size / 1e4)))kB"
+        if statvfs(path, &status) == 0 {
+            let block = Double(status.f_frsize)
+            let size = Double(status.f_blocks) * block
+            free = Double(status.f_bavail) * block
+            if size < 1e7 {
+                let count = max(1, Int(size / 1e4))
+                (room, value) = (Double(count) * 1e3, "\(count)kB")
+            } else if size < 1e10 {
+                (room, value) = (Double(Int(size / 1e7)) * 1e6, "\(Int(size / 1e7))MB")
+            }
+        }
+        return hasObjects(ofBytes: room - free, in: path)
+            ? "run \(Suggestion.command("evict --min-free \(value)")) to free space"
+            : "remove other files from its disk, or choose another disk with --cache"
+    }
+
+    /// Whether the objects have at least this size. Also true for more than 100,000 objects, to
+    /// limit the time.
+    private static func hasObjects(ofBytes wanted: Double, in path: String) -> Bool {
+        let objects = FileManager.default.enumerator(atPath: "\(path)/\(CacheLayout.objects)")
+        var (bytes, count) = (0.0, 0)
+        while bytes < wanted, count < 100_000, objects?.nextObject() != nil {
+            count += 1
+            guard let attributes = objects?.fileAttributes,
+                attributes[.type] as? FileAttributeType == .typeRegular
+            else { continue }
+            bytes += (attributes[.size] as? NSNumber)?.doubleValue ?? 0
+        }
+        return bytes >= wanted || count == 100_000
     }
 
     private static var isShortOfDescriptors: Bool {

@@ -141,7 +141,12 @@ extension FileDescriptor {
         var path = Array((NSTemporaryDirectory() + "larder-XXXXXX").utf8CString)
         let raw = mkstemp(&path)
         guard raw >= 0 else {
-            throw CacheError("make a temporary file", subject: NSTemporaryDirectory(), errno: errno)
+            let error = CacheError(
+                "make a temporary file", subject: NSTemporaryDirectory(), errno: errno)
+            throw CacheError(
+                code: error.code, subject: error.subject,
+                message: "\(error.message); set TMPDIR to a writable directory with free space",
+                errno: error.errno)
         }
         unlink(path)
         _ = fcntl(raw, F_SETFD, FD_CLOEXEC)

@@ -76,6 +76,9 @@ extension EasyHandle {
         let words = errorMessage.isEmpty ? result.text : errorMessage
         guard let proxy = transfer.proxy, !isConnected else {
             let host = transfer.order.request.url.host
+            if code == .connectionRefused {
+                return words + "; check the URL's port, and that the server runs"
+            }
             return [.certificate, .tls].contains(code)
                 ? words + Self.advice(on: words.replacing(host, with: "")) : words
         }

@@ -170,6 +170,18 @@ struct IconURLs {
         return text + rest
     }
 
+    /// Returns the start of the URL that the author of `//icons.example/a.png` or
+    /// `icons.example/a.png` probably meant, or nil for other relative URLs.
+    private static func missingScheme(of text: String) -> String? {
+        if text.utf8.starts(with: "//".utf8) { return "https:" }
+        let parts = text.utf8.split(
+            separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let first = parts[0].first, first != UInt8(ascii: "."),
+            parts[0].contains(UInt8(ascii: "."))
+        else { return nil }
+        return "https://"
+    }
+
     private static func error(_ error: HTTPURL.ParseError, _ text: String) -> EntryError {
         switch error {
         case .unsupportedScheme(let scheme):
@@ -181,7 +193,8 @@ struct IconURLs {
             EntryError(
                 .relativeURL,
                 "icon \(text.maskingSecrets.quoted()) is a relative URL;"
-                    + " use --base-url to resolve it")
+                    + " use --base-url to resolve it"
+                    + (missingScheme(of: text).map { ", or write \($0) before it" } ?? ""))
         case .malformed(let problem):
             EntryError(
                 .unparsableURL,

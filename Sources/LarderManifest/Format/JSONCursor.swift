@@ -57,7 +57,11 @@ final class JSONCursor: ManifestCursor {
             try body()
             lastLine = window.line
             switch try next() {
-            case UInt8(ascii: ","): consume()
+            case UInt8(ascii: ","):
+                consume()
+                if try next() == end {
+                    throw window.error(.malformed, JSONText.trailingComma(before: end))
+                }
             case end: return consume()
             default: throw unexpected(wanted)
             }

@@ -97,7 +97,11 @@ struct JSONParser {
         while true {
             try read(&self)
             switch try next() {
-            case UInt8(ascii: ","): position += 1
+            case UInt8(ascii: ","):
+                position += 1
+                if try next() == end {
+                    throw .syntax(at: position, JSONText.trailingComma(before: end))
+                }
             case end:
                 position += 1
                 return

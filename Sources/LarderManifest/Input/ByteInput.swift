@@ -175,7 +175,9 @@ package struct UnnamedFile {
         var path = Array((NSTemporaryDirectory() + "larder-XXXXXX").utf8CString)
         descriptor = mkstemp(&path)
         guard descriptor >= 0 else {
-            throw ManifestError.system(errno, "cannot create a temporary file", source: source)
+            throw ManifestError.system(
+                errno, "cannot create a temporary file in $TMPDIR (\(NSTemporaryDirectory()))",
+                source: source)
         }
         unlink(path)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

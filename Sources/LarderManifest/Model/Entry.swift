@@ -134,7 +134,9 @@ package struct Expectation: Sendable {
     ) -> (code: String, message: String)? {
         if let digest, digest != actual {
             return (
-                "integrity-mismatch", "expected \(digest), received \(actual) (\(actualSize) bytes)"
+                "integrity-mismatch",
+                "expected \(digest), received \(actual) (\(actualSize) bytes);"
+                    + " check the manifest's digest and the server's file"
             )
         }
         if let size, size != actualSize {

@@ -208,7 +208,8 @@ extension EntryFailure {
 
     static let offline = EntryFailure(
         isSkip: false, code: "offline",
-        message: "not in the cache with the required bytes; downloads are turned off")
+        message: "not in the cache with the required bytes; downloads are turned off;"
+            + " a prefetch without --offline downloads the icon")
 
     static let notFailedBefore = EntryFailure(
         isSkip: true, code: "not-failed-before",

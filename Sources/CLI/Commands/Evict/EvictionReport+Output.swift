@@ -63,6 +63,7 @@ extension EvictionReport {
         let kept = held.values.reduce(0) { $0 + $1.count }
         return "limit not reached: \(missed.map(\.text).joined(separator: ", "))"
             + (kept > 0 ? "; \(kept.of("object is", "objects are")) protected" : "")
+            + (missed.contains(.free) ? "; to free more, remove other files from the disk" : "")
     }
 
     package var json: String {
