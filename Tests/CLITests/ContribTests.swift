@@ -78,11 +78,73 @@ import Testing
         }
     }
 
-    @Test func theCommandsOfTheCrontabRun() async throws {
-        let commands = try crontabCommands()
-        #expect(commands.count == 4)
-        // The last command has a condition.
-        try await run(commands.compactMap { $0.components(separatedBy: " || ").last })
+    /// Runs each line as often as cron does in a day. Like cron, passes only a few variables.
+    @Test func theCrontabPrintsNothingForADay() async throws {
+        try await withFixture { larder in
+            let folder = larder.directory.path
+            _ = try larder.manifest(urls: larder.origin.serveIcons(3))
+            // The crontab asks for this directory.
+            mkdir(larder.cache, 0o700)
+            mkdir("\(folder)/bin", 0o700)
+            // Adds an option that only this test needs.
+            let program = """
+                #!/bin/sh
+                case $1 in prefetch | verify) set -- "$@" --allow-private-network ;; esac
+                exec '\(larder.binary.path)' "$@"
+                """
+            try writeProgram(program, to: "\(folder)/bin/larder")
+            func local(_ text: String) -> String {
+                text.replacingOccurrences(of: "/etc/larder", with: folder)
+                    .replacingOccurrences(of: "/var/cache/larder", with: larder.cache)
+                    .replacingOccurrences(of: "/var/lib/prometheus/node-exporter", with: folder)
+                    .replacingOccurrences(of: "/usr/local/bin", with: "\(folder)/bin")
+            }
+            for file in try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
+            where file.hasSuffix(".conf") {
+                _ = try larder.write(local(text(file)).utf8, to: file)
+            }
+            var environment = ["HOME": folder, "PATH": "\(folder)/bin:/usr/bin:/bin"]
+            var runs: [(minute: Int, command: String)] = []
+            for line in try lines("crontab").map(local) {
+                let fields = line.split(separator: " ", maxSplits: 5).map(String.init)
+                guard fields.count == 6 else {
+                    let parts = line.split(separator: "=", maxSplits: 1).map(String.init)
+                    try #require(parts.count == 2, "\(line)")
+                    environment[parts[0]] = parts[1]
+                    continue
+                }
+                #expect(fields[2...4].allSatisfy { $0 == "*" }, "\(line)")
+                for hour in try times(fields[1], below: 24) {
+                    for minute in try times(fields[0], below: 60) {
+                        let command = fields[5].trimmingCharacters(in: .whitespaces)
+                        runs.append((60 * hour + minute, command))
+                    }
+                }
+            }
+            for (_, command) in runs.sorted(by: { $0.minute < $1.minute }) {
+                let finished = try RunningProcess(
+                    "/bin/sh", ["-c", command], environment: environment, directory: folder
+                ).wait()
+                #expect(finished.status == 0, "\(finished)")
+                #expect(
+                    finished.standardOutput.isEmpty && finished.standardError.isEmpty,
+                    "\(command)\n\(finished)")
+            }
+            let text = try String(contentsOfFile: "\(folder)/larder.prom", encoding: .utf8)
+            let metrics = try Exposition(text)
+            #expect(metrics.value("larder_objects") == 3)
+            for command in ["prefetch", "verify", "evict"] {
+                let status = metrics.value("larder_last_run_exit_status", command: command)
+                #expect(status == 0, "\(command)")
+            }
+        }
+    }
+
+    /// Returns the numbers of a field such as `17`, `*` or `*/10` (crontab(5)).
+    private func times(_ field: String, below limit: Int) throws -> [Int] {
+        if let number = Int(field) { return [number] }
+        let step = field == "*" ? 1 : Int(field.dropFirst(2))
+        return Array(stride(from: 0, to: limit, by: try #require(step, "\(field)")))
     }
 
     @Test func theCrontabPrintsNothingWithoutTheDirectoryOfTheMetrics() throws {
@@ -149,14 +211,8 @@ import Testing
         try withTemporaryDirectory { directory in
             // A program that only logs its first argument.
             let program = directory.path("larder")
-            // A child process writes the program. If this process did, a process that another test
-            // starts at that moment would inherit the descriptor, and running the program would
-            // fail with ETXTBSY.
             let text = "#!/bin/sh\necho $1 >> \(directory.path("log"))\nexit \(status)\n"
-            let write = ["-c", "cat > \"$0\" && chmod 755 \"$0\"", program]
-            #expect(
-                try RunningProcess("/bin/sh", write, standardInput: Data(text.utf8)).wait().status
-                    == 0)
+            try writeProgram(text, to: program)
             let script = try agentScript(launchAgent())
                 .replacingOccurrences(of: "/usr/local/bin/larder", with: program)
                 .replacingOccurrences(of: "$HOME/Library/Logs", with: directory.path)
@@ -164,6 +220,14 @@ import Testing
             let log = try String(contentsOfFile: directory.path("log"), encoding: .utf8)
             #expect(log == "prefetch\nverify\nevict\n")
         }
+    }
+
+    /// A child process writes the program. If this process did, a process that another test starts
+    /// at that moment would inherit the descriptor, and running the program would fail with ETXTBSY.
+    private func writeProgram(_ text: String, to path: String) throws {
+        let write = ["-c", "cat > \"$0\" && chmod 755 \"$0\"", path]
+        let finished = try RunningProcess("/bin/sh", write, standardInput: Data(text.utf8)).wait()
+        #expect(finished.status == 0, "\(finished)")
     }
 
     /// Returns the commands of the unit that systemd runs if each of them exits with `status`. A

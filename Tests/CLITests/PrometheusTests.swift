@@ -52,6 +52,30 @@ import Testing
     }
 
     /// A timestamp of 0 would mean 1970.
+    private static let hasPromtool =
+        (try? RunningProcess("/usr/bin/env", ["promtool", "--version"]).wait())?.status == 0
+
+    @Test(.enabled(if: hasPromtool, "promtool is not installed (Scripts/setup --servers)"))
+    func promtoolAcceptsTheMetricsOfStatusAndServe() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(2))
+            #expect(try larder.prefetch(manifest).status == 0)
+            for command in ["verify", "evict"] { _ = try larder.run(command) }
+            let serve = try ServeRun(larder)
+            let served = try serve.client().get("/metrics").body
+            #expect(try serve.stop().status == 0)
+            let status = try larder.run("status", "--format", "prometheus").standardOutputBytes
+            for metrics in [status, Data(served)] {
+                #expect(!metrics.isEmpty)
+                let finished = try RunningProcess(
+                    "/usr/bin/env", ["promtool", "check", "metrics"], standardInput: metrics
+                ).wait()
+                #expect(finished.status == 0, "\(finished)")
+                #expect(finished.standardOutput.isEmpty && finished.standardError.isEmpty)
+            }
+        }
+    }
+
     @Test func anEmptyCacheHasZeroCountsAndNoTimestamps() async throws {
         try await withFixture { larder in
             mkdir(larder.cache, 0o700)
