@@ -303,6 +303,7 @@ import Testing
         ["evict"], ["cat", "http://a/"], ["path", "http://a/"], ["pin", "http://a/"],
         ["unpin", "http://a/"], ["reindex"], ["serve", "--listen", "127.0.0.1:0"],
         ["snapshot", "copy"], ["export", "out", "--layout", "nuke"],
+        ["import", "/etc", "--layout", "files", "--manifest", "apps.json"],
     ])
     func aFileInsteadOfACacheIsRefused(_ arguments: [String]) async throws {
         try await withFixture { larder in

@@ -84,7 +84,9 @@ struct ImportCommand: AsyncParsableCommand {
             }
             try Self.asMissingInput { try configuration.check(besideCacheAt: self.cache.path) }
             run.interrupts.ask()
-            let cache = try Cache.create(at: cache.path, wait: run.wait, log: Log.cache)
+            let cache = try self.cache.existing {
+                try Cache.create(at: self.cache.path, wait: run.wait, log: Log.cache)
+            }
             let sources = try selection.manifest.map {
                 try LocalManifests.source($0, rules: configuration.manifestRules, cache: cache)
             }
