@@ -223,7 +223,8 @@ import Testing
     }
 
     /// A child process writes the program. If this process did, a process that another test starts
-    /// at that moment would inherit the descriptor, and running the program would fail with ETXTBSY.
+    /// at that moment would inherit the descriptor, and running the program would fail with
+    /// ETXTBSY.
     private func writeProgram(_ text: String, to path: String) throws {
         let write = ["-c", "cat > \"$0\" && chmod 755 \"$0\"", path]
         let finished = try RunningProcess("/bin/sh", write, standardInput: Data(text.utf8)).wait()
