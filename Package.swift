@@ -80,8 +80,6 @@ let package = Package(
             name: "LarderHTTP",
             dependencies: [
                 "CCurl", "CZlib", "LarderCore", "LarderXML",
-                .product(name: "DequeModule", package: "swift-collections", condition: prefetching),
-                .product(name: "HeapModule", package: "swift-collections", condition: prefetching),
                 .product(name: "Logging", package: "swift-log", condition: prefetching),
             ]),
         // The store and its index. Apps can embed it, so it uses neither libcurl nor libxml2.

@@ -284,7 +284,7 @@ final class EasyHandle {
         else { return -1 }
         let descriptor = larder_open_socket(address)
         if descriptor >= 0 {
-            sockets.opened(descriptor, for: transfer.order.origin)
+            sockets.opened(descriptor, for: transfer.order.request.url.origin)
         } else if errno == EMFILE || errno == ENFILE {
             transfer.isOutOfFiles = true
         }

@@ -1,13 +1,12 @@
 import CCurl
-import DequeModule
 import Dispatch
 import Foundation
 import LarderCore
 import Logging
 import Synchronization
 
-/// A loop that runs transfers concurrently. Transfers begin in the order of calls to
-/// ``start(_:receiver:)``.
+/// A loop that runs transfers concurrently, each from its call of ``start(_:receiver:)``. Callers
+/// limit the number of transfers.
 ///
 /// Connections are kept and shared. HTTP/2 is used over TLS if the server offers it. Certificates
 /// are verified. The environment (proxies, `.netrc`) is ignored. Redirects are returned as
@@ -34,13 +33,9 @@ package final class TransferLoop: @unchecked Sendable {
     /// Nil after the loop has ended. Other threads must hold `multiLock` to wake the multi handle.
     private var multi: MultiHandle?
     private let multiLock = Mutex(())
-    /// Origins whose last transfer could not connect.
-    private var unreachable: Set<String> = []
     private var end: (code: TransferError.Code, message: String)?
     private var commands: [Command] = []
-    private var waiting: Deque<PendingTransfer> = []
     private var inFlight: [TransferID: EasyHandle] = [:]
-    private var onlyConnecting = 0
     private var idle: [EasyHandle] = []
     private var hasNextRound = false
     /// Whether this round must not wait.
@@ -126,7 +121,7 @@ package final class TransferLoop: @unchecked Sendable {
         DispatchQueue.getSpecific(key: Self.queueOfThread) == ObjectIdentifier(queue)
     }
 
-    /// Queues a transfer, and returns immediately. The receiver is retained until the transfer
+    /// Starts a transfer, and returns immediately. The receiver is retained until the transfer
     /// ends. Safe on any thread.
     @discardableResult
     package func start(_ request: TransferRequest, receiver: any TransferReceiver) -> TransferID {
@@ -193,7 +188,6 @@ package final class TransferLoop: @unchecked Sendable {
             executeCommands(multi)
             guard end == nil else { return hasNextRound = false }
             resumeThrottled()
-            beginNext(multi)
             try multi.perform()
             let isBusy = endFinished(multi)
             let next = onRound?()
@@ -234,10 +228,11 @@ package final class TransferLoop: @unchecked Sendable {
         var index = 0
         while index < commands.count {
             switch commands[index] {
-            // The caller limits the number of connect-only transfers.
-            case .start(let order) where order.request.onlyConnects: begin(order, multi)
-            case .start(let order): waiting.append(order)
-            case .cancel(let id): cancelNow(id)
+            case .start(let order): begin(order, multi)
+            case .cancel(let id):
+                if let handle = inFlight[id] {
+                    release(handle, id)?.order.end(.cancelled, "cancelled")
+                }
             case .resume(let id):
                 if let handle = inFlight[id], handle.transfer?.isPaused == true { resume(handle) }
             case .stop:
@@ -249,18 +244,7 @@ package final class TransferLoop: @unchecked Sendable {
         commands.removeAll(keepingCapacity: true)
     }
 
-    private func beginNext(_ multi: MultiHandle) {
-        while inFlight.count - onlyConnecting < max(1, configuration.maximumConnections),
-            let order = waiting.popFirst()
-        { begin(order, multi) }
-    }
-
     private func begin(_ order: PendingTransfer, _ multi: MultiHandle) {
-        var order = order
-        // With a shared connection, transfers to an unreachable host would time out in sequence.
-        if !unreachable.isEmpty, unreachable.contains(order.origin) {
-            order.request.sharesConnection = false
-        }
         var handle = idle.popLast()
         do throws(TransferError) {
             let new = if let handle { handle } else { try newHandle() }
@@ -268,7 +252,6 @@ package final class TransferLoop: @unchecked Sendable {
             try new.begin(Transfer(order: order, configuration: configuration))
             try multi.add(new)
             inFlight[order.id] = new
-            if order.request.onlyConnects { onlyConnecting += 1 }
         } catch {
             if let handle {
                 _ = handle.end()
@@ -282,14 +265,6 @@ package final class TransferLoop: @unchecked Sendable {
         try EasyHandle(
             configuration: configuration, sessions: sessions, sockets: sockets,
             rateLimit: rateLimit)
-    }
-
-    private func cancelNow(_ id: TransferID) {
-        if let handle = inFlight[id] {
-            release(handle, id)?.order.end(.cancelled, "cancelled")
-        } else if let place = waiting.firstIndex(where: { $0.id == id }) {
-            waiting.remove(at: place).end(.cancelled, "cancelled")
-        }
     }
 
     private func resume(_ handle: EasyHandle) {
@@ -317,11 +292,6 @@ package final class TransferLoop: @unchecked Sendable {
         guard let transfer = handle.transfer else { return }
         let outcome = handle.outcome(of: transfer, code)
         log(outcome, of: transfer.order.request.url)
-        if case .failure(let error) = outcome, error.code.isUnreachable {
-            unreachable.insert(transfer.order.origin)
-        } else if !unreachable.isEmpty, handle.isConnected {
-            unreachable.remove(transfer.order.origin)
-        }
         release(handle, transfer.order.id)
         transfer.order.end(outcome)
     }
@@ -346,9 +316,7 @@ package final class TransferLoop: @unchecked Sendable {
         multi?.remove(handle)
         inFlight[id] = nil
         idle.append(handle)
-        let transfer = handle.end()
-        if transfer?.order.request.onlyConnects == true { onlyConnecting -= 1 }
-        return transfer
+        return handle.end()
     }
 
     private func stop() { endAll(.cancelled, "cancelled: the transfers were shut down") }
@@ -359,9 +327,8 @@ package final class TransferLoop: @unchecked Sendable {
         for (id, handle) in inFlight.sorted(by: { $0.key.number < $1.key.number }) {
             release(handle, id)?.order.end(code, message)
         }
-        for order in waiting { order.end(code, message) }
         for case .start(let order) in commands { order.end(code, message) }
-        (waiting, commands, idle) = ([], [], [])
+        (commands, idle) = ([], [])
         multiLock.withLock { _ in multi = nil }
     }
 }

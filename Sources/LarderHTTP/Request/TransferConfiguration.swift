@@ -3,7 +3,7 @@ import Logging
 
 /// The settings of a ``TransferLoop``.
 public struct TransferConfiguration: Sendable {
-    /// Maximum number of requests in flight. Further requests wait without a timeout. Default: 16.
+    /// Maximum number of connections, in addition to ``maximumIdleConnections``. Default: 16.
     public var maximumConnections = 16
     /// Maximum number of connections to one scheme, host and port. A transfer's timeouts include
     /// its wait for a connection. Default: 6.

@@ -3,7 +3,7 @@ import Foundation
 /// A transfer in flight. Enforces limits that libcurl lacks, and records why Larder ended the
 /// transfer. Belongs to the loop's queue.
 final class Transfer {
-    var order: PendingTransfer
+    let order: PendingTransfer
     let proxy: ProxyServer?
     private let policy: AddressPolicy
     private let allowsAnyAddress: Bool
@@ -188,9 +188,8 @@ final class Transfer {
 
 struct PendingTransfer: Sendable {
     let id: TransferID
-    var request: TransferRequest
+    let request: TransferRequest
     let receiver: any TransferReceiver
-    var origin: String { request.url.origin }
 
     func end(_ result: TransferResult) { receiver.transfer(id, didEnd: result) }
 

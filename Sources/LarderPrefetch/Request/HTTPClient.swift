@@ -41,6 +41,8 @@ struct HTTPClient: Sendable {
             }
             var request = policy.request(to: target, about: asked)
             request.mayBeRepeated = mayBeRepeated
+            // With shared connections, requests to an unresponsive host would wait for each other.
+            request.sharesConnection = false
             let head: ResponseHead
             do {
                 head = try await exchange.response(to: request)
