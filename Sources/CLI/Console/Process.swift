@@ -65,9 +65,6 @@ enum ProcessLimits {
     /// The number of threads that every command needs, including threads for signals and
     /// libdispatch.
     private static let threads = 4
-    private static let transferThreads = 24
-    /// The address space that a command needs besides stacks, in bytes.
-    private static let room = 96 << 20
 
     /// Exits with a message if no command could run.
     static func requireSome() {
@@ -84,11 +81,7 @@ enum ProcessLimits {
                     .unusable, subject: "files",
                     message: "the limit on open files is too low (ulimit -n)"))
         }
-        do { try HelperThread.require(threads, room: room) } catch { leave(error) }
-    }
-
-    static func requireTransfers() throws(CacheError) {
-        try HelperThread.require(transferThreads, room: room)
+        do { try HelperThread.require(threads) } catch { leave(error) }
     }
 
     static func leave(_ error: CacheError) -> Never {

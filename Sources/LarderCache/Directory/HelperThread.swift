@@ -38,8 +38,11 @@ package enum HelperThread {
         share(count) { while case let number = next.next() - 1, number < count { body(number) } }
     }
 
-    /// Throws unless `count` threads can start and `room` more bytes can be mapped.
-    package static func require(_ count: Int, room: Int) throws(CacheError) {
+    /// Throws unless the threads of a run can start. Dispatch would wait for them without limit.
+    package static func requireForTransfers() throws(CacheError) { try require(24) }
+
+    /// Throws unless `count` threads can start and ``room`` can be mapped.
+    package static func require(_ count: Int) throws(CacheError) {
         let gate = NSCondition()
         // Unsafe because threads capture the variable. `gate` guards it.
         nonisolated(unsafe) var isOpen = false
@@ -101,6 +104,9 @@ package enum HelperThread {
 
     /// The address space of a new thread: a stack of 8 MiB and, with glibc, a heap of 64 MiB.
     private static let usualThread = 72 << 20
+
+    /// The address space that a command needs besides stacks, in bytes.
+    private static let room = 96 << 20
 
     static var lacksRoom: Bool { !hasRoom(1 << 20) }
 

@@ -41,7 +41,10 @@ public final class Prefetcher: Sendable {
             let channel = EventChannel(capacity: 1024)
             let hasThread = HelperThread.start(stackSize: 4 << 20) { [self] in
                 channel.finish(
-                    Result { channel.send([.finished(try openAndRun(manifests, channel))]) })
+                    Result {
+                        try HelperThread.requireForTransfers()
+                        channel.send([.finished(try openAndRun(manifests, channel))])
+                    })
             }
             if !hasThread { channel.finish(.failure(HelperThread.shortage)) }
             return (channel, { [self] in cancel() })

@@ -70,7 +70,7 @@ struct ImportCommand: AsyncParsableCommand {
         try await CacheRun.of(
             self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false, makesCache: true
         ) { run in
-            try ProcessLimits.requireTransfers()
+            try HelperThread.requireForTransfers()
             var configuration = ImportConfiguration(
                 layout: naming.layout(layout), directory: directory)
             configuration.folder = naming.folder

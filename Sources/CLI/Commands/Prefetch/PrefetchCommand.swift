@@ -196,7 +196,6 @@ extension CacheRun {
         _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
         _ console: inout PrefetchConsole, onEvent: (PrefetchEvent) -> Void = { _ in }
     ) async throws -> Report {
-        try ProcessLimits.requireTransfers()
         let prefetcher = Prefetcher(configuration)
         var last = Report.interrupted
         for try await event in prefetcher.prefetch(sources) {

@@ -124,7 +124,7 @@ extension CacheRun {
     func upkeep<Report: Sendable>(
         _ body: @escaping @Sendable () async throws -> Report
     ) async throws -> Report {
-        try ProcessLimits.requireTransfers()
+        try HelperThread.requireForTransfers()
         let task = Task(operation: body)
         interrupts.ask { task.cancel() }
         defer { line.clear() }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import LarderCache
 import LarderServer
 
 struct ServeCommand: AsyncParsableCommand {
@@ -115,7 +116,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await ExitStatus.of(cache) {
-            try ProcessLimits.requireTransfers()
+            try HelperThread.requireForTransfers()
             OpenFileLimit.raise()
             _ = try cache.open()
             var configuration = try configuration()

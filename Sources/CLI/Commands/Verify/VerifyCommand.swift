@@ -53,7 +53,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, recordedAs: .verify) {
             run in
-            if repair { try ProcessLimits.requireTransfers() }
+            if repair { try HelperThread.requireForTransfers() }
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.logger = Log.logger("larder.prefetch")
             configuration.lockWait = run.wait
