@@ -64,6 +64,6 @@ package struct StagedObject: Sendable {
 
 package protocol Depositor: AnyObject, Sendable {
     /// Receives the outcomes of this depositor's deposits in a batch, in order, on the store's
-    /// queue.
+    /// queue of reports. While this call blocks, the store can commit two further batches.
     func committed(_ outcomes: [Store.Outcome])
 }

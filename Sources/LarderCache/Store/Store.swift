@@ -18,6 +18,9 @@ package final class Store: @unchecked Sendable {
     package static let batchInterval: TimeInterval = 1
     /// The size at which `deposited` is emptied.
     private static let depositedLimit = 65_536
+    /// The maximum number of batches whose outcomes are being reported or wait for it. If there are
+    /// more, commits wait.
+    static let reportLimit = 2
 
     package struct Outcome: Sendable {
         package let context: (any Sendable)?
@@ -30,6 +33,8 @@ package final class Store: @unchecked Sendable {
     private let run: RunDirectory
     package let partials: PartialBodies
     private let commits = DispatchQueue(label: "larder.store")
+    private let reports = DispatchQueue(label: "larder.reports")
+    private let reportSlots = DispatchSemaphore(value: reportLimit)
     private let lock = NSLock()
     private var pending: [(deposit: Deposit, depositor: (any Depositor)?)] = []
     /// This run's deposits, which need not be staged again.
@@ -140,10 +145,14 @@ package final class Store: @unchecked Sendable {
     }
 
     /// Commits pending deposits. Returns after all batches have been reported.
-    package func flush() { commits.sync { commitPending() } }
+    package func flush() {
+        commits.sync { commitPending() }
+        reports.sync {}
+    }
 
+    /// Calls `body` after the reports of earlier batches, on their queue.
     package func afterCommits(_ body: @escaping @Sendable () -> Void) {
-        commits.async(execute: body)
+        commits.async { [reports] in reports.async(execute: body) }
     }
 
     /// Takes a snapshot of the index if it has changed, and removes the run's directory.
@@ -154,6 +163,7 @@ package final class Store: @unchecked Sendable {
                 Reserve(directory: directory).take()
             }
         }
+        reports.sync {}
         run.remove()
         partials.close()
     }
@@ -188,7 +198,11 @@ package final class Store: @unchecked Sendable {
             guard let depositor = entry.depositor else { continue }
             shares[ObjectIdentifier(depositor), default: (depositor, [])].outcomes.append(outcome)
         }
-        for (depositor, outcomes) in shares.values { depositor.committed(outcomes) }
+        reportSlots.wait()
+        reports.async { [reportSlots, shares] in
+            for (depositor, outcomes) in shares.values { depositor.committed(outcomes) }
+            reportSlots.signal()
+        }
     }
 
     private func commit(_ batch: [Deposit]) throws(CacheError) -> [Outcome] {

@@ -148,7 +148,9 @@ final class EntryWalk<Cursor: ManifestCursor> {
             }
         default:
             if trails.contains(where: { $0.isBase && $0.rest.isEmpty }) {
-                if case .success(.string(let base, _)) = try cursor.take() { recognition.base = base }
+                if case .success(.string(let base, _)) = try cursor.take() {
+                    recognition.base = base
+                }
             } else if trails.contains(where: \.rest.isEmpty) {
                 try readPlace(trails, at: place) { take in try take(nil) }
             } else {

@@ -25,7 +25,7 @@ final class InlineStage: Depositor, Sendable {
                 do {
                     try deposit(fetch, key, bytes)
                 } catch let failure as ResourceFailure {
-                    // The reporter must not be called during a commit.
+                    // The reporter is called on one queue, so that its events have an order.
                     store.afterCommits { [reporter] in
                         reporter.report([ResourceResult(id: fetch, result: .failure(failure))])
                     }

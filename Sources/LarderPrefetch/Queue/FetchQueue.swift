@@ -46,7 +46,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private let isFeedRequested = Atomic<Bool>(false)
     private let uncommitted = Atomic<Int>(0)
 
-    /// - Parameter report: Called with batches of results, never during a commit.
+    /// - Parameter report: Called with batches of results, on the store's queue of reports.
     init(
         plan: Plan, cache: Cache, stage: OperationContext, configuration: PrefetchConfiguration,
         hosts: HostLimits, report: @escaping @Sendable ([ResourceResult]) -> Void

@@ -130,23 +130,20 @@ import Testing
         }
     }
 
-    @Test func theStoreAcceptsAtMostTwoBatchesInAdvance() throws {
-        try withTemporaryDirectory { directory in
-            let store = try Cache.create(at: directory.path).store()
+    /// Then commits wait, and the store accepts two batches in advance.
+    @Test(.timeLimit(.minutes(10))) func aBlockedDepositorDoesNotDelayTheNextCommits() async throws
+    {
+        try await withTemporaryDirectory { directory in
+            let cache = try Cache.create(at: directory.path)
+            let store = try cache.store()
             let digest = try store.storeAtOnce([1])
-            let (entered, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            let release = DispatchSemaphore(value: 0)
             let accepted = Mutex(0)
-            let isFirst = Mutex(true)
-            let depositor = OnCommit { _ in
-                guard
-                    isFirst.withLock({ first in
-                        defer { first = false }; return first
-                    })
-                else {
-                    return
-                }
-                entered.signal()
+            let tokens = Mutex<[Int64]>([])
+            let depositor = OnCommit { outcomes in
                 release.wait()
+                release.signal()
+                tokens.withLock { $0 += outcomes.compactMap(\.token) }
             }
             func add(_ token: Int) {
                 let deposit = Deposit(
@@ -154,15 +151,18 @@ import Testing
                     validators: Validators(), receivedAt: Date(), content: .unchanged(digest))
                 store.add(deposit, for: depositor) { accepted.withLock { $0 += 1 } }
             }
-            add(-1)
-            DispatchQueue.global().async { store.flush() }
-            entered.wait()
-            // The commit of the first batch is in progress.
-            for token in 0..<2 * Store.batchLimit + 10 { add(token) }
-            #expect(accepted.withLock { $0 } == 1 + 2 * Store.batchLimit - 1)
+            for token in 0...Store.reportLimit {
+                add(token)
+                while try cache.resource("\(token)") == nil { await Task.yield() }
+            }
+            let last = Store.reportLimit + 2 * Store.batchLimit + 10
+            for token in Store.reportLimit + 1...last { add(token) }
+            #expect(accepted.withLock { $0 } == Store.reportLimit + 2 * Store.batchLimit)
+            #expect(tokens.withLock { $0.isEmpty })
             release.signal()
             store.flush()
-            #expect(accepted.withLock { $0 } == 1 + 2 * Store.batchLimit + 10)
+            #expect(accepted.withLock { $0 } == last + 1)
+            #expect(tokens.withLock { $0 } == Array(0...Int64(last)))
         }
     }
 
