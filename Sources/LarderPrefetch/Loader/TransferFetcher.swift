@@ -6,7 +6,7 @@ import LarderIcons
 import Synchronization
 
 /// A fetcher of complete icons for an `IconLoader`. The fetcher does not retry, because the loader
-/// records failures.
+/// records failures. The loader also limits concurrent fetches.
 public final class TransferFetcher: IconFetcher {
     private static let freshnessFields = [
         "ETag", "Last-Modified", "Date", "Age", "Cache-Control", "Expires", "Vary",
