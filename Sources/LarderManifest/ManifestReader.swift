@@ -104,8 +104,13 @@ public struct ManifestReader: Sendable {
                     hasCredentials = decoder.urls.findCredentials(in: entry)
                 }
                 ignored.position = position
-                let (name, decoded) = decoder.decode(entry)
-                let icons = decoded.map { keyed.checked($0, at: position) }
+                var (name, icons) = decoder.decode(entry)
+                for index in icons.indices {
+                    guard let error = keyed.conflict(of: icons[index], at: position) else {
+                        continue
+                    }
+                    icons[index] = .failed(error)
+                }
                 let usable = summary.usable
                 summary.count(icons, of: entry.content)
                 if rules.iconKeys.isEmpty, case .success(let element) = entry.content {

@@ -27,7 +27,7 @@ public struct Resource: Sendable {
     }
 
     /// Whether the key can belong to the object. Rows with other keys are ignored.
-    var isAsNamed: Bool { ResourceKey.mayName(object.digest, key.utf8) }
+    var isAsNamed: Bool { ResourceKey.mayName(object.digest, Array(key.utf8)) }
 
     package static func isFresh(at instant: Date) -> String {
         let now = instant.timeIntervalSince1970

@@ -17,10 +17,19 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     /// Creates a digest from 32 bytes. Returns nil for any other number of bytes.
     public init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == Self.byteCount,
+            let digest = Array(bytes).withUnsafeBytes({ Digest(bytes: $0) })
+        else { return nil }
+        self = digest
+    }
+
+    /// Not generic, because every row of the index has a digest.
+    package init?(bytes: UnsafeRawBufferPointer) {
         guard bytes.count == Self.byteCount else { return nil }
-        var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
-        withUnsafeMutableBytes(of: &words) { $0.copyBytes(from: bytes) }
-        self.words = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
+        func word(_ index: Int) -> UInt64 {
+            bytes.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self).bigEndian
+        }
+        words = (word(0), word(1), word(2), word(3))
     }
 
     /// Creates a digest from 64 hexadecimal digits in either case. Returns nil for other text.

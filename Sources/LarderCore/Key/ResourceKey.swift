@@ -35,7 +35,7 @@ package enum ResourceKey {
     }
 
     /// Whether a key may map to an object. A key that names other bytes may not.
-    package static func mayName(_ digest: Digest, _ key: some Sequence<UInt8>) -> Bool {
+    package static func mayName(_ digest: Digest, _ key: [UInt8]) -> Bool {
         !key.starts(with: bytes.utf8) || key.elementsEqual(name(of: digest).utf8)
     }
 

@@ -1,13 +1,18 @@
 import Foundation
 import LarderCore
 
-struct EntryDecoder {
+/// A class, because copies of the rules for each entry would take 6 % of the time.
+final class EntryDecoder {
     static let plainKeys = ["name", "icon", "priority", "integrity", "sha256", "size", "key"]
 
     let shape: ManifestShape
     let urls: IconURLs
     let rules: ManifestRules
     let ignored: IgnoredMembers
+
+    init(shape: ManifestShape, urls: IconURLs, rules: ManifestRules, ignored: IgnoredMembers) {
+        (self.shape, self.urls, self.rules, self.ignored) = (shape, urls, rules, ignored)
+    }
 
     /// Returns the element's name and a result for each icon, or a single result if there is no
     /// icon.
@@ -228,7 +233,7 @@ struct EntryDecoder {
 
 extension String {
     fileprivate var shortenedName: String {
-        if utf8.count <= ManifestLimits.maximumNameSize, !utf8.contains(0) { return self }
+        if utf8.count <= ManifestLimits.maximumNameSize, !utf8.holds("\0") { return self }
         var size = 0
         let beginning = unicodeScalars.prefix { scalar in
             size += UTF8.width(scalar)

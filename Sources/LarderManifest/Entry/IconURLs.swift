@@ -55,9 +55,10 @@ struct IconURLs {
         if let template = place.template { text = try Self.fill(template, value, match, entry) }
         // URL parsers ignore white space. Remove it before filling the placeholders and before
         // storing the original spelling.
-        if text.utf8.contains(where: {
-            $0 <= 0x20 || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "%")
-        }) {
+        let mayChange = text.utf8.withContiguousStorageIfAvailable {
+            $0.contains(where: Self.mayChange)
+        }
+        if mayChange ?? true {
             text = try filled(String(decoding: text.bytesOfURL, as: UTF8.self))
         }
         let usesGateway = text.begins(with: "ipfs:")
@@ -80,6 +81,10 @@ struct IconURLs {
                     + " \(basePlaceholder.quoted(limit: 40)); use --base-url")
         }
         return .remote(url, spelling: isAbsolute && url.credentials == nil ? text : nil)
+    }
+
+    private static func mayChange(_ byte: UInt8) -> Bool {
+        byte <= 0x20 || byte == UInt8(ascii: "{") || byte == UInt8(ascii: "%")
     }
 
     /// Whether `text` is an absolute URL. `http:a.png` is relative to a base URL with the same

@@ -6,22 +6,21 @@ import LarderCore
 final class KeyedIcons {
     private var icons: [UInt64: (digest: UInt32, position: UInt32)] = [:]
 
-    /// Returns the result, or a failure if an earlier entry has the same key for another URL or
-    /// other bytes.
-    func checked(_ result: ManifestItem.Result, at position: Int) -> ManifestItem.Result {
+    /// Returns an error if an earlier entry has the same key for another URL or other bytes.
+    func conflict(of result: ManifestItem.Result, at position: Int) -> EntryError? {
         let key: String
         let digest: UInt64
         switch result {
         case .entry(let entry):
-            guard let own = entry.key else { return result }
+            guard let own = entry.key else { return nil }
             key = own
             // `icon.key` contains no credentials.
             digest = Self.digest(of: entry.icon.key)
         case .inline(let entry):
-            guard let own = ResourceKey.name(in: entry.resourceKey) else { return result }
+            guard let own = ResourceKey.name(in: entry.resourceKey) else { return nil }
             key = own
             digest = entry.bytes.withUnsafeBytes { Self.digest(of: $0) }
-        case .skipped, .failed: return result
+        case .skipped, .failed: return nil
         }
         let icon = (
             digest: UInt32(truncatingIfNeeded: digest), position: UInt32(clamping: position)
@@ -29,14 +28,13 @@ final class KeyedIcons {
         let keyDigest = Self.digest(of: key)
         guard let first = icons[keyDigest] else {
             icons[keyDigest] = icon
-            return result
+            return nil
         }
-        guard first.digest != icon.digest else { return result }
-        return .failed(
-            EntryError(
-                .keyConflict,
-                "key \(key.quoted(limit: 80)) is already used by entry \(first.position)"
-                    + " for another icon"))
+        guard first.digest != icon.digest else { return nil }
+        return EntryError(
+            .keyConflict,
+            "key \(key.quoted(limit: 80)) is already used by entry \(first.position)"
+                + " for another icon")
     }
 
     /// Hashes bytes, because strings that Swift considers equal can be different keys.

@@ -182,6 +182,13 @@ struct PathMatch {
 
 extension ManifestPath {
     func matches(in value: ManifestValue, limit: Int) -> [PathMatch] {
+        if segments.count == 1, case .member(let key) = segments[0],
+            case .dictionary(let members) = value
+        {
+            return members[key].map {
+                [PathMatch(value: $0, container: members, key: key, wildcard: nil)]
+            } ?? []
+        }
         var found: [PathMatch] = []
         Self.collect(
             segments[...], PathMatch(value: value, container: [], key: "", wildcard: nil), limit,

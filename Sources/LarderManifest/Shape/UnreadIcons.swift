@@ -67,7 +67,7 @@ final class UnreadIcons {
     private func count(_ value: ManifestValue, _ rank: Int?) {
         switch value {
         case .string(let text, _):
-            let isNamed = rank.map { $0 > 1 && $0 >= least } ?? (least == 0)
+            let isNamed = isNamed(rank)
             guard isNamed || rank == nil && isInList, !known.contains(where: { $0.covers(path) }),
                 IconLikeness.likeness(of: text, rank: rank) > 0
             else { return }
@@ -90,14 +90,22 @@ final class UnreadIcons {
                 // Skips most values, which are names and numbers.
                 case .string(let text, _) where !text.utf8.contains(where: Self.isURLMark): continue
                 case .string, .array, .dictionary:
+                    let rank = self.rank(of: member.key, in: rank)
+                    if case .string = member.value, !isNamed(rank), rank != nil || !isInList {
+                        continue
+                    }
                     path.append(.member(member.key))
-                    count(member.value, self.rank(of: member.key, in: rank))
+                    count(member.value, rank)
                     path.removeLast()
                 case .null, .bool, .integer, .double, .opaque: continue
                 }
             }
         case .null, .bool, .integer, .double, .opaque: return
         }
+    }
+
+    private func isNamed(_ rank: Int?) -> Bool {
+        rank.map { $0 > 1 && $0 >= least } ?? (least == 0)
     }
 
     /// Every icon contains a period, a slash or a colon.

@@ -154,7 +154,7 @@ final class ManifestCoverage: Sendable {
     private func problem(_ row: Row) -> String? {
         if let message = row["message"] as String? { return message }
         guard let digest = (row["digest"] as Data?).flatMap({ Digest(bytes: $0) }),
-            ResourceKey.mayName(digest, (row["key"] as String).utf8)
+            ResourceKey.mayName(digest, Array((row["key"] as String).utf8))
         else { return Self.notCached }
         let expected = Expectation(
             digest: (row["wanted"] as Data?).flatMap { Digest(bytes: $0) }, size: row["wanted_size"]
