@@ -37,7 +37,8 @@ import Testing
         #expect(finished.status == 1)
         #expect(
             finished.standardError.contains(
-                "apt-get install --yes --no-install-recommends dpkg-dev binutils chrpath'\n"),
+                "apt-get install --yes --no-install-recommends"
+                    + " dpkg-dev binutils chrpath gcc python3'\n"),
             "\(finished)")
     }
 }
