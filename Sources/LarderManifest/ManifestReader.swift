@@ -97,7 +97,9 @@ public struct ManifestReader: Sendable {
                 summary.entries += 1
                 let position = summary.entries
                 if !unmet.isEmpty, case .success(let element) = entry.content {
-                    unmet.removeAll { $0.path.first(in: element) != nil }
+                    unmet.removeAll {
+                        recognition.adapted($0.path).first(in: element) != nil
+                    }
                 }
                 // Only manifests that are stored in the cache need this check.
                 if input.whenRead != nil, !hasCredentials {
@@ -148,7 +150,7 @@ public struct ManifestReader: Sendable {
         let (format, window) = try ManifestFormat.open(input, limits: limits)
         let document = ManifestDocument(window: window, limits: limits, recognition: recognition)
         switch format {
-        case .xmlPlist: try document.readXMLPlist(emit)
+        case .xmlPlist, .xml: return try document.readXML(emit)
         case .binaryPlist: try document.readBinaryPlist(emit)
         case .json, .jsonLines: return try document.readJSON(emit)
         case .urlList: try document.readURLList(emit)

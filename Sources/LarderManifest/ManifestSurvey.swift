@@ -5,7 +5,8 @@ struct ManifestSurvey {
     /// The number of bytes to search. The rest is probably similar.
     private static let maximumBytes = 32 << 20
 
-    let root = SurveyedPlace()
+    private(set) var root = SurveyedPlace()
+    private(set) var isXML = false
     private let limits: ManifestLimits
     private var room = Self.maximumPlaces
 
@@ -20,8 +21,14 @@ struct ManifestSurvey {
         let (format, window) = try ManifestFormat.open(source.open(), limits: limits)
         switch format {
         case .urlList: return
-        case .xmlPlist:
-            let cursor = try PlistCursor(window, limits: limits)
+        case .xmlPlist, .xml:
+            let xml = try ManifestXML(window, limits: limits)
+            isXML = try !xml.begin()
+            if isXML {
+                root = SurveyedPlace(mayBeMap: false)
+                return try survey(XMLCursor(xml, limits: limits), at: root, depth: 1)
+            }
+            let cursor = PlistCursor(xml, limits: limits)
             if try cursor.begin() { try survey(cursor, at: root, depth: 1) }
         case .binaryPlist: try survey(BinaryPlistCursor(window, limits: limits), at: root, depth: 1)
         case .json, .jsonLines:
@@ -49,6 +56,11 @@ struct ManifestSurvey {
             guard depth < Self.maximumDepth else { return _ = try cursor.skip() }
             try cursor.forEachMember { key in
                 let isContainer = try cursor.kind() != .scalar
+                if isXML, case .success(XMLCursor.text) = key {
+                    // The path to an element leads to its text.
+                    if case .success(.string(let text, _)) = try cursor.take() { place.add(text) }
+                    return
+                }
                 guard case .success(let key) = key,
                     let member = place.member(key, isContainer: isContainer, &room)
                 else { return _ = try cursor.skip() }
@@ -70,19 +82,21 @@ struct ManifestSurvey {
         var suggestions: [ManifestSuggestion] = []
         for candidate in SurveyCandidate.all(in: survey).prefix(maximumTrials) {
             guard suggestions.count < maximumSuggestions else { break }
-            let found = suggestion(for: candidate, source, isPart: isPart, rules)
+            let found = suggestion(
+                for: candidate, isXML: survey.isXML, source, isPart: isPart, rules)
             if let found { suggestions.append(found) }
         }
         return suggestions
     }
 
     private static func suggestion(
-        for candidate: SurveyCandidate, _ source: ManifestSource, isPart: Bool,
+        for candidate: SurveyCandidate, isXML: Bool, _ source: ManifestSource, isPart: Bool,
         _ rules: ManifestRules
     ) -> ManifestSuggestion? {
-        guard let icon = ManifestPath.pasteable(candidate.icon) else { return nil }
-        let name = candidate.name.flatMap(ManifestPath.pasteable)
-        for entries in candidate.entryPaths {
+        let notation = isXML ? ManifestPath.Notation.element : .json
+        guard let icon = ManifestPath.pasteable(candidate.icon, notation) else { return nil }
+        let name = candidate.name.flatMap { ManifestPath.pasteable($0, notation) }
+        for entries in candidate.entryPaths(isXML ? .document : .json) {
             var rules = rules
             rules.entries = entries
             rules.iconKeys = [icon]
@@ -135,13 +149,14 @@ struct ManifestSurvey {
 
 extension SurveyCandidate {
     /// The paths to try for `--entries`, in order. Nil means that `--entries` is not needed.
-    fileprivate var entryPaths: [ManifestPath?] {
+    fileprivate func entryPaths(_ notation: ManifestPath.Notation) -> [ManifestPath?] {
         guard let last = entries.last else { return [nil, ManifestPath(segments: [])] }
-        let whole = ManifestPath.pasteable(entries)
+        let whole = ManifestPath.pasteable(entries, notation)
         guard entries.count > 1 else { return [nil, whole] }
         // A path to an array selects its elements, unless a wildcard selects the array.
         let isOneOfSeveral = [.elements, .members].contains(entries[entries.count - 2])
         let isList = last == .elements && !isOneOfSeveral
-        return [isList ? ManifestPath.pasteable(entries.dropLast()) : whole].filter { $0 != nil }
+        let list = isList ? ManifestPath.pasteable(entries.dropLast(), notation) : whole
+        return [list].filter { $0 != nil }
     }
 }

@@ -20,8 +20,13 @@ final class SurveyedPlace {
     private(set) var totalIcons = 0
     private var totalPlaces = 0
     private let rank: Int?
+    /// False in XML, in which names of elements are not keys.
+    private let mayBeMap: Bool
 
-    init(rank: Int? = nil) { self.rank = rank }
+    init(rank: Int? = nil, mayBeMap: Bool = true) {
+        self.rank = rank
+        self.mayBeMap = mayBeMap
+    }
 
     func add(_ kind: ValueKind) {
         count += 1
@@ -44,7 +49,7 @@ final class SurveyedPlace {
     func member(_ name: String, isContainer: Bool, _ room: inout Int) -> SurveyedPlace? {
         if let found = inner[.member(name)] { return found }
         if isContainer || hasMappedValues, let map = inner[.members] { return map }
-        let alike = members.filter { ($0.place.containers > 0) == isContainer }
+        let alike = mayBeMap ? members.filter { ($0.place.containers > 0) == isContainer } : []
         if alike.count >= (isContainer ? Self.maximumContainers : Self.maximumValues) {
             let map = inner[.members] ?? SurveyedPlace(rank: rank)
             inner[.members] = map
@@ -65,7 +70,7 @@ final class SurveyedPlace {
         if let known = inner[segment] { return known }
         guard room > 0 else { return nil }
         room -= 1
-        let place = SurveyedPlace(rank: rank)
+        let place = SurveyedPlace(rank: rank, mayBeMap: mayBeMap)
         inner[segment] = place
         return place
     }
@@ -100,6 +105,7 @@ final class SurveyedPlace {
     /// limits the number of merged places.
     func map(_ room: inout Int) -> SurveyedPlace? {
         if let map = inner[.members] { return map }
+        guard mayBeMap else { return nil }
         room -= totalPlaces
         guard room > 0 else { return nil }
         let members = members
@@ -219,7 +225,9 @@ struct SurveyCandidate {
     private init(_ path: [ManifestPath.Segment], _ places: [SurveyedPlace]) {
         func isRepeated(_ length: Int) -> Bool {
             guard length > 0 else { return places[0].count > 1 }
+            // In XML, an element can repeat.
             return [.elements, .members].contains(path[length - 1])
+                || places[length].count > places[length - 1].count
         }
         let leaf = places[path.count]
         let repeated = (0...path.count).filter(isRepeated)

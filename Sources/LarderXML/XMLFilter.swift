@@ -4,12 +4,21 @@ import LarderCore
 ///
 /// libxml2 hangs in document type declarations, keeps all comments, processing instructions, names
 /// and texts in memory, compares each attribute with all previous attributes, and accepts any
-/// encoding. The filter removes or refuses such input.
+/// encoding. The filter removes or refuses such input. It keeps the places and attributes of tags
+/// in ``tags``.
 final class XMLFilter {
     private(set) var hasForbiddenReference = false
     private let input: BufferedBytes
     private let rules: XMLRules
-    private let elements: XMLElements
+    private var elements: XMLElements
+    /// The tags that libxml2 has not reported yet.
+    private var tags = XMLTagQueue()
+    private var keepsAttributes = false
+    private let offsets: XMLOffsets
+    /// The offset in the file of the first unread byte.
+    private var offset: Int
+    /// Whether a comment or an instruction was removed since the last tag.
+    private var hasNoise = false
     private var names: Set<[UInt8]> = []
     private var hasBegun = false
     private var hasTag = false
@@ -39,17 +48,22 @@ final class XMLFilter {
     private var end = 0
 
     private static let capacity = 64 << 10
-    /// The maximum number of bytes in a tag or a document type.
+    /// The maximum number of bytes in a document type, a tag whose attributes are removed, or a
+    /// name.
     private static let maximumMarkup = 4 << 10
-    private static let maximumReference = 16
+    /// The number of bytes in waiting tags with attributes that pauses the filter.
+    private static let maximumWaiting = 64 << 10
+    static let maximumReference = 16
     /// libxml2's reader parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c), and drops parsed
     /// bytes only if at most 512 unparsed bytes remain in its buffer. Larger reads would make the
     /// buffer grow by megabytes.
     private static let maximumRead = 512
 
-    init(_ input: BufferedBytes, _ rules: XMLRules) {
+    init(_ input: BufferedBytes, _ rules: XMLRules, _ offsets: XMLOffsets) {
         self.input = input
         self.rules = rules
+        self.offsets = offsets
+        offset = offsets.start
         elements = XMLElements(rules)
         // Twice the limit, because libxml2 turns CR LF into one byte. The 8 bytes are for a whole
         // character.
@@ -64,7 +78,10 @@ final class XMLFilter {
             if let failure { throw failure }
             (start, end) = (0, 0)
             do {
-                while Self.capacity - end >= Self.maximumMarkup, try advance() {}
+                // No output would mean the end of the document.
+                while Self.capacity - end >= Self.maximumMarkup,
+                    end == 0 || tags.waitingBytes < Self.maximumWaiting, try advance()
+                {}
             } catch {
                 // libxml2 may find an earlier error in the output.
                 guard end > 0 else { throw error }
@@ -75,6 +92,14 @@ final class XMLFilter {
         buffer.copyMemory(from: UnsafeRawBufferPointer(start: output + start, count: count))
         start += count
         return count
+    }
+
+    /// Removes and returns the next tag. libxml2 reports each tag that it was passed once.
+    func takeTag() -> XMLTagQueue.Tag? {
+        let tag = tags.take()
+        // Drops omissions before the tag.
+        if let tag, tag.passedLine > 0 { _ = line(of: tag.passedLine) }
+        return tag
     }
 
     /// Returns the document line for a libxml2 line. Lines must not decrease between calls.
@@ -93,17 +118,13 @@ final class XMLFilter {
     /// Returns false at the end of the input.
     private func advance() throws -> Bool {
         if pendingLines > 0, isBetweenElements {
-            put("\n")
-            passedLine += 1
-            omitted += pendingLines - 1
-            omissions.append((passedLine, omitted))
-            pendingLines = 0
+            putPendingLines()
             return true
         }
         if !hasBegun {
             hasBegun = true
             try input.fill(to: 3)
-            if input.unread.starts(with: [0xEF, 0xBB, 0xBF]) { input.consume(3) }
+            if input.unread.starts(with: [0xEF, 0xBB, 0xBF]) { consume(3) }
         }
         if input.count == 0, try !input.fill() {
             guard hasTag, !isInCDATA else { throw truncated }
@@ -111,7 +132,7 @@ final class XMLFilter {
         }
         if isInCDATA {
             try passCDATA()
-        } else if hasTag, pendingLines == 0, !elements.areAny, passPlainly() {
+        } else if hasTag, pendingLines == 0, !elements.areAny, offsets.areEqual, passPlainly() {
             return true
         } else if input.unread[0] == UInt8(ascii: "<") {
             try passMarkup()
@@ -139,6 +160,9 @@ final class XMLFilter {
             let rest = UnsafeBufferPointer(rebasing: bytes[place...])
             guard let tag = XMLTag(plain: rest, of: elements), mayEnter(tag) else { break }
             enter(tag)
+            let start = offset + place
+            tags.append(.init(place: start..<start + tag.length, hasNoise: hasNoise))
+            hasNoise = false
             length += tag.length
         }
         pass(length)
@@ -172,27 +196,16 @@ final class XMLFilter {
         let length = end.flatMap { bytes[$0] == UInt8(ascii: ";") ? $0 + 1 : nil } ?? 1
         guard textRoom > 0 else { return try cut(length) }
         textLength += 1
-        if let replacement = rules.forbiddenReference, Self.isForbidden(bytes.prefix(length)) {
+        if let replacement = rules.forbiddenReference, bytes.starts(with: "&#".utf8),
+            let code = XMLReference.code(bytes.prefix(length).dropFirst(2).dropLast()),
+            XMLReference.isForbidden(code)
+        {
             hasForbiddenReference = true
             output[self.end] = replacement
             self.end += 1
             return omit(length)
         }
         pass(length)
-    }
-
-    /// Whether the reference is to a character that XML 1.0 (section 2.2) forbids.
-    private static func isForbidden(_ reference: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-        guard reference.starts(with: "&#".utf8) else { return false }
-        let digits = reference.dropFirst(2).dropLast()
-        let isHex = digits.first == UInt8(ascii: "x")
-        let text = String(decoding: digits.dropFirst(isHex ? 1 : 0), as: UTF8.self)
-        guard let code = UInt64(text, radix: isHex ? 16 : 10) else { return false }
-        switch code {
-        case 0x09, 0x0A, 0x0D: return false
-        case ..<0x20, 0xD800...0xDFFF, 0xFFFE...0xFFFF: return true
-        default: return code > 0x10FFFF
-        }
     }
 
     /// Passes a CDATA section as text, because libxml2 takes quadratic time for long sections.
@@ -256,8 +269,10 @@ final class XMLFilter {
             return try passTag()
         }
         if markup.starts(with: "<?".utf8) {
+            hasNoise = true
             try omit(2, to: "?>")
         } else if markup.starts(with: "<!--".utf8) {
+            hasNoise = true
             try omit(4, to: "-->")
         } else if markup.starts(with: "<![CDATA[".utf8), hasTag {
             isInCDATA = true
@@ -278,23 +293,48 @@ final class XMLFilter {
     private func passTag() throws {
         let length = try lengthOfMarkup()
         let tag = XMLTag(UnsafeBufferPointer(rebasing: input.unread.prefix(length)))
-        guard hasTag || elements.mayBeRoot(tag.number) else {
-            throw error(.otherRoot(tag.spelling))
+        if !hasTag, !elements.mayBeRoot(tag.number) {
+            guard rules.permitsOtherRoots else { throw error(.otherRoot(tag.spelling)) }
+            elements = .any
+            keepsAttributes = true
         }
-        guard elements.mayBe(tag.number), !tag.isEnd || !tag.hasAttributes else {
-            throw error(.otherElement(tag.spelling))
+        guard elements.mayBe(tag.number) else { throw error(.otherElement(tag.spelling)) }
+        guard !tag.isEnd || !tag.hasAttributes else {
+            throw error(.malformed, "an end tag has attributes")
         }
-        try count(skipped: tag.hasAttributes ? length - tag.name.count : 0)
+        let attributes = keepsAttributes ? try self.attributes(of: tag) : []
+        if !keepsAttributes { try count(skipped: tag.hasAttributes ? length - tag.name.count : 0) }
         if elements.areAny, !tag.isEnd { try note(tag.name) }
         guard mayEnter(tag) else {
             throw error(.tooDeep, "elements nest deeper than \(rules.maximumDepth) levels")
         }
         hasTag = true
         enter(tag)
+        let place = offset..<offset + offsets.length(of: input.unread.prefix(length))
+        tags.append(
+            .init(
+                place: place, hasNoise: hasNoise, line: input.line, passedLine: passedLine,
+                attributes: attributes, size: attributes.isEmpty ? 0 : length))
+        hasNoise = false
         put(tag.isEnd ? "</" : "<")
         put(tag.name)
-        put(tag.isEmpty ? "/>" : ">")
+        let isEmpty = tag.isEmpty
         omit(length)
+        // White space in the tag keeps the lines of libxml2's errors right.
+        if elements.areAny, pendingLines > 0 { putPendingLines() }
+        put(isEmpty ? "/>" : ">")
+    }
+
+    private func attributes(of tag: XMLTag) throws -> [XMLAttribute] {
+        guard tag.name.count <= XMLAttributeParser.maximumName else {
+            throw error(.tooLarge, "a name has more than \(XMLAttributeParser.maximumName) bytes")
+        }
+        guard tag.hasAttributes else { return [] }
+        var parser = XMLAttributeParser(
+            tag, line: input.line, replacement: rules.forbiddenReference, offset: offset, offsets)
+        let attributes = try parser.attributes()
+        if parser.hasForbiddenReference { hasForbiddenReference = true }
+        return attributes
     }
 
     private func mayEnter(_ tag: XMLTag) -> Bool { tag.isEnd || depth < rules.maximumDepth }
@@ -319,25 +359,33 @@ final class XMLFilter {
     }
 
     private func lengthOfMarkup(isDocumentType: Bool = false) throws -> Int {
-        let bytes = input.unread
+        let mayHaveAttributes = keepsAttributes || rules.permitsOtherRoots && !hasTag
+        let limit =
+            mayHaveAttributes && !isDocumentType
+            ? max(Self.maximumMarkup, rules.maximumTextBytes) : Self.maximumMarkup
         var quote: UInt8?
-        for offset in 1..<max(1, min(bytes.count, Self.maximumMarkup)) {
-            let byte = bytes[offset]
-            switch byte {
-            case UInt8(ascii: "<"): throw error(.malformed, "'<' inside a tag")
-            case UInt8(ascii: "\""), UInt8(ascii: "'"):
-                if quote == byte { quote = nil } else { quote = quote ?? byte }
-            case UInt8(ascii: "[") where isDocumentType && quote == nil:
-                throw error(
-                    .declarations,
-                    "the document type has declarations, for example of entities,"
-                        + " which are not allowed")
-            case UInt8(ascii: ">") where quote == nil: return offset + 1
-            default: continue
+        var length = 1
+        repeat {
+            let bytes = input.unread
+            while length < min(bytes.count, limit) {
+                let byte = bytes[length]
+                length += 1
+                switch byte {
+                case UInt8(ascii: "<"): throw error(.malformed, "'<' inside a tag")
+                case UInt8(ascii: "\""), UInt8(ascii: "'"):
+                    if quote == byte { quote = nil } else { quote = quote ?? byte }
+                case UInt8(ascii: "[") where isDocumentType && quote == nil:
+                    throw error(
+                        .declarations,
+                        "the document type has declarations, for example of entities,"
+                            + " which are not allowed")
+                case UInt8(ascii: ">") where quote == nil: return length
+                default: continue
+                }
             }
-        }
-        guard bytes.count >= Self.maximumMarkup else { throw truncated }
-        throw error(.tooLarge, "a tag has more than \(Self.maximumMarkup) bytes")
+        } while try input.count < limit && input.fill()
+        guard input.count >= limit else { throw truncated }
+        throw error(.tooLarge, "a tag has more than \(limit) bytes")
     }
 
     private func pass(_ count: Int) {
@@ -347,8 +395,21 @@ final class XMLFilter {
 
     private func consumePassed(_ count: Int) {
         let line = input.line
-        input.consume(count)
+        consume(count)
         passedLine += input.line - line
+    }
+
+    private func consume(_ count: Int) {
+        offset += offsets.length(of: input.unread.prefix(count))
+        input.consume(count)
+    }
+
+    private func putPendingLines() {
+        put("\n")
+        passedLine += 1
+        omitted += pendingLines - 1
+        if pendingLines > 1 { omissions.append((passedLine, omitted)) }
+        pendingLines = 0
     }
 
     private func put(_ text: StaticString) {
@@ -363,7 +424,7 @@ final class XMLFilter {
 
     private func omit(_ count: Int) {
         let line = input.line
-        input.consume(count)
+        consume(count)
         pendingLines += input.line - line
     }
 

@@ -20,17 +20,32 @@ package final class XMLReader {
     private let linesBefore: Int
     /// The names in ``XMLRules/elements``, interned by libxml2 so that addresses can be compared.
     private let names: [UnsafePointer<xmlChar>?]
+    private let offsets: XMLOffsets
     private var lineOfBlanks = 1
+    /// The line of the current tag, or 0 if libxml2 knows the line.
+    private var lineOfTag = 0
+    /// The end of the last tag, if it was a start tag.
+    private var startOfContent: Int?
+    /// The attributes of the current element, at its start. Empty unless the rules keep attributes.
+    package private(set) var attributes: [XMLAttribute] = []
+    /// The bytes in the file between the tags of an element without child elements, at its end. Nil
+    /// if unknown, and if there are comments or processing instructions.
+    package private(set) var content: Range<Int>?
 
-    /// - Parameter read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end.
-    ///   Called at least once per `bufferSize` bytes. Can throw an error to cancel the reading.
+    /// - Parameters:
+    ///   - offsets: How the bytes of `read` lead to offsets in the file.
+    ///   - read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end. Called at
+    ///     least once per `bufferSize` bytes. Can throw an error to cancel the reading.
     package init(
-        _ rules: XMLRules, line: Int = 1, bufferSize: Int = 64 << 10,
+        _ rules: XMLRules, line: Int = 1, offsets: XMLOffsets = .unknown,
+        bufferSize: Int = 64 << 10,
         _ read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int
     ) throws {
         _ = Self.initialized
         linesBefore = line - 1
-        source = Source(XMLFilter(BufferedBytes(capacity: bufferSize, line: line, read), rules))
+        self.offsets = offsets
+        let input = BufferedBytes(capacity: bufferSize, line: line, read)
+        source = Source(XMLFilter(input, rules, offsets))
         let options = XML_PARSE_NONET.rawValue | XML_PARSE_BIG_LINES.rawValue
         // Unretained because this object owns the source and frees the reader first.
         let context = Unmanaged.passUnretained(source).toOpaque()
@@ -70,15 +85,35 @@ package final class XMLReader {
             default: throw failure()
             }
             switch xmlReaderTypes(UInt32(bitPattern: xmlTextReaderNodeType(reader))) {
-            case XML_READER_TYPE_ELEMENT: return .start
-            case XML_READER_TYPE_END_ELEMENT: return .end
-            case XML_READER_TYPE_TEXT: return .text
+            case XML_READER_TYPE_ELEMENT:
+                takeTag(isEnd: false)
+                return .start
+            case XML_READER_TYPE_END_ELEMENT:
+                takeTag(isEnd: true)
+                return .end
+            case XML_READER_TYPE_TEXT:
+                lineOfTag = 0
+                return .text
             case XML_READER_TYPE_SIGNIFICANT_WHITESPACE:
                 lineOfBlanks = Int(larder_xml_line(reader))
-                if keepingBlanks { return .text }
+                if keepingBlanks {
+                    lineOfTag = 0
+                    return .text
+                }
             default: break
             }
         }
+    }
+
+    private func takeTag(isEnd: Bool) {
+        guard let tag = source.filter.takeTag() else { return }
+        lineOfTag = tag.line
+        attributes = tag.attributes
+        content = nil
+        if isEnd, let start = startOfContent, offsets.areKnown, !tag.hasNoise {
+            content = start..<tag.place.lowerBound
+        }
+        startOfContent = isEnd || isEmpty ? nil : tag.place.upperBound
     }
 
     /// The element's index in ``XMLRules/elements``, or nil for other elements.
@@ -101,6 +136,7 @@ package final class XMLReader {
 
     /// The line of the current node, or if unknown, of the white space before the node.
     package var line: Int {
+        if lineOfTag > 0 { return lineOfTag }
         let known = Int(larder_xml_line(reader))
         return source.filter.line(of: known > 0 ? known : lineOfBlanks) + linesBefore
     }
@@ -153,9 +189,13 @@ package struct XMLRules: Sendable {
     /// The names of permitted elements, the root first. Each name has 1 to 7 bytes. Nil permits all
     /// elements.
     package var elements: [String]?
+    /// Whether a document with another root is permitted. Its elements can have any names, and
+    /// their attributes are kept.
+    package var permitsOtherRoots: Bool
     /// The ``elements`` that contain no text.
     package var containers: [String] = []
-    /// The number of bytes of a text that are always kept. Longer texts are truncated.
+    /// The number of bytes of a text that are always kept. Longer texts are truncated. Also limits
+    /// a tag whose attributes are kept.
     package var maximumTextBytes: Int
     /// The maximum depth of elements. The root has depth 1. libxml2's limit is 256.
     package var maximumDepth: Int
@@ -171,12 +211,13 @@ package struct XMLRules: Sendable {
     package var maximumNames: Int
 
     package init(
-        elements: [String]? = nil, containers: [String] = [], maximumTextBytes: Int,
-        maximumDepth: Int = 256, maximumSkippedBytes: Int = 64 << 20,
+        elements: [String]? = nil, containers: [String] = [], permitsOtherRoots: Bool = false,
+        maximumTextBytes: Int, maximumDepth: Int = 256, maximumSkippedBytes: Int = 64 << 20,
         permitsDocumentType: Bool = false, forbiddenReference: UInt8? = nil, maximumNames: Int = 256
     ) {
         self.elements = elements
         self.containers = containers
+        self.permitsOtherRoots = permitsOtherRoots
         self.maximumTextBytes = maximumTextBytes
         self.maximumDepth = maximumDepth
         self.maximumSkippedBytes = maximumSkippedBytes
@@ -190,6 +231,9 @@ package struct XMLRules: Sendable {
 struct XMLElements {
     private let known: [UInt64]?
     private let containers: [UInt64]
+
+    /// All elements, without containers.
+    static let any = XMLElements(XMLRules(maximumTextBytes: 0))
 
     init(_ rules: XMLRules) {
         known = rules.elements.map { $0.map { Self.number($0.utf8) } }
@@ -211,6 +255,9 @@ struct XMLElements {
 
 struct XMLTag {
     let name: UnsafeBufferPointer<UInt8>
+    /// The tag without its end, `>` or `/>`. The name ends at `nameEnd`.
+    let content: UnsafeBufferPointer<UInt8>
+    let nameEnd: Int
     let isEnd: Bool
     let isEmpty: Bool
     let length: Int
@@ -231,6 +278,8 @@ struct XMLTag {
         // Loops are faster than collection methods.
         var nameEnd = start
         while nameEnd < end, !bytes[nameEnd].isMarkupBlank { nameEnd += 1 }
+        self.nameEnd = nameEnd
+        content = UnsafeBufferPointer(rebasing: bytes[..<end])
         var rest = nameEnd
         while rest < end, bytes[rest].isMarkupBlank { rest += 1 }
         hasAttributes = rest < end
@@ -254,6 +303,8 @@ struct XMLTag {
             place += 1
         }
         name = UnsafeBufferPointer(rebasing: bytes[start..<place])
+        nameEnd = place
+        content = UnsafeBufferPointer(rebasing: bytes[..<place])
         isEmpty = !isEnd && place < bytes.count && bytes[place] == UInt8(ascii: "/")
         if isEmpty { place += 1 }
         guard place < bytes.count, bytes[place] == UInt8(ascii: ">"), elements.mayBe(number) else {

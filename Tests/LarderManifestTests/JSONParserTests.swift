@@ -9,7 +9,7 @@ import Testing
     ) throws -> ManifestValue {
         try bytes.withUnsafeBufferPointer { bytes in
             var parser = JSONParser(bytes, isWhole: isWhole, maximumDepth: depth)
-            let value = try parser.value()
+            let value = try parser.value().withoutSpans
             let rest = bytes[parser.position...]
             if let next = rest.firstIndex(where: { !$0.isMarkupBlank }) {
                 let found = JSONText.character(bytes, at: next)

@@ -98,8 +98,12 @@ import Testing
 
     @Test func otherXMLDocumentsAreRefused() throws {
         let svg = "<?xml version='1.0'?>\n<svg xmlns='http://www.w3.org/2000/svg'/>"
-        #expect(try manifestError(svg)?.reason == "the document is a <svg>, not a property list")
+        #expect(
+            try manifestError(svg)?.reason
+                == "the shape of the manifest is unknown; \(ManifestSuggestion.advice)")
         #expect(try manifestError("<?xml version='1.0'?>\n<rss/>")?.code == .notAManifest)
+        let page = "<?xml version='1.0'?><!DOCTYPE html><html><img src='a.png'/></html>"
+        #expect(try manifestError(page)?.reason == "the file is an HTML page, not a manifest")
     }
 
     @Test(arguments: [

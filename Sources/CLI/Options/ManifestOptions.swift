@@ -8,8 +8,8 @@ struct ManifestOptions: ParsableArguments {
     @Argument(
         help: .common(
             """
-            A file, an http or https URL, or - for standard input. The format is XML or binary \
-            plist, JSON, JSON Lines or a list of URLs, with or without gzip.
+            A file, an http or https URL, or - for standard input. The format is a property list, \
+            XML, JSON, JSON Lines or a list of URLs, with or without gzip.
             """, "manifest"), completion: .manifest)
     var manifests: [String]
 

@@ -124,6 +124,12 @@ final class EntryDecoder {
         default: break
         }
         if let integer = value.exactInteger { return integer }
+        // XML has only text.
+        if shape.priority?.isXML == true, case .string(let text, _) = value,
+            let integer = Int(text)
+        {
+            return integer
+        }
         guard rules.priorityKey != nil else {
             ignored.add(.priority)
             return 0

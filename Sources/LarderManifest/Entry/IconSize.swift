@@ -7,12 +7,12 @@ extension PathMatch {
     /// `attributes.height` as in Apple's feeds, and digits in the member's name, as in
     /// `artworkUrl512`.
     var pixels: Int {
-        if case .string(let sizes, _) = container["sizes"] {
+        if case .string(let sizes, _) = container["sizes"] ?? container["@sizes"] {
             return sizes.utf8.split(whereSeparator: \.isSpace).reduce(0) { largest, size in
                 size.isWord("any") ? .max : max(largest, Self.firstNumber(in: size))
             }
         }
-        if let width = Self.number(container["width"]) { return width }
+        if let width = Self.number(container["width"] ?? container["@width"]) { return width }
         if case .dictionary(let attributes) = container["attributes"],
             let height = Self.number(attributes["height"])
         {

@@ -14,7 +14,8 @@ extension ManifestFormat {
     }
 
     /// Detects the format, and consumes a UTF-8 byte order mark and white space. JSON Lines count
-    /// as JSON, because only text after the first value distinguishes them.
+    /// as JSON, because only text after the first value distinguishes them. XML counts as a
+    /// property list, because only the root element distinguishes them.
     private static func detected(in window: ByteWindow) throws -> ManifestFormat {
         let source = window.input.name
         guard try window.peek() != nil else {

@@ -2,63 +2,35 @@ import LarderCore
 import LarderXML
 
 final class PlistCursor: ManifestCursor {
-    private enum Element: String, CaseIterable {
+    enum Element: String, CaseIterable {
         case plist, dict, key, string, array, integer, real, `true`, `false`, data, date
     }
 
-    let source: String
-    private let reader: XMLReader
-    private let decoder: TextDecoder
+    private let xml: ManifestXML
     private let limits: ManifestLimits
+    private var reader: XMLReader { xml.reader }
 
-    init(_ window: ByteWindow, limits: ManifestLimits) throws {
-        source = window.input.name
+    /// - Parameter xml: A reader at the root element.
+    init(_ xml: ManifestXML, limits: ManifestLimits) {
+        self.xml = xml
         self.limits = limits
-        let encoding = try XMLEncoding.of(window)
-        let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
-        if marks.contains(where: { window.unread.starts(with: $0) }) { window.consume(2) }
-        let decoder = TextDecoder(window, from: encoding)
-        self.decoder = decoder
-        let rules = XMLRules(
-            elements: Element.allCases.map(\.rawValue), containers: ["plist", "array", "dict"],
-            maximumTextBytes: limits.maximumEntrySize, permitsDocumentType: true,
-            forbiddenReference: TextDecoder.invalid)
-        reader = try Self.located(in: source) {
-            try XMLReader(rules, line: window.line) { try decoder.read(into: $0) }
-        }
     }
 
-    func begin() throws -> Bool {
-        // The filter has checked the root.
-        try nextChild() && !reader.isEmpty && nextChild()
-    }
+    func begin() throws -> Bool { try !reader.isEmpty && nextChild() }
 
     /// Finds errors after the root value.
     func finish() throws {
         guard try !nextChild() else {
             throw error(.malformed, "the property list has more than one value")
         }
-        while try advance() != .finished {}
+        while try xml.advance() != .finished {}
     }
 
+    var source: String { xml.source }
     var line: Int? { reader.line }
-    var progress: Int { decoder.offset }
+    var progress: Int { xml.progress }
     var shownElement: String { "<\(reader.name.sanitizedForTerminal)>" }
     private var element: Element? { reader.element.map { Element.allCases[$0] } }
-
-    private func advance(keepingBlanks: Bool = false) throws -> XMLReader.Node {
-        try Self.located(in: source) { try reader.advance(keepingBlanks: keepingBlanks) }
-    }
-
-    private static func located<Value>(
-        in source: String, _ body: () throws -> Value
-    ) throws -> Value {
-        do {
-            return try body()
-        } catch let error as XMLError {
-            throw ManifestError(error, source: source)
-        }
-    }
 
     func kind() -> ValueKind {
         switch element {
@@ -74,13 +46,13 @@ final class PlistCursor: ManifestCursor {
         do {
             return .success(try value(depth: 1, size: &size))
         } catch let error as EntryError {
-            try skip(to: depth)
+            try xml.skip(to: depth)
             return .failure(error)
         }
     }
 
     @discardableResult func skip() throws -> EntryError? {
-        if !reader.isEmpty { try skip(to: reader.depth) }
+        if !reader.isEmpty { try xml.skip(to: reader.depth) }
         return nil
     }
 
@@ -91,7 +63,7 @@ final class PlistCursor: ManifestCursor {
             try body(self)
         } catch is ManifestError {
             // A skipped value may have invalid elements, but must be well-formed.
-            try skip(to: depth)
+            try xml.skip(to: depth)
         }
     }
 
@@ -114,11 +86,11 @@ final class PlistCursor: ManifestCursor {
     }
 
     func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
-        ManifestError(code, source: source, at: .line(reader.line), reason)
+        xml.error(code, reason)
     }
 
     private func nextChild() throws -> Bool {
-        switch try advance() {
+        switch try xml.advance() {
         case .start: return true
         case .end: return false
         case .text: throw error(.malformed, "expected an element, found text")
@@ -126,22 +98,11 @@ final class PlistCursor: ManifestCursor {
         }
     }
 
-    private func skip(to depth: Int) throws {
-        while true {
-            let node = try advance()
-            if node == .finished || node == .end && reader.depth == depth { return }
-        }
-    }
-
     private func value(depth: Int, size: inout Int) throws -> ManifestValue {
         // Each element counts, so an entry with a million empty elements is too large.
         try limits.charge(8, to: &size)
         switch element {
-        case .string:
-            let text = try text(&size)
-            let mayBeInvalid = decoder.hasInvalid || reader.hasForbiddenReference
-            return mayBeInvalid && text.utf8.contains(TextDecoder.invalid)
-                ? .invalidText : .string(text)
+        case .string: return xml.string(try text(&size), at: reader.content)
         case .dict: return .dictionary(try members(depth: depth, size: &size))
         case .array: return .array(try elements(depth: depth, size: &size))
         case .integer: return integer(try text(&size))
@@ -190,7 +151,7 @@ final class PlistCursor: ManifestCursor {
     private func text(_ size: inout Int) throws -> String {
         guard !reader.isEmpty else { return "" }
         var text = ""
-        while case let node = try advance(keepingBlanks: true), node != .end {
+        while case let node = try xml.advance(keepingBlanks: true), node != .end {
             guard node == .text else {
                 throw error(.malformed, "expected text, found \(shownElement)")
             }
@@ -218,26 +179,5 @@ final class PlistCursor: ManifestCursor {
     private func real(_ text: String) -> ManifestValue {
         let number = Double(text.filter { !$0.isWhitespace })
         return number.map { .double($0) } ?? .opaque("a malformed number")
-    }
-}
-
-extension ManifestError {
-    fileprivate init(_ error: XMLError, source: String) {
-        let reason = error.reason.sanitizedForTerminal
-        let (code, words): (Code, String) =
-            switch error.code {
-            case .malformed: (.malformed, reason)
-            case .declarations: (.entityDeclared, reason)
-            case .tooLarge: (.tooLarge, reason)
-            case .tooDeep: (.tooDeep, reason)
-            case .otherRoot(let name):
-                (
-                    .notAManifest,
-                    "the document is a <\(name.sanitizedForTerminal)>, not a property list"
-                )
-            case .otherElement(let name):
-                (.malformed, "<\(name.sanitizedForTerminal)> is not a property list element")
-            }
-        self.init(code, source: source, at: error.line.map { .line($0) }, words)
     }
 }

@@ -1,6 +1,6 @@
 // all text: paths come from the user or from the table of shapes
 
-/// A path to values in a manifest of any format, in a subset of JSONPath (RFC 9535).
+/// A path to values in a manifest of any format, in a subset of JSONPath (RFC 9535) or XPath.
 ///
 ///     feed.results                a member of a member
 ///     ['im:name'].label           a name that is not a plain word
@@ -11,12 +11,22 @@
 /// A leading `$` or `@` is optional. A path to entries starts at the manifest's root. Other paths
 /// start at an entry, `@`. Unlike in the RFC, `[*]` selects only elements of arrays, and `.*` only
 /// members of dictionaries.
+///
+/// In XML (``XMLCursor``), a member's name selects every child element of that name:
+///
+///     /components/component       elements, from the document's root
+///     icon/@href                  an attribute
+///     icon[@type='remote']        the elements with this attribute
+///     name[not(@xml:lang)]        the elements without this attribute
 public struct ManifestPath: Equatable, Sendable {
     enum Segment: Hashable, Sendable {
         case member(String)
         case elements
         case members
         case elementsWhere(String, String)
+        /// Keeps an element whose attribute has this value, or, if nil, an element without the
+        /// attribute.
+        case attribute(String, String?)
 
         static func == (left: Segment, right: Segment) -> Bool {
             switch (left, right) {
@@ -24,6 +34,9 @@ public struct ManifestPath: Equatable, Sendable {
             case (.elements, .elements), (.members, .members): true
             case (.elementsWhere(let left, let value), .elementsWhere(let right, let other)):
                 left.isSame(as: right) && value.isSame(as: other)
+            case (.attribute(let left, let value), .attribute(let right, let other)):
+                left.isSame(as: right) && (value ?? "").isSame(as: other ?? "")
+                    && (value == nil) == (other == nil)
             default: false
             }
         }
@@ -32,7 +45,7 @@ public struct ManifestPath: Equatable, Sendable {
             switch self {
             case .elements: hasher.combine(0)
             case .members: hasher.combine(1)
-            case .member(let name), .elementsWhere(let name, _):
+            case .member(let name), .elementsWhere(let name, _), .attribute(let name, _):
                 for byte in name.utf8 { hasher.combine(byte) }
             }
         }
@@ -44,18 +57,51 @@ public struct ManifestPath: Equatable, Sendable {
         public let description: String
     }
 
-    let segments: [Segment]
+    enum Notation: Sendable {
+        case json
+        /// XPath from an element.
+        case element
+        /// XPath from the document.
+        case document
+    }
 
-    init(segments: [Segment]) { self.segments = segments }
+    let segments: [Segment]
+    let notation: Notation
+
+    init(segments: [Segment], notation: Notation = .json) {
+        self.segments = segments
+        self.notation = notation
+    }
+
+    /// Whether the path follows the rules for XML.
+    var isXML: Bool { notation != .json }
+
+    func written(as notation: Notation) -> ManifestPath {
+        ManifestPath(segments: segments, notation: notation)
+    }
+
+    /// Ignores the notation.
+    public static func == (left: ManifestPath, right: ManifestPath) -> Bool {
+        left.segments == right.segments
+    }
 
     /// Whether the path has a filter. Paths to entries cannot have filters, because elements are
     /// read one by one.
     public var isFilter: Bool {
-        segments.contains { if case .elementsWhere = $0 { true } else { false } }
+        segments.contains {
+            switch $0 {
+            case .elementsWhere, .attribute: true
+            case .member, .elements, .members: false
+            }
+        }
     }
 
     /// Parses a path.
     public init(_ text: String) throws(SyntaxError) {
+        if Self.isXPath(text) {
+            self = try Self.xpath(text)
+            return
+        }
         var rest = text[...]
         let isRooted = text.hasPrefix("$") || text.hasPrefix("@")
         if isRooted { rest.removeFirst() }
@@ -79,7 +125,7 @@ public struct ManifestPath: Equatable, Sendable {
             segments.append(name == "*" ? .members : .member(String(name)))
         }
         guard !text.isEmpty else { throw SyntaxError(description: "the path is empty") }
-        self.segments = segments
+        self.init(segments: segments)
     }
 
     private static func bracket(_ rest: inout Substring) throws(SyntaxError) -> Segment {
@@ -114,7 +160,7 @@ public struct ManifestPath: Equatable, Sendable {
         return segment
     }
 
-    private static func quoted(_ rest: inout Substring) -> String? {
+    static func quoted(_ rest: inout Substring) -> String? {
         guard let mark = rest.first, mark == "'" || mark == "\"" else { return nil }
         var value = ""
         var index = rest.index(after: rest.startIndex)
@@ -135,6 +181,7 @@ extension ManifestPath: CustomStringConvertible {
     public var description: String { text(quotedBy: "'") }
 
     func text(quotedBy mark: String) -> String {
+        if isXML { return xpath(quotedBy: mark) }
         var text = ""
         for segment in segments {
             switch segment {
@@ -144,6 +191,7 @@ extension ManifestPath: CustomStringConvertible {
             case .members: text += text.isEmpty ? "*" : ".*"
             case .elementsWhere(let name, let value):
                 text += "[?@.\(name)==\(mark)\(value.escaping(mark))\(mark)]"
+            case .attribute: continue
             }
         }
         return text.isEmpty ? "@" : text
@@ -162,7 +210,7 @@ extension String {
         !isEmpty && allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
     }
 
-    fileprivate func escaping(_ mark: String) -> String {
+    func escaping(_ mark: String) -> String {
         replacing("\\", with: "\\\\").replacing(mark, with: "\\" + mark)
     }
 }
@@ -190,7 +238,7 @@ extension ManifestPath {
             } ?? []
         }
         var found: [PathMatch] = []
-        Self.collect(
+        collect(
             segments[...], PathMatch(value: value, container: [], key: "", wildcard: nil), limit,
             &found)
         return found
@@ -198,7 +246,7 @@ extension ManifestPath {
 
     /// Returns the first value that is neither null nor a blank string.
     func first(in value: ManifestValue) -> ManifestValue? {
-        if segments.count == 1, case .member(let key) = segments[0],
+        if segments.count == 1, !isXML, case .member(let key) = segments[0],
             case .dictionary(let members) = value
         {
             guard let found = members[key], !found.isBlank else { return nil }
@@ -208,13 +256,28 @@ extension ManifestPath {
             .value
     }
 
-    private static func collect(
+    private func collect(
         _ rest: ArraySlice<Segment>, _ match: PathMatch, _ limit: Int, _ found: inout [PathMatch]
     ) {
         guard found.count < limit else { return }
-        guard let segment = rest.first else { return found.append(match) }
+        guard let segment = rest.first else {
+            guard isXML, case .dictionary(let members) = match.value else {
+                return found.append(match)
+            }
+            // The path to an element leads to its text.
+            guard let text = members[XMLCursor.text] else { return }
+            return found.append(
+                PathMatch(
+                    value: text, container: members, key: match.key, wildcard: match.wildcard))
+        }
         let next = rest.dropFirst()
         switch (segment, match.value) {
+        case (.member(let key), .dictionary(let members)) where isXML:
+            for member in members where member.key.isSame(as: key) {
+                let match = PathMatch(
+                    value: member.value, container: members, key: key, wildcard: match.wildcard)
+                collect(next, match, limit, &found)
+            }
         case (.member(let key), .dictionary(let members)):
             guard let value = members[key] else { return }
             let match = PathMatch(
@@ -235,6 +298,15 @@ extension ManifestPath {
                 }
                 collect(next, match.element(.dictionary(members)), limit, &found)
             }
+        case (.attribute(let name, let wanted), let element):
+            var value: String?
+            if case .dictionary(let members) = element,
+                case .string(let text, _)? = members["@" + name]
+            {
+                value = text
+            }
+            let isWanted = wanted.map { value?.isSame(as: $0) ?? false } ?? (value == nil)
+            if isWanted { collect(next, match, limit, &found) }
         default: return
         }
     }

@@ -37,10 +37,11 @@ public struct ManifestRules: Equatable, Sendable {
         return parts.compactMap { part, path in path.map { (part, $0) } }
     }
 
-    var shapes: [ManifestShape] {
+    func shapes(isXML: Bool = false) -> [ManifestShape] {
         // Several shapes may match --entries. The plain form is first, because it has the most
         // members.
-        let known = entries == nil ? ManifestShape.table : [.plain] + ManifestShape.table
+        let table = ManifestShape.table.filter { $0.isXML == isXML || isXML && entries != nil }
+        let known = entries == nil ? table : [.plain] + table
         return known.enumerated().compactMap { number, known in
             var shape = known
             if let entries {
@@ -68,7 +69,7 @@ public struct ManifestRules: Equatable, Sendable {
             if let nameKey { shape.names = [nameKey] }
             if let priorityKey { shape.priority = priorityKey }
             if let integrityKey { shape.integrity = integrityKey }
-            return shape
+            return isXML ? shape.inXML : shape
         }
     }
 }

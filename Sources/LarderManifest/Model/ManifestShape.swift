@@ -38,6 +38,19 @@ extension ManifestShape {
             icons: icons, base: base, hasDigests: hasDigests)
     }
 
+    var isXML: Bool { entries.first?.isXML ?? false }
+
+    /// The shape with paths that follow the rules for XML.
+    var inXML: ManifestShape {
+        func inElement(_ path: ManifestPath) -> ManifestPath { path.written(as: .element) }
+        return ManifestShape(
+            name: name, entries: entries.map { $0.written(as: .document) },
+            marks: marks.map(inElement), names: names.map(inElement),
+            icons: icons.map { .init(path: inElement($0.path), template: $0.template) },
+            hasDigests: hasDigests, priority: priority.map(inElement),
+            integrity: integrity.map(inElement), key: key.map(inElement))
+    }
+
     func matches(_ element: ManifestValue) -> Bool {
         marks.contains { $0.first(in: element) != nil }
     }
@@ -99,6 +112,16 @@ extension ManifestShape {
                     "$.widgets_localized.*[*]",
                 ], marks: ["icons[*].src", "icons_localized.*[*].src"],
                 names: ["name", "short_name"], icons: ["icons[*].src", "icons_localized.*[*].src"]),
+            ManifestShape(
+                "AppStream catalogue", ["/components/component", "/component"],
+                marks: ["icon", "id"], names: ["name[not(@xml:lang)]", "name", "id"],
+                icons: ["icon"]),
+            ManifestShape(
+                "Unraid template", ["/Container"], marks: ["Icon", "Name"], names: ["Name"],
+                icons: ["Icon"]),
+            ManifestShape(
+                "Chocolatey package", ["/package/metadata"], marks: ["iconUrl", "id"],
+                names: ["title", "id"], icons: ["iconUrl"]),
             .plain,
             ManifestShape(
                 "template list", ["$[*]", "$.templates[*]"], names: ["title", "name"],

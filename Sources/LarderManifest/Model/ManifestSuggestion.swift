@@ -52,8 +52,8 @@ extension ManifestPath {
     fileprivate var textForShell: String { text(quotedBy: "\"") }
 
     /// Returns a path, or nil if its text cannot be printed and pasted unchanged.
-    static func pasteable(_ segments: [Segment]) -> ManifestPath? {
-        let path = ManifestPath(segments: segments)
+    static func pasteable(_ segments: [Segment], _ notation: Notation) -> ManifestPath? {
+        let path = ManifestPath(segments: segments, notation: notation)
         let text = path.textForShell
         guard text.utf8.count <= 200, text.sanitizedForTerminal.isSame(as: text),
             (try? ManifestPath(text)) == path

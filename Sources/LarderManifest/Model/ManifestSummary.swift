@@ -177,6 +177,8 @@ public struct ManifestPlaces: Equatable, Sendable {
 public enum ManifestFormat: String, Sendable, CaseIterable {
     /// An XML property list, with or without Apple's document type.
     case xmlPlist = "xml-plist"
+    /// An XML document that is not a property list.
+    case xml
     /// A property list that begins with `bplist00`.
     case binaryPlist = "binary-plist"
     /// One JSON document (RFC 8259).

@@ -3,16 +3,6 @@
 /// Keeps only possible entries: the members of the root, and the first members of a possible map.
 /// Both sets are limited to the size of an entry.
 final class EntryWalk<Cursor: ManifestCursor> {
-    private struct Trail {
-        let shape: Int
-        let path: ManifestPath
-        let isBase: Bool
-        let rest: ArraySlice<ManifestPath.Segment>
-
-        var advanced: Trail {
-            Trail(shape: shape, path: path, isBase: isBase, rest: rest.dropFirst())
-        }
-    }
 
     private(set) var hasEntries = false
     /// Whether the root has members that entries do not have.
@@ -49,7 +39,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
             return shape.entries.map { trail($0, isBase: false) }
                 + (shape.base.map { [trail($0, isBase: true)] } ?? [])
         }
-        if try cursor.kind() == .dictionary, !recognition.isExplicit {
+        if try cursor.kind() == .dictionary, !recognition.isExplicit, !recognition.isXML {
             root.line = cursor.line
             try walkRoot(trails)
         } else {
@@ -95,7 +85,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
                 if case .failure(let error) = key { failure = error }
                 return try skip([])
             }
-            let inside = trails.filter { $0.rest.first == .member(key) }.map(\.advanced)
+            let inside = trails.following(.member(key))
             if !inside.isEmpty {
                 if key.isSame(as: "apps") { kindOfApps = try cursor.kind().wrongKind }
                 return try walk(inside, at: [.member(key)])
@@ -118,8 +108,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
     private func walk(_ trails: [Trail], at place: [ManifestPath.Segment]) throws {
         switch try cursor.kind() {
         case .array:
-            let inside = trails.filter { $0.rest.first == .elements }.map(\.advanced)
-            if inside.contains(where: \.rest.isEmpty) {
+            let inside = trails.following(.elements)
+            if inside.contains(where: { $0.rest.isEmpty }) {
                 try readPlace(inside, at: place + [.elements]) { take in
                     try cursor.forEachElement { try take(nil) }
                 }
@@ -129,19 +119,18 @@ final class EntryWalk<Cursor: ManifestCursor> {
                 try cursor.forEachElement { try walk(inside, at: place + [.elements]) }
             }
         case .dictionary where trails.contains { !$0.rest.isEmpty && $0.rest.first != .elements }:
-            let members = trails.filter { $0.rest.first == .members }.map(\.advanced)
-            if members.contains(where: \.rest.isEmpty) {
+            let members = trails.following(.members)
+            if members.contains(where: { $0.rest.isEmpty }) {
                 return try readPlace(members, at: place + [.members]) { take in
                     try cursor.forEachMember { try take(try? $0.get()) }
                 }
             }
             try cursor.forEachMember { key in
                 let key = (try? key.get()) ?? ""
-                let inside =
-                    members + trails.filter { $0.rest.first == .member(key) }.map(\.advanced)
+                let inside = members + trails.following(.member(key))
                 guard !inside.isEmpty else {
                     // Members next to a base URL describe the list itself.
-                    if trails.allSatisfy(\.isBase) { return _ = try cursor.skip() }
+                    if trails.allSatisfy({ $0.isBase }) { return _ = try cursor.skip() }
                     return try skip(place + [.member(key)])
                 }
                 try walk(inside, at: place + [.member(key)])
@@ -151,7 +140,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
                 if case .success(.string(let base, _)) = try cursor.take() {
                     recognition.base = base
                 }
-            } else if trails.contains(where: \.rest.isEmpty) {
+            } else if trails.contains(where: { $0.rest.isEmpty }) {
                 try readPlace(trails, at: place) { take in try take(nil) }
             } else {
                 try skip(place)
@@ -197,7 +186,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         _ trails: [Trail], at place: [ManifestPath.Segment],
         _ forEach: (_ take: (String?) throws -> Void) throws -> Void
     ) throws {
-        let candidates = recognition.usable(trails.filter(\.rest.isEmpty).map(\.shape))
+        let candidates = recognition.usable(trails.filter { $0.rest.isEmpty }.map { $0.shape })
         guard !candidates.isEmpty else {
             let isWhole = place.last == .elements || place.last == .members
             return try skip(isWhole ? Array(place.dropLast()) : place)
@@ -233,8 +222,10 @@ final class EntryWalk<Cursor: ManifestCursor> {
         hasEntries = true
         mayBeMap = false
         dropHeld()
-        // A place with an earlier wildcard may occur several times.
-        guard !place.dropLast().contains(where: { $0 == .elements || $0 == .members }) else {
+        // An element, or a place with an earlier wildcard, may occur several times.
+        guard !recognition.isXML,
+            !place.dropLast().contains(where: { $0 == .elements || $0 == .members })
+        else {
             return
         }
         guard !places.contains(place) else {
@@ -281,6 +272,26 @@ final class EntryWalk<Cursor: ManifestCursor> {
             try emit(member)
         }
         heldMembers = []
+    }
+}
+
+/// A path of a shape, of which ``rest`` remains to be followed. Not nested in the generic class,
+/// because its metadata would be looked up for each element of XML.
+private struct Trail {
+    let shape: Int
+    let path: ManifestPath
+    let isBase: Bool
+    let rest: ArraySlice<ManifestPath.Segment>
+}
+
+extension [Trail] {
+    fileprivate func following(_ segment: ManifestPath.Segment) -> [Trail] {
+        compactMap { trail in
+            guard trail.rest.first == segment else { return nil }
+            return Trail(
+                shape: trail.shape, path: trail.path, isBase: trail.isBase,
+                rest: trail.rest.dropFirst())
+        }
     }
 }
 

@@ -5,8 +5,33 @@ struct ManifestDocument {
     let limits: ManifestLimits
     let recognition: ShapeRecognition
 
-    func readXMLPlist(_ emit: @escaping (RawEntry) throws -> Void) throws {
-        let cursor = try PlistCursor(window, limits: limits)
+    func readXML(_ emit: @escaping (RawEntry) throws -> Void) throws -> ManifestFormat {
+        let xml = try ManifestXML(window, limits: limits)
+        if try xml.begin() {
+            try readXMLPlist(PlistCursor(xml, limits: limits), emit)
+            return .xmlPlist
+        }
+        try readCatalogue(XMLCursor(xml, limits: limits), emit)
+        return .xml
+    }
+
+    private func readCatalogue(
+        _ cursor: XMLCursor, _ emit: @escaping (RawEntry) throws -> Void
+    ) throws {
+        recognition.prepareForXML()
+        let line = cursor.line
+        let walk = EntryWalk(cursor, recognition, limits: limits, emit)
+        try walk.walk()
+        try cursor.finish()
+        guard try walk.finish() else {
+            throw ManifestError(
+                .notAManifest, source: cursor.source, at: line.map { .line($0) }, walk.refusal)
+        }
+    }
+
+    private func readXMLPlist(
+        _ cursor: PlistCursor, _ emit: @escaping (RawEntry) throws -> Void
+    ) throws {
         guard try cursor.begin() else {
             throw cursor.error(.notAManifest, "the property list is empty")
         }

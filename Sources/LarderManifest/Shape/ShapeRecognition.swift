@@ -2,8 +2,10 @@ import LarderCore
 
 /// The detection of a manifest's shape. The first matching element determines the shape.
 final class ShapeRecognition {
-    let shapes: [ManifestShape]
+    private(set) var shapes: [ManifestShape] = []
     let isExplicit: Bool
+    private(set) var isXML = false
+    private let rules: ManifestRules
     private let namesIcons: Bool
     private(set) var settled: Int?
     private(set) var used: [ManifestPath] = []
@@ -11,9 +13,9 @@ final class ShapeRecognition {
     var base: String?
     let unread = UnreadIcons()
     /// The indices of shapes whose elements can be in a top-level array or JSON Lines.
-    let lineShapes: [Int]
-    let mapShapes: [Int]
-    private let plain: Int?
+    private(set) var lineShapes: [Int] = []
+    private(set) var mapShapes: [Int] = []
+    private var plain: Int?
     private var hasFamiliar = false
     private var hasStrange = false
 
@@ -32,14 +34,30 @@ final class ShapeRecognition {
     }
 
     init(_ rules: ManifestRules) {
-        shapes = rules.shapes + [.urls]
+        self.rules = rules
         isExplicit = rules.entries != nil
         namesIcons = !rules.iconKeys.isEmpty
+        use(rules.shapes() + [.urls])
+    }
+
+    /// Selects the shapes of XML catalogues. Call this before any element is examined.
+    func prepareForXML() {
+        isXML = true
+        unread.isXML = true
+        use(rules.shapes(isXML: true))
+    }
+
+    func adapted(_ path: ManifestPath) -> ManifestPath {
+        isXML ? path.written(as: .element) : path
+    }
+
+    private func use(_ shapes: [ManifestShape]) {
+        self.shapes = shapes
         plain = shapes.firstIndex { $0.name == ManifestShape.plain.name }
-        lineShapes = shapes.indices.filter { [shapes] index in
-            rules.entries != nil || shapes[index].entries.contains { $0.segments == [.elements] }
+        lineShapes = shapes.indices.filter {
+            isExplicit || shapes[$0].entries.contains { $0.segments == [.elements] }
         }
-        mapShapes = shapes.indices.filter { [shapes] in
+        mapShapes = shapes.indices.filter {
             shapes[$0].entries.contains { $0.segments == [.members] }
         }
     }
@@ -58,8 +76,8 @@ final class ShapeRecognition {
         }
     }
 
-    /// Whether every element is an entry, as in the plain form and with --entries.
-    func isLenient(_ candidates: [Int]) -> Bool { plain.map(candidates.contains) ?? false }
+    /// Whether every element is an entry, as in the plain form, in XML and with --entries.
+    func isLenient(_ candidates: [Int]) -> Bool { isXML || plain.map(candidates.contains) ?? false }
 
     func shape(of element: Result<ManifestValue, EntryError>, among candidates: [Int]) -> Int? {
         if let settled { return settled }

@@ -8,6 +8,7 @@ final class UnreadIcons {
 
     var count: Int { named + lists.reduce(0) { $0 + $1.count } }
     private var named = 0
+    var isXML = false
     private var places: [Place] = []
     private var unnamed: [Place] = []
     /// Places with several images. A single image may have any purpose.
@@ -21,6 +22,10 @@ final class UnreadIcons {
 
     var all: [ManifestSummary.UnreadPlace] {
         (places + lists).prefix(Self.maximumPlaces).map { path, isInEntry, count in
+            if isXML {
+                let path = path.written(as: isInEntry ? .element : .document)
+                return .init(path: "\(path)", count: count)
+            }
             let text = "\(path)"
             let link = text.utf8.first == UInt8(ascii: "[") ? "" : "."
             return .init(path: (isInEntry ? "@" : "$") + link + text, count: count)
@@ -132,7 +137,9 @@ final class UnreadIcons {
 
 extension ManifestPath {
     fileprivate func covers(_ place: [Segment]) -> Bool {
-        segments.count == place.count
+        let segments = segments.filter { if case .attribute = $0 { false } else { true } }
+        let place = isXML && place.last == .member(XMLCursor.text) ? place.dropLast() : place[...]
+        return segments.count == place.count
             && zip(segments, place).allSatisfy { own, segment in
                 switch (own, segment) {
                 case (.members, .member), (.elementsWhere, .elements): true

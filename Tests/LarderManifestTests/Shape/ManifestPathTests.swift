@@ -11,6 +11,11 @@ import Testing
         ("en-US.a_1", "['en-US'].a_1"),
         ("['it\\'s']", "['it\\'s']"), ("a['b c'].d", "a['b c'].d"), ("名.图标", "名.图标"),
         ("assets[?@.kind=='display-image'].url", "assets[?@.kind=='display-image'].url"),
+        ("/components/component", "/components/component"), ("icon/@href", "icon/@href"),
+        ("@href", "@href"), ("a/*/m:b-1.c", "a/*/m:b-1.c"), ("['a/b'].c", "['a/b'].c"),
+        ("icon[@type=\"remote\"]", "icon[@type='remote']"), ("/a", "/a"),
+        ("a[@b='/]'][@c='d']/e", "a[@b='/]'][@c='d']/e"),
+        ("name[not(@xml:lang)]", "name[not(@xml:lang)]"),
     ])
     func pathsAreParsedAndNormalised(text: String, spelling: String) throws {
         let path = try ManifestPath(text)
@@ -21,6 +26,8 @@ import Testing
     @Test(arguments: [
         "", ".a", "$a", "a..b", "a.", "a[0]", "a[", "a['b'", "a[b]", "a]", "a[*", "a[?@.b]",
         "a[?@.b==c]", "a['b']c", "'a'", "a[?(@.b=='c')]", "$..a",
+        "//a", "/", "a/", "a//b", "a[@b]", "a[@b=c]", "a[@b='c'", "a[@b='c']d", "a[not(@b]",
+        "a/[@b='c']", "/a[*]", "a/b[0]",
     ])
     func invalidPathsAreRefused(text: String) {
         #expect(throws: ManifestPath.SyntaxError.self) { try ManifestPath(text) }

@@ -50,6 +50,26 @@ import Testing
                 ]
             ),
             (
+                "AppStream catalogue",
+                #"<components><component><id>a</id><name xml:lang="de">D</name><name>A</name><icon type="remote">https://a.example/1</icon></component><component><id>b</id></component></components>"#,
+                ["1.1 A https://a.example/1", "2.1 b skipped"]
+            ),
+            (
+                "AppStream catalogue",
+                #"<component><id>a</id><icon type="remote">https://a.example/1</icon></component>"#,
+                ["1.1 a https://a.example/1"]
+            ),
+            (
+                "Unraid template",
+                #"<Container version="2"><Name>A</Name><Icon>https://a.example/1</Icon></Container>"#,
+                ["1.1 A https://a.example/1"]
+            ),
+            (
+                "Chocolatey package",
+                #"<package xmlns="u"><metadata><id>a</id><iconUrl>https://a.example/1</iconUrl><title>A</title></metadata></package>"#,
+                ["1.1 A https://a.example/1"]
+            ),
+            (
                 "Flathub hits",
                 #"{"hits":[{"name":"A","keywords":null,"icon":"https://a.example/1"}]}"#,
                 ["1.1 A https://a.example/1"]
@@ -106,7 +126,7 @@ import Testing
                 text, base: text.contains("src") ? "https://b.example/app/" : nil)
             #expect(reading.icons == icons)
             #expect(reading.places?.shape == shape)
-            #expect(reading.summary?.format == .json)
+            #expect(reading.summary?.format == (text.contains("</") ? .xml : .json))
         }
     }
 

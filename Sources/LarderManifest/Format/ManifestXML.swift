@@ -1,0 +1,101 @@
+import LarderCore
+import LarderImages
+import LarderXML
+
+/// The XML of a manifest: a property list or a catalogue.
+final class ManifestXML {
+    let source: String
+    let reader: XMLReader
+    private let decoder: TextDecoder
+
+    init(_ window: ByteWindow, limits: ManifestLimits) throws {
+        source = window.input.name
+        let encoding = try XMLEncoding.of(window)
+        let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
+        if marks.contains(where: { window.unread.starts(with: $0) }) { window.consume(2) }
+        let decoder = TextDecoder(window, from: encoding)
+        self.decoder = decoder
+        let rules = XMLRules(
+            elements: PlistCursor.Element.allCases.map(\.rawValue),
+            containers: ["plist", "array", "dict"], permitsOtherRoots: true,
+            maximumTextBytes: limits.maximumEntrySize, permitsDocumentType: true,
+            forbiddenReference: TextDecoder.invalid, maximumNames: 1_024)
+        reader = try Self.located(in: source) {
+            try XMLReader(rules, line: window.line, offsets: encoding.offsets(from: window.offset))
+            { try decoder.read(into: $0) }
+        }
+    }
+
+    var progress: Int { decoder.offset }
+
+    /// Moves to the root element. Returns whether the document is a property list.
+    func begin() throws -> Bool {
+        guard try advance() == .start else {
+            throw error(.malformed, "unexpected end of document")
+        }
+        guard !reader.name.utf8.isWord("html") else {
+            throw error(.notAManifest, "the file is \(ContentGuess.page), not a manifest")
+        }
+        return reader.element != nil
+    }
+
+    func advance(keepingBlanks: Bool = false) throws -> XMLReader.Node {
+        try Self.located(in: source) { try reader.advance(keepingBlanks: keepingBlanks) }
+    }
+
+    /// Moves to the end of the element at `depth`.
+    func skip(to depth: Int) throws {
+        while true {
+            let node = try advance()
+            if node == .finished || node == .end && reader.depth == depth { return }
+        }
+    }
+
+    func string(_ text: String, at place: Range<Int>?) -> ManifestValue {
+        let mayBeInvalid = decoder.hasInvalid || reader.hasForbiddenReference
+        guard !mayBeInvalid || !text.utf8.contains(TextDecoder.invalid) else { return .invalidText }
+        return .string(text, at: place.map { SourceSpan($0) } ?? .unknown)
+    }
+
+    func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
+        ManifestError(code, source: source, at: .line(reader.line), reason)
+    }
+
+    private static func located<Value>(
+        in source: String, _ body: () throws -> Value
+    ) throws -> Value {
+        do {
+            return try body()
+        } catch let error as XMLError {
+            throw ManifestError(error, source: source)
+        }
+    }
+}
+
+extension XMLEncoding {
+    /// - Parameter start: The offset of the text in the file.
+    fileprivate func offsets(from start: Int) -> XMLOffsets {
+        switch self {
+        // The decoder replaces each invalid byte by one byte.
+        case .utf8, .latin1(isASCII: true): .bytes(from: start)
+        case .latin1(isASCII: false): .latin1(from: start)
+        case .utf16: .utf16(from: start)
+        }
+    }
+}
+
+extension ManifestError {
+    fileprivate init(_ error: XMLError, source: String) {
+        let reason = error.reason.sanitizedForTerminal
+        let (code, words): (Code, String) =
+            switch error.code {
+            case .malformed: (.malformed, reason)
+            case .declarations: (.entityDeclared, reason)
+            case .tooLarge: (.tooLarge, reason)
+            case .tooDeep: (.tooDeep, reason)
+            case .otherRoot(let name), .otherElement(let name):
+                (.malformed, "<\(name.sanitizedForTerminal)> is not a property list element")
+            }
+        self.init(code, source: source, at: error.line.map { .line($0) }, words)
+    }
+}

@@ -1,0 +1,275 @@
+import LarderCore
+
+/// An attribute of an element.
+package struct XMLAttribute: Equatable, Sendable {
+    /// The name with its prefix. Foreign text.
+    package let name: String
+    /// The value without references. Foreign text.
+    package let value: String
+    /// The bytes of the value with its quotation marks, in the file. Nil if unknown.
+    package let place: Range<Int>?
+}
+
+/// How the offsets of the filtered text lead to offsets in the file.
+package enum XMLOffsets: Sendable {
+    case unknown
+    /// Each byte of the text is a byte of the file, from this offset.
+    case bytes(from: Int)
+    /// Each character of the text is a byte of the file, from this offset.
+    case latin1(from: Int)
+    case utf16(from: Int)
+
+    var start: Int {
+        switch self {
+        case .unknown: 0
+        case .bytes(let start), .latin1(let start), .utf16(let start): start
+        }
+    }
+
+    var areKnown: Bool { if case .unknown = self { false } else { true } }
+
+    /// Whether the text and the file have equal lengths.
+    var areEqual: Bool {
+        switch self {
+        case .unknown, .bytes: true
+        case .latin1, .utf16: false
+        }
+    }
+
+    /// Returns the number of bytes in the file for a text in UTF-8.
+    func length(of text: Slice<UnsafeBufferPointer<UInt8>>) -> Int {
+        switch self {
+        case .unknown, .bytes: text.count
+        case .latin1: text.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 }
+        case .utf16:
+            // Characters of four bytes have two units.
+            text.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $1 < 0xF0 ? $0 + 2 : $0 + 4 }
+        }
+    }
+}
+
+/// The tags that the filter has passed to libxml2, and that libxml2 has not reported yet.
+struct XMLTagQueue {
+    struct Tag {
+        /// The bytes in the file.
+        let place: Range<Int>
+        /// Whether there is a comment or an instruction between this tag and the previous one.
+        let hasNoise: Bool
+        /// The line of the tag, or 0 if libxml2 knows the line.
+        var line = 0
+        var passedLine = 0
+        var attributes: [XMLAttribute] = []
+        /// The number of bytes in a tag with attributes, or 0.
+        var size = 0
+    }
+
+    private(set) var waitingBytes = 0
+    private var tags: [Tag] = []
+    private var first = 0
+
+    mutating func append(_ tag: Tag) {
+        waitingBytes += tag.size
+        tags.append(tag)
+    }
+
+    mutating func take() -> Tag? {
+        guard first < tags.count else { return nil }
+        let tag = tags[first]
+        first += 1
+        waitingBytes -= tag.size
+        if first == tags.count {
+            tags.removeAll(keepingCapacity: true)
+            first = 0
+        } else if first > 1024, first * 2 > tags.count {
+            tags.removeFirst(first)
+            first = 0
+        }
+        return tag
+    }
+}
+
+enum XMLReference {
+    /// Returns the number in a character reference, from its digits and their `x`.
+    static func code(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> UInt64? {
+        let isHex = digits.first == UInt8(ascii: "x")
+        let digits = digits.dropFirst(isHex ? 1 : 0)
+        // The initializer of an integer accepts a sign.
+        guard digits.first.map({ $0 != UInt8(ascii: "+") }) ?? false else { return nil }
+        return UInt64(String(decoding: digits, as: UTF8.self), radix: isHex ? 16 : 10)
+    }
+
+    /// Whether XML 1.0 (section 2.2) forbids the character.
+    static func isForbidden(_ code: UInt64) -> Bool {
+        switch code {
+        case 0x09, 0x0A, 0x0D: return false
+        case ..<0x20, 0xD800...0xDFFF, 0xFFFE...0xFFFF: return true
+        default: return code > 0x10FFFF
+        }
+    }
+
+    /// The character of a predefined entity (XML 1.0, section 4.6).
+    static func entity(_ name: Slice<UnsafeBufferPointer<UInt8>>) -> UInt8? {
+        let known: [(String, UInt8)] = [
+            ("amp", UInt8(ascii: "&")), ("lt", UInt8(ascii: "<")), ("gt", UInt8(ascii: ">")),
+            ("quot", UInt8(ascii: "\"")), ("apos", UInt8(ascii: "'")),
+        ]
+        return known.first { name.elementsEqual($0.0.utf8) }?.1
+    }
+}
+
+/// A parser of the attributes in a tag.
+struct XMLAttributeParser {
+    /// The maximum number of attributes. Each is compared with all previous ones.
+    static let maximumCount = 256
+    static let maximumName = 1 << 10
+
+    private(set) var hasForbiddenReference = false
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private let line: Int
+    private let replacement: UInt8?
+    private let offsets: XMLOffsets
+    /// The next byte, and its offset in the file.
+    private var index: Int
+    private var offset: Int
+
+    /// - Parameter offset: The offset of the tag in the file.
+    init(
+        _ tag: XMLTag, line: Int, replacement: UInt8?, offset: Int, _ offsets: XMLOffsets
+    ) {
+        bytes = tag.content
+        index = 0
+        self.line = line
+        self.replacement = replacement
+        self.offsets = offsets
+        self.offset = offset
+        move(to: tag.nameEnd)
+    }
+
+    mutating func attributes() throws(XMLError) -> [XMLAttribute] {
+        var attributes: [XMLAttribute] = []
+        while true {
+            let hasBlank = skipBlanks()
+            guard index < bytes.count else { return attributes }
+            guard hasBlank else {
+                throw error(.malformed, "white space is missing before an attribute")
+            }
+            guard attributes.count < Self.maximumCount else {
+                throw error(
+                    .tooLarge, "an element has more than \(Self.maximumCount) attributes")
+            }
+            let name = try name()
+            guard !attributes.contains(where: { $0.name.utf8.elementsEqual(name.utf8) }) else {
+                throw error(.malformed, "the attribute \(name.quoted(limit: 64)) occurs twice")
+            }
+            skipBlanks()
+            guard index < bytes.count, bytes[index] == UInt8(ascii: "=") else {
+                throw error(.malformed, "the attribute \(name.quoted(limit: 64)) has no value")
+            }
+            move(to: index + 1)
+            skipBlanks()
+            guard index < bytes.count, case let quote = bytes[index],
+                quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'"),
+                let end = bytes.place(of: quote, from: index + 1)
+            else {
+                throw error(
+                    .malformed, "the value of the attribute \(name.quoted(limit: 64)) is not quoted"
+                )
+            }
+            let value = try value(bytes[(index + 1)..<end])
+            let start = offset
+            move(to: end + 1)
+            attributes.append(
+                .init(name: name, value: value, place: offsets.areKnown ? start..<offset : nil))
+        }
+    }
+
+    private mutating func move(to next: Int) {
+        offset += offsets.length(of: bytes[index..<next])
+        index = next
+    }
+
+    @discardableResult private mutating func skipBlanks() -> Bool {
+        let start = index
+        var next = index
+        while next < bytes.count, bytes[next].isMarkupBlank { next += 1 }
+        move(to: next)
+        return next > start
+    }
+
+    private mutating func name() throws(XMLError) -> String {
+        var end = index
+        while end < bytes.count, Self.isNameByte(bytes[end], isFirst: end == index) { end += 1 }
+        guard end > index else { throw error(.malformed, "expected the name of an attribute") }
+        guard end - index <= Self.maximumName else {
+            throw error(.tooLarge, "a name has more than \(Self.maximumName) bytes")
+        }
+        let name = String(decoding: bytes[index..<end], as: UTF8.self)
+        move(to: end)
+        return name
+    }
+
+    private static func isNameByte(_ byte: UInt8, isFirst: Bool) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "_"), UInt8(ascii: ":"), 0x80...:
+            true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."): !isFirst
+        default: false
+        }
+    }
+
+    /// Replaces references, and white space as XML 1.0 (section 3.3.3) requires.
+    private mutating func value(
+        _ text: Slice<UnsafeBufferPointer<UInt8>>
+    ) throws(XMLError) -> String {
+        guard text.contains(where: { $0 == UInt8(ascii: "&") || $0 < 0x20 }) else {
+            return String(decoding: text, as: UTF8.self)
+        }
+        var value: [UInt8] = []
+        value.reserveCapacity(text.count)
+        var next = text.startIndex
+        while next < text.endIndex {
+            let byte = text[next]
+            next += 1
+            switch byte {
+            case UInt8(ascii: "\r") where next < text.endIndex && text[next] == UInt8(ascii: "\n"):
+                continue
+            case UInt8(ascii: "\r"), UInt8(ascii: "\n"), UInt8(ascii: "\t"):
+                value.append(UInt8(ascii: " "))
+            case UInt8(ascii: "&"):
+                let rest = text[next...].prefix(XMLFilter.maximumReference)
+                guard let end = rest.firstIndex(of: UInt8(ascii: ";")) else {
+                    throw error(.malformed, "'&' does not start a reference")
+                }
+                try append(rest[..<end], to: &value)
+                next = end + 1
+            default: value.append(byte)
+            }
+        }
+        return String(decoding: value, as: UTF8.self)
+    }
+
+    private mutating func append(
+        _ reference: Slice<UnsafeBufferPointer<UInt8>>, to value: inout [UInt8]
+    ) throws(XMLError) {
+        if let character = XMLReference.entity(reference) { return value.append(character) }
+        if reference.first == UInt8(ascii: "#"),
+            let code = XMLReference.code(reference.dropFirst())
+        {
+            let isForbidden = XMLReference.isForbidden(code)
+            if isForbidden, let replacement {
+                hasForbiddenReference = true
+                return value.append(replacement)
+            }
+            if !isForbidden, let scalar = Unicode.Scalar(UInt32(code)) {
+                return value += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
+            }
+        }
+        let name = String(decoding: reference, as: UTF8.self)
+        throw error(.malformed, "the reference \("&\(name);".quoted()) is unknown")
+    }
+
+    private func error(_ code: XMLError.Code, _ reason: String) -> XMLError {
+        XMLError(code, line: line, reason)
+    }
+}
