@@ -82,7 +82,7 @@ extension TableRows {
             switch item.result {
             // Apps use the spelling of `URL`, which percent-encodes more than libcurl.
             case .entry(let entry): rows.add(URL(string: entry.icon.string)?.absoluteString)
-            case .inline, .skipped: rows.add(nil)
+            case .inline, .skipped, .unfetched: rows.add(nil)
             case .failed(let error):
                 rows.add(nil)
                 let name = source.name.sanitizedForTerminal

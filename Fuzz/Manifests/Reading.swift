@@ -61,6 +61,9 @@ extension Reading.Item {
         case .skipped(let reason):
             entry = nil
             words = reason
+        case .unfetched(let kind):
+            entry = nil
+            words = kind.rawValue
         case .failed(let error):
             entry = nil
             // The message may contain a column, which differs.

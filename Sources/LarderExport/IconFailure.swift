@@ -40,6 +40,11 @@ package struct IconFailures<Code: FailureCode>: Sendable {
         note(IconFailure(.noIcon, name: item.name ?? "", reason))
     }
 
+    mutating func noteUnfetched(_ item: ManifestItem, _ kind: IconValue.Kind) {
+        guard let code = Code(rawValue: kind.rawValue) else { return }
+        note(IconFailure(code, name: item.name ?? "", item.value?.reason ?? ""))
+    }
+
     mutating func noteBad(_ item: ManifestItem, _ error: EntryError) {
         let place = item.line.map { "line \($0)" } ?? "entry \(item.position)"
         note(IconFailure(.badEntry, name: item.name ?? "", "\(place): \(error.message)"))
@@ -56,6 +61,10 @@ package enum ExportCode: String, FailureCode {
     case notAnImage = "not-an-image"
     case unsupportedType = "unsupported-type"
     case notShown = "not-shown"
+    case relative
+    case iconSet = "icon-set"
+    case template
+    case otherScheme = "other-scheme"
 
     // Failed.
     case badEntry = "bad-entry"
@@ -70,7 +79,10 @@ package enum ExportCode: String, FailureCode {
     case ambiguous
 
     package var isSkip: Bool {
-        [.noIcon, .noURL, .notAnImage, .unsupportedType, .notShown].contains(self)
+        [
+            .noIcon, .noURL, .notAnImage, .unsupportedType, .notShown, .relative, .iconSet,
+            .template, .otherScheme,
+        ].contains(self)
     }
 }
 
@@ -81,6 +93,10 @@ package enum ImportCode: String, FailureCode {
     case noIcon = "no-icon"
     /// `larder prefetch` stores inline icons.
     case noURL = "no-url"
+    case relative
+    case iconSet = "icon-set"
+    case template
+    case otherScheme = "other-scheme"
 
     // Failed.
     case badEntry = "bad-entry"
@@ -95,5 +111,7 @@ package enum ImportCode: String, FailureCode {
     case sizeMismatch = "size-mismatch"
     case unstored
 
-    package var isSkip: Bool { self == .noIcon || self == .noURL }
+    package var isSkip: Bool {
+        [.noIcon, .noURL, .relative, .iconSet, .template, .otherScheme].contains(self)
+    }
 }

@@ -27,8 +27,8 @@ public struct ManifestKeys {
                 switch item.result {
                 case .entry(let entry): try body(entry.resourceKey)
                 case .inline(let entry): try body(entry.resourceKey)
-                case .failed(let error):
-                    guard let reason = refusal(of: error) else { return }
+                case .failed, .unfetched:
+                    guard let reason = refusal(of: item) else { return }
                     throw ManifestError(
                         .malformed, source: source.name, at: .entry(item.position), reason)
                 case .skipped: return
@@ -38,15 +38,19 @@ public struct ManifestKeys {
         }
     }
 
-    private func refusal(of error: EntryError) -> String? {
-        if error.code == .relativeURL {
+    private func refusal(of item: ManifestItem) -> String? {
+        let reason: String?
+        switch item.result {
+        case .unfetched(.relative):
             return "the URL is relative; pass the same --base-url as you did to prefetch"
-        }
-        if error.scheme == "ipfs" {  // text: ASCII
+        case .unfetched where item.value?.isIPFS == true:
             return "the URL has the scheme 'ipfs';"
                 + " pass the same --ipfs-gateway as you did to prefetch"
+        case .unfetched: reason = item.value?.reason
+        case .failed(let error): reason = error.message
+        case .entry, .inline, .skipped: return nil
         }
-        guard mustBeUsable else { return nil }
-        return "\(error.message); fix or remove this entry, because its icon cannot be kept"
+        guard mustBeUsable, let reason else { return nil }
+        return "\(reason); fix or remove this entry, because its icon cannot be kept"
     }
 }

@@ -39,8 +39,13 @@ public struct ManifestReader: Sendable {
         }
     }
 
+    /// - Parameter values: If not nil, called with the values at the icon places of each entry, in
+    ///   document order, before the entry's icons. These include blank values and those that the
+    ///   rules do not select.
     package func read(
-        opened: (ByteInput) -> Void, _ body: (ManifestItem) throws -> Void
+        opened: (ByteInput) -> Void,
+        values: ((_ position: Int, _ values: [IconValue]) throws -> Void)? = nil,
+        _ body: (ManifestItem) throws -> Void
     ) throws -> ManifestSummary {
         let input = try source.open()
         opened(input)
@@ -48,8 +53,8 @@ public struct ManifestReader: Sendable {
         let isFile = source.isOnDisk
         if !isFile { input.keepsFirst = ManifestSurvey.maximumKept }
         do throws(any Error) {
-            var summary = try read(input, body)
-            let isUnusable = summary.usable == 0 && summary.failed > 0
+            var summary = try read(input, values: values, body)
+            let isUnusable = summary.usable == 0 && summary.unusable > 0
             if summary.entries > 0, summary.places == nil || isUnusable {
                 let found = suggestions(from: isFile ? nil : input.first)
                 // If the best suggestion has the same paths as this reading, only a base URL is
@@ -70,7 +75,10 @@ public struct ManifestReader: Sendable {
             isPart: first?.count == ManifestSurvey.maximumKept, rules: rules)
     }
 
-    func read(_ input: ByteInput, _ body: (ManifestItem) throws -> Void) throws -> ManifestSummary {
+    func read(
+        _ input: ByteInput, values: ((Int, [IconValue]) throws -> Void)? = nil,
+        _ body: (ManifestItem) throws -> Void
+    ) throws -> ManifestSummary {
         try withoutActuallyEscaping(body) { body in
             let recognition = ShapeRecognition(rules)
             let ignored = IgnoredMembers()
@@ -106,12 +114,15 @@ public struct ManifestReader: Sendable {
                     hasCredentials = decoder.urls.findCredentials(in: entry)
                 }
                 ignored.position = position
+                if let values, case .success(let element) = entry.content {
+                    try values(position, decoder.values(of: element))
+                }
                 var (name, icons) = decoder.decode(entry)
                 for index in icons.indices {
-                    guard let error = keyed.conflict(of: icons[index], at: position) else {
+                    guard let error = keyed.conflict(of: icons[index].result, at: position) else {
                         continue
                     }
-                    icons[index] = .failed(error)
+                    icons[index].result = .failed(error)
                 }
                 let usable = summary.usable
                 summary.count(icons, of: entry.content)
@@ -126,11 +137,11 @@ public struct ManifestReader: Sendable {
                         "more than \(limits.maximumEntries) entries, counting each icon;"
                             + " use --max-entries to allow more")
                 }
-                for (index, result) in icons.enumerated() {
+                for (index, icon) in icons.enumerated() {
                     try body(
                         ManifestItem(
                             position: position, icon: index + 1, line: entry.line, name: name,
-                            result: result))
+                            value: icon.value, result: icon.result))
                 }
             }
             try input.whenRead?(hasCredentials)

@@ -132,11 +132,11 @@ struct ManifestSurvey {
                 guard item.icon == 1 else { return }
                 switch item.result {
                 case .entry, .inline: found += 1
-                case .failed(let error) where error.code == .relativeURL:
+                case .unfetched(.relative):
                     found += 1
                     relative += 1
-                case .failed(let error) where error.code == .unsupportedScheme: found += 1
-                case .failed: failed += 1
+                case .failed, .unfetched(.template): failed += 1
+                case .unfetched: found += 1
                 case .skipped: break
                 }
                 // Entries without an icon count, because they take as long to read.

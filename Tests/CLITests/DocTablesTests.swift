@@ -88,7 +88,8 @@ import Testing
             "exit-statuses": described(
                 larder.ExitStatus.list.matches(of: /(?m)^  (\d+)/).map { String($0.output.1) }),
             "entry-codes": described(
-                ["no-icon"] + EntryError.Code.allCases.map(\.rawValue)
+                ["no-icon"] + IconValue.Kind.unfetched.map(\.rawValue)
+                    + EntryError.Code.allCases.map(\.rawValue)
                     + [EntryFailure.offline.code, EntryFailure.notFailedBefore.code]),
             "transfer-codes": transferCodes,
             "body-codes": described(

@@ -13,21 +13,8 @@ import Testing
     }
 
     static let cases = [
-        Case(
-            entry: ["icon": "javascript:alert(1)"], code: "unsupported-scheme",
-            reason: "only http and https are supported"),
-        Case(
-            entry: ["icon": "file:///etc/passwd"], code: "unsupported-scheme",
-            reason: "only http and https are supported"),
-        Case(
-            entry: ["icon": "ipfs://Qm1/icon.png"], code: "unsupported-scheme",
-            reason: "'ipfs'"),
         Case(entry: ["icon": "http://[::1/icon.png"], code: "unparsable-url", reason: "not a URL"),
-        Case(entry: ["icon": "icons/a.png"], code: "relative-url", reason: "relative URL"),
         Case(entry: ["icon": 42], code: "icon-not-a-string", reason: "an integer, not a string"),
-        Case(
-            entry: ["icon": "http://127.0.0.1/{w}x{h}{c}.{f}"], code: "unfilled-placeholder",
-            reason: "'{c}'"),
         Case(
             entry: ["icon": "http://127.0.0.1/", "integrity": "sha256-short"],
             code: "bad-integrity", reason: "sha256-short"),
@@ -56,6 +43,27 @@ import Testing
             #expect(complaint.contains("\(bad.code): "))
             #expect(larder.origin.count() == 2)
             #expect(try larder.status().objects == 2)
+        }
+    }
+
+    @Test(arguments: [
+        ("javascript:alert(1)", "other-scheme", "a scheme other than"),
+        ("file:///etc/passwd", "other-scheme", "a scheme other than"),
+        ("ipfs://Qm1/icon.png", "other-scheme", "--ipfs-gateway"),
+        ("icons/a.png", "relative", "--base-url"), ("mdi:home", "icon-set", "icon in a set"),
+        ("http://127.0.0.1/{w}x{h}{c}.{f}", "template", "a template"),
+    ])
+    func anIconThatIsNeverFetchedIsSkipped(_ icon: String, _ code: String, _ reason: String)
+        async throws
+    {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(2)
+            let run = try larder.prefetch(try larder.manifest(urls[0], icon, urls[1]))
+            #expect(run.status == 0 && run.finished.standardError.isEmpty, "\(run.finished)")
+            #expect(run.outcomes == ["fetched", "skipped", "fetched"])
+            let error = try #require(run.line(2).error)
+            #expect(error.code == code)
+            #expect(error.message.contains("'\(icon)'") && error.message.contains(reason))
         }
     }
 

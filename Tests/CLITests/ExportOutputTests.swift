@@ -14,7 +14,7 @@ import Testing
             let urls = larder.origin.serveIcons(2)
             #expect(try larder.prefetch(try larder.manifest(urls[0])).status == 0)
             let manifest = try larder.manifest(
-                [["icon": urls[0]], ["icon": urls[1]], ["icon": "ftp://a.example/"], [:]],
+                [["icon": urls[0]], ["icon": urls[1]], ["icon": "https://"], [:]],
                 name: "some.json")
             let seed = larder.directory.path("seed")
             let arguments = [seed, "--layout", "nuke", "--manifest", manifest, "--json"]
@@ -50,7 +50,7 @@ import Testing
             unlink(folder + names[0])
             #expect(symlink("/etc/hostname", folder + names[0]) == 0)
             let manifest = try larder.manifest(
-                urls.map { ["icon": $0] } + [["icon": "ftp://a.example/"], [:]], name: "some.json")
+                urls.map { ["icon": $0] } + [["icon": "https://"], [:]], name: "some.json")
             let finished = try larder.binary.run([
                 "import", seed, "--layout", "nuke", "--manifest", manifest, "--json", "--cache",
                 larder.directory.path("copy"),

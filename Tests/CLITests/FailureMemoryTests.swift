@@ -94,7 +94,7 @@ import Testing
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             let manifest = try larder.manifest(
-                (0..<40).map { ["icon": $0 < failed ? "ftp://h/\($0)" : url] })
+                (0..<40).map { ["icon": $0 < failed ? "https://:\($0)" : url] })
             let run = try larder.prefetch(manifest, options: ["--max-failures", allowance])
             #expect(run.status == status)
             #expect(run.summary.failed == failed && run.summary.icons == 40)

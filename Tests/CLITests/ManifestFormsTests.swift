@@ -220,29 +220,82 @@ import Testing
         }
     }
 
-    @Test func unsupportedIconsAreCountedByScheme() async throws {
+    @Test func valuesThatAreNeverFetchedAreCountedByKind() async throws {
         try await withFixture { larder in
+            let url = larder.origin.serveIcons(1)[0]
             let manifest = try larder.manifest(
-                urls: ["ftp://a.example/1", "ftp://a.example/2", "ipfs://Qm1"])
-            let run = try larder.prefetch(manifest)
-            #expect(run.status == 2)
-            #expect(run.summary.failures == ["unsupported-scheme": 3])
-            let messages = run.finished.standardError.split(separator: "\n")
-            #expect(messages.count == 2, "\(run.finished)")
-            #expect(messages.first?.contains("entry 1 App 1: unsupported-scheme") == true)
+                urls: [url, "mdi:home", "fas fa-x", "a.png", "{{ icon }}", "ftp://a/1", "ipfs://Q"])
+            let lines = """
+                  1 relative name is not fetched; use --base-url to resolve it
+                  2 names in icon sets are not fetched
+                  1 template is not fetched
+                  2 URLs with other schemes are not fetched; for ipfs:, use --ipfs-gateway
+
+                """
+            let counts = #""unfetched":{"icon-set":2,"other-scheme":2,"relative":1,"template":1}"#
             let plan = try larder.run("plan", manifest)
-            #expect(plan.standardOutput.split(separator: "\n").count == 5, "\(plan)")
+            #expect(plan.status == 0 && plan.standardError.isEmpty, "\(plan)")
+            #expect(plan.standardOutput.hasSuffix("\n" + lines), "\(plan)")
+            let planned = try larder.run("plan", manifest, "--json", "--quiet").standardOutput
+            #expect(planned.contains(counts), "\(planned)")
+            let prefetch = ["prefetch", manifest, "--allow-private-network"]
+            let text = try larder.run(arguments: prefetch)
+            #expect(text.status == 0 && text.standardError.isEmpty, "\(text)")
+            #expect(text.standardOutput.contains("\n" + lines), "\(text)")
+            let json = try larder.run(arguments: prefetch + ["--json"])
+            #expect(json.status == 0 && json.standardOutput.contains(counts), "\(json)")
+
+            let verify = try larder.run("verify", "--manifest", manifest)
+            #expect(verify.status == 0 && verify.standardOutput.contains(lines), "\(verify)")
+            let verified = try larder.run("verify", "--manifest", manifest, "--json")
+            #expect(verified.standardOutput.contains(counts), "\(verified)")
+            let export = try larder.run(
+                "export", larder.directory.path("seed"), "--layout", "nuke", "--manifest",
+                manifest)
+            #expect(export.status == 0, "\(export)")
             #expect(
-                plan.standardOutput.hasSuffix(
-                    "    unsupported-scheme 'ftp': 2\n    unsupported-scheme 'ipfs': 1\n"
-                ),
-                "\(plan)")
-            // Messages that name a line are merged, too.
-            let lines = try larder.write(
-                Array("{\"icon\":\"ftp://a.example/1\"}\n{\"icon\":\"ftp://a.example/2\"}\n".utf8),
-                to: "lines.jsonl")
-            let named = try larder.run("plan", lines).standardOutput
-            #expect(named.components(separatedBy: "icon has the scheme").count == 2, "\(named)")
+                export.standardOutput.contains(
+                    "6 skipped (1 relative, 2 icon-set, 1 template, 2 other-scheme)"), "\(export)")
+            // A lock has only icons that are fetched.
+            let lock = larder.directory.path("lock.json")
+            let locked = try larder.run(arguments: prefetch + ["--write-lock", lock])
+            #expect(locked.status == 0, "\(locked)")
+            let entries = try JSONValue.lines(
+                larder.run("plan", lock, "--json", "--quiet").standardOutputBytes)
+            #expect(entries.last?["entries"]?.integer == 1)
+        }
+    }
+
+    /// Lists a value even if it is blank, a duplicate, or not selected by `--icons`.
+    @Test func planListsTheValuesAtAllIconPlaces() async throws {
+        try await withFixture { larder in
+            let one = try larder.write(
+                #"""
+                [{"small": "http://u:sEcReT@a.example/1?token=sEcReT&b=2", "big": "http://a.example/2"
+                 }, {"big": " ", "small": "mdi:home"}, {"big": null, "small": 7}, {"big": "a\n\u00e9.png"},
+                 {"big": "http://a.example/2", "small": "data:,x"}]
+                """#.utf8, to: "one.json")
+            let two = try larder.write(#"[{"big": "//a.example/x"}]"#.utf8, to: "two.json")
+            let options = ["--icon-key", "big", "--icon-key", "small", "--icons", "first"]
+            let plan = try larder.run(arguments: ["plan", one, two, "--json"] + options)
+            let last = try #require(try JSONValue.lines(plan.standardOutputBytes).last)
+            let values = (last["values"]?.array ?? []).compactMap(\.object)
+            #expect(
+                values.map { "\($0["position"]?.integer ?? 0) \($0["value"]?.string ?? "-")" } == [
+                    "1 http://***@a.example/1?token=***&b=2", "1 http://a.example/2", "2  ",
+                    "2 mdi:home", "4 a\n\u{E9}.png", "5 http://a.example/2", "5 data:,x",
+                    "1 //a.example/x",
+                ])
+            #expect(
+                values.map { $0["kind"]?.string } == [
+                    "url", "url", "empty", "icon-set", "relative", "url", "data", "relative",
+                ])
+            let manifests = values.map { $0["manifest"]?.string }
+            #expect(manifests == Array(repeating: one, count: 7) + [two])
+            let none = try larder.run("plan", try larder.manifest([], name: "none"), "--json")
+            #expect(none.standardOutput.hasSuffix(#","values":[]}"# + "\n"), "\(none)")
+            let quiet = try larder.run(arguments: ["plan", one, "--json", "--quiet"] + options)
+            #expect(quiet.standardOutput.hasSuffix(#","values":null}"# + "\n"), "\(quiet)")
         }
     }
 

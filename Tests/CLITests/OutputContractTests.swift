@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LarderCache
+import LarderManifest
 import LarderTestSupport
 import Testing
 
@@ -76,7 +77,13 @@ import Testing
                 larder.run("plan", manifest, more, "--json").standardOutputBytes)
             let last = lines.removeLast()
             try document.compare(lines, with: "plan --json")
-            try document.compare([last], with: "Last line of plan --json")
+            let quiet = try JSONValue.lines(
+                larder.run("plan", manifest, "--json", "--quiet").standardOutputBytes)
+            try document.compare([last] + quiet, with: "Last line of plan --json")
+            let values = (last["values"]?.array ?? []).compactMap(\.object)
+            try document.compare(values, with: "Values")
+            let kinds = try document.table("Values", "kind").words
+            #expect(Set(kinds) == Set(IconValue.Kind.allCases.map(\.rawValue)))
             try document.compare(lines.compactMap { $0["error"]?.object }, with: "Errors")
             try document.compare(
                 lines.compactMap { $0["last_failure"]?.object }, with: "Past failures")
@@ -276,7 +283,7 @@ import Testing
             ["icon": origin.url("/svg"), "priority": "high", "key": "svg"],
             ["icon": origin.url("/stale")], ["icon": origin.url("/text")],
             ["icon": origin.url("/missing")], ["icon": origin.url("/secret")], ["name": "None"],
-            ["icon": "file:///"],
+            ["icon": "file:///"], ["icon": "https://"],
         ])
     }
 

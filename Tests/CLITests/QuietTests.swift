@@ -41,9 +41,9 @@ import Testing
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)
             let missing = larder.origin.url("/missing")
-            let manifest = try larder.manifest(urls: [urls[0], missing, urls[1], "ftp://a/"])
+            let manifest = try larder.manifest(urls: [urls[0], missing, urls[1], "https://"])
             // Entries that need no request fail first.
-            let first = "\(manifest): entry 4 App 4: unsupported-scheme: "
+            let first = "\(manifest): entry 4 App 4: unparsable-url: "
             let finished = try prefetch(larder, manifest)
             #expect(finished.status == 2)
             #expect(finished.standardOutput.isEmpty)

@@ -44,7 +44,7 @@ import Testing
                     ? "http://\(Self.hot)/\(number)" : "http://h\(number % 20).example/\(number)"
             }
             let manifest = try larder.manifest(
-                urls.map { ["icon": $0] } + [["name": "None"], ["icon": "file:///"]])
+                urls.map { ["icon": $0] } + [["name": "None"], ["icon": "https://"]])
             let options = ["--split-host", "\(Self.hot)=6"]
             let three = try runWorkers(larder, manifest, of: 3, options)
             #expect(three.map(\.status).sorted() == [0, 0, 2], "\(three.map(\.finished))")

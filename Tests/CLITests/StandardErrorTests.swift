@@ -68,7 +68,7 @@ import Testing
             let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
             let gate = try Gate()
             larder.origin.on("/a", Icons.reply(1).heldBy(gate))
-            let manifest = try larder.manifest(larder.origin.url("/a"), "ftp://a/b", "x:y")
+            let manifest = try larder.manifest(larder.origin.url("/a"), "https://", "http://[")
             let report = larder.directory.path("report.jsonl")
             let process = try RunningProcess(
                 "/bin/sh",

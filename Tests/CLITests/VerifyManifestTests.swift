@@ -54,7 +54,7 @@ import Testing
             let manifest = try larder.manifest(
                 [
                     ["icon": urls[0]], ["icon": absent], ["icon": absent],
-                    ["icon": urls[1], "size": 1], ["icon": "file:///"],
+                    ["icon": urls[1], "size": 1], ["icon": "https://"],
                 ], name: "more.json")
             let (status, report) = try verify(larder, manifest)
             #expect(status == 2)

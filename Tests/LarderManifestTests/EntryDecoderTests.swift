@@ -56,10 +56,13 @@ import Testing
         "javascript:alert(1)", "file:///etc/passwd", "ipfs://x/y",
         "ftp://a.example/i.png",
     ])
-    func otherSchemesOfIconsAreRefused(url: String) throws {
-        let error = try error(#""icon":"\#(url)""#)
-        #expect(error.code == .unsupportedScheme)
-        #expect(error.message.contains("'\(url.prefix { $0 != ":" })'"))
+    func otherSchemesOfIconsAreNotFetched(url: String) throws {
+        let item = try only(#""icon":"\#(url)","sha256":"x""#)
+        guard case .unfetched(.otherScheme) = item.result else {
+            throw Unexpected(what: "\(item.result)")
+        }
+        #expect(item.value?.text == url)
+        #expect(item.value?.reason.hasPrefix("icon '\(url)' ") == true)
     }
 
     /// An entry of a million bytes could list half a million icons.
@@ -113,7 +116,9 @@ import Testing
         #expect(
             try entry(#""icon":"./icons/a b.png""#, base: base).icon.string
                 == "https://cdn.example/feed/icons/a%20b.png")
-        #expect(try error(#""icon":"./icons/a.png""#).code == .relativeURL)
+        guard case .unfetched(.relative) = try only(#""icon":"./icons/a.png""#).result else {
+            throw Unexpected(what: "a result without a base")
+        }
     }
 
     @Test func malformedIconURLsAreRefused() throws {

@@ -94,7 +94,7 @@ import Testing
         #expect(
             reading.words == [
                 "https://a.example/1.png", "skipped", "icon-not-a-string", "not-a-dictionary",
-                "unsupported-scheme", "relative-url", "https://a.example/2.png",
+                "other-scheme", "relative", "https://a.example/2.png",
             ])
         #expect(reading.items.map(\.line) == [1, 1, 1, 1, 2, 2, 3])
         #expect(reading.items[1].name == "no icon")

@@ -21,6 +21,7 @@ struct ManifestReading {
             case .entry(let entry): entry.icon.string
             case .inline(let entry): entry.resourceKey
             case .skipped: "skipped"
+            case .unfetched(let kind): kind.rawValue
             case .failed(let error): error.code.rawValue
             }
         }

@@ -18,7 +18,7 @@ import Testing
             #expect(
                 reading.words == [
                     "https://a.example/1.png", "https://a.example/2.png", "https://a.example/3.png",
-                    "relative-url", "unsupported-scheme", "https://a.example/a=b",
+                    "relative", "other-scheme", "https://a.example/a=b",
                 ])
             #expect(reading.items.map(\.line) == [3, 6, 7, 8, 9, 11])
             #expect(reading.places?.shape == "list of URLs")

@@ -28,6 +28,8 @@ public struct VerifyReport: Sendable {
     public internal(set) var resources = 0
     /// The number of entries in the manifests.
     public package(set) var entries = 0
+    /// The number of icons that are never fetched, by kind.
+    public package(set) var unfetched: [String: Int] = [:]
     /// The number of selected objects in the index.
     public internal(set) var indexObjects = 0
     /// The size of the selected objects in the index, in bytes.

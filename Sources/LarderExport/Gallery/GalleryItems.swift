@@ -38,7 +38,7 @@ extension Gallery {
             let reader = ManifestReader(
                 source: source.cached { [cache] in try cache.manifest($0)?.file }, rules: rules)
             let summary = try reader.read { item in
-                if case .skipped(let reason) = item.result {
+                if let reason = item.reasonToSkip {
                     return try body(.withoutIcon(name: item.name ?? "", reason: reason))
                 }
                 let key = item.resourceKey
@@ -119,6 +119,16 @@ extension Gallery {
             return (.corrupt, "the file is missing or damaged; run larder verify --repair")
         }
         return (resource.isFresh() ? .fresh : .stale, nil)
+    }
+}
+
+extension ManifestItem {
+    fileprivate var reasonToSkip: String? {
+        switch result {
+        case .skipped(let reason): reason
+        case .unfetched: value?.reason ?? "not fetched"
+        case .entry, .inline, .failed: nil
+        }
     }
 }
 

@@ -39,6 +39,7 @@ struct ImportPages {
             report.problems.note(
                 ImportFailure(.noURL, name: entry.name, "the icon is inline in the manifest"))
         case .skipped(let reason): report.problems.noteSkipped(item, reason)
+        case .unfetched(let kind): report.problems.noteUnfetched(item, kind)
         case .failed(let error): report.problems.noteBad(item, error)
         }
     }

@@ -14,9 +14,11 @@ final class EntryDecoder {
         (self.shape, self.urls, self.rules, self.ignored) = (shape, urls, rules, ignored)
     }
 
+    typealias DecodedIcon = (value: IconValue?, result: ManifestItem.Result)
+
     /// Returns the element's name and a result for each icon, or a single result if there is no
     /// icon.
-    func decode(_ entry: RawEntry) -> (name: String?, icons: [ManifestItem.Result]) {
+    func decode(_ entry: RawEntry) -> (name: String?, icons: [DecodedIcon]) {
         var name: String?
         do throws(EntryError) {
             let element = try entry.content.get()
@@ -30,16 +32,17 @@ final class EntryDecoder {
             }
             name = (self.name(of: element) ?? entry.key)?.shortenedName
             let found = try icons(of: element)
-            guard !found.isEmpty else { return (name, [.skipped("no icon")]) }
+            guard !found.isEmpty else { return (name, [(nil, .skipped("no icon"))]) }
+            let key = value(at: shape.key, in: element)
             let common = Common(
                 name: name ?? "", members: members,
                 priority: try priority(value(at: shape.priority, in: element)),
-                integrity: value(at: shape.integrity, in: element),
+                integrity: value(at: shape.integrity, in: element), isKeyed: key != .null,
                 // A key identifies a single icon.
-                key: found.count == 1 ? key(value(at: shape.key, in: element)) : nil)
+                key: found.count == 1 ? self.key(key) : nil)
             return (name, found.map { result(of: $0, common) })
         } catch {
-            return (name, [.failed(error)])
+            return (name, [(nil, .failed(error))])
         }
     }
 
@@ -48,13 +51,45 @@ final class EntryDecoder {
         let members: [ManifestValue.Member]
         let priority: Int
         let integrity: ManifestValue
+        let isKeyed: Bool
         let key: String?
     }
 
-    private func result(of icon: Icon, _ entry: Common) -> ManifestItem.Result {
+    /// Returns the values at the icon places in document order, with blank values and those that
+    /// the rules do not select.
+    func values(of element: ManifestValue) -> [IconValue] {
+        let isKeyed = value(at: shape.key, in: element) != .null
+        let places = shape.icons.flatMap { place in
+            place.path.matches(in: element, limit: ManifestLimits.maximumIcons).compactMap {
+                value(of: ($0, place), isKeyed: isKeyed)
+            }
+        }
+        return places.enumerated().sorted {
+            ($0.element.span.lowerBound, $0.offset) < ($1.element.span.lowerBound, $1.offset)
+        }.map(\.element)
+    }
+
+    private func value(of icon: Icon, isKeyed: Bool) -> IconValue? {
+        guard case .string(let text, let span) = icon.match.value else { return nil }
+        return IconValue(
+            text, at: span, isFileName: icon.place.template != nil, isKeyed: isKeyed)
+    }
+
+    private func result(of icon: Icon, _ entry: Common) -> DecodedIcon {
+        guard let value = value(of: icon, isKeyed: entry.isKeyed) else {
+            let kind = icon.match.value.kind
+            return (nil, .failed(EntryError(.iconNotAString, "icon is \(kind), not a string")))
+        }
+        return (value, result(of: icon, value, entry))
+    }
+
+    private func result(
+        of icon: Icon, _ value: IconValue, _ entry: Common
+    ) -> ManifestItem.Result {
         do throws(EntryError) {
             let siblings = shape.hasDigests ? icon.match.container : []
-            let target = try urls.target(icon.match, at: icon.place, of: entry.members)
+            let target = try urls.target(value, icon.match, at: icon.place, of: entry.members)
+            if case .unfetched(let kind) = target { return .unfetched(kind) }
             let expectedDigest = try digest(of: icon, siblings, named: entry.integrity)
             let expectedSize = size(siblings["size"] ?? .null)
             switch target {
@@ -69,6 +104,7 @@ final class EntryDecoder {
                     InlineEntry(
                         name: entry.name, bytes: bytes, priority: entry.priority,
                         expectedDigest: expectedDigest, expectedSize: expectedSize, key: entry.key))
+            case .unfetched(let kind): return .unfetched(kind)
             }
         } catch {
             return .failed(error)

@@ -6,13 +6,13 @@ struct IconURLs {
     let hasCredentials: Bool
     private let iconSize: Int
     private let ipfsGateway: HTTPURL?
-    private let basePlaceholder: String?
+    private let isBaseTemplate: Bool
 
     init(_ rules: ManifestRules, base: String?, origin: HTTPURL?) {
         iconSize = rules.iconSize
         ipfsGateway = rules.ipfsGateway
         let filled = base.map { URLPlaceholders($0, size: rules.iconSize) }
-        basePlaceholder = rules.baseURL == nil ? filled?.unfilled : nil
+        isBaseTemplate = rules.baseURL == nil && filled?.unfilled != nil
         let named = filled.flatMap { try? HTTPURL($0.text, relativeTo: origin) }
         hasCredentials = named.map { $0.credentials != nil && !$0.inheritsCredentials } ?? false
         let url = rules.baseURL ?? named ?? origin
@@ -31,19 +31,18 @@ struct IconURLs {
         /// - Parameter spelling: The original text of an absolute URL without credentials.
         case remote(HTTPURL, spelling: String?)
         case inline([UInt8])
+        case unfetched(IconValue.Kind)
     }
 
     func target(
-        _ match: PathMatch, at place: ManifestShape.IconPlace, of entry: [ManifestValue.Member]
+        _ value: IconValue, _ match: PathMatch, at place: ManifestShape.IconPlace,
+        of entry: [ManifestValue.Member]
     ) throws(EntryError) -> Target {
-        guard case .string(let value, _) = match.value else {
-            throw EntryError(.iconNotAString, "icon is \(match.value.kind), not a string")
-        }
-        if let data = DataURL(value) {
-            guard let bytes = data.bytes else {
+        if value.kind == .data {
+            guard let bytes = DataURL(value.text)?.bytes else {
                 throw EntryError(
                     .unparsableURL,
-                    "icon \(value.quoted(limit: 40)) cannot be decoded as a data: URL")
+                    "icon \(value.text.quoted(limit: 40)) cannot be decoded as a data: URL")
             }
             guard bytes.count <= InlineEntry.maximumSize else {
                 throw EntryError(
@@ -51,18 +50,21 @@ struct IconURLs {
             }
             return .inline(bytes)
         }
-        var text = value
-        if let template = place.template { text = try Self.fill(template, value, match, entry) }
+        let usesGateway = ipfsGateway != nil && value.isIPFS
+        switch value.kind {
+        case .relative where baseURL != nil: break
+        case .url, .data, .empty: break
+        case .otherScheme where usesGateway: break
+        case .relative, .iconSet, .template, .otherScheme: return .unfetched(value.kind)
+        }
+        var text = value.text
+        if let template = place.template { text = try Self.fill(template, text, match, entry) }
         // URL parsers ignore white space. Remove it before filling the placeholders and before
         // storing the original spelling.
-        let mayChange = text.utf8.withContiguousStorageIfAvailable {
-            $0.contains(where: Self.mayChange)
+        if !value.isPlain {
+            text = filled(String(decoding: text.bytesOfURL, as: UTF8.self))
         }
-        if mayChange ?? true {
-            text = try filled(String(decoding: text.bytesOfURL, as: UTF8.self))
-        }
-        let usesGateway = text.begins(with: "ipfs:")
-        if usesGateway { text = try gatewayURL(text) }
+        if usesGateway { text = gatewayURL(text) }
         let url: HTTPURL
         do {
             url = try HTTPURL(text, relativeTo: usesGateway ? ipfsGateway : baseURL)
@@ -74,17 +76,8 @@ struct IconURLs {
                 .tooLarge, "icon is a URL of more than \(ManifestLimits.maximumURLSize) bytes")
         }
         let isAbsolute = Self.isAbsolute(text, url)
-        if let basePlaceholder, !isAbsolute {
-            throw EntryError(
-                .unfilledPlaceholder,
-                "the manifest's base URL has the unsupported placeholder"
-                    + " \(basePlaceholder.quoted(limit: 40)); use --base-url")
-        }
+        if isBaseTemplate, !isAbsolute { return .unfetched(.relative) }
         return .remote(url, spelling: isAbsolute && url.credentials == nil ? text : nil)
-    }
-
-    private static func mayChange(_ byte: UInt8) -> Bool {
-        byte <= 0x20 || byte == UInt8(ascii: "{") || byte == UInt8(ascii: "%")
     }
 
     /// Whether `text` is an absolute URL. `http:a.png` is relative to a base URL with the same
@@ -110,25 +103,15 @@ struct IconURLs {
         return url.credentials != nil && !url.inheritsCredentials
     }
 
-    private func filled(_ text: String) throws(EntryError) -> String {
+    private func filled(_ text: String) -> String {
         // Longer texts are rejected later.
         guard text.utf8.count <= ManifestLimits.maximumURLSize else { return text }
-        let filled = URLPlaceholders(text, size: iconSize)
-        if let placeholder = filled.unfilled {
-            throw EntryError(
-                .unfilledPlaceholder,
-                "icon has the unsupported placeholder \(placeholder.quoted(limit: 40))")
-        }
-        return filled.text
+        return URLPlaceholders(text, size: iconSize).text
     }
 
     /// Returns the gateway URL for `ipfs://CID/path`. Keeps the gateway's query, such as a token.
-    private func gatewayURL(_ text: String) throws(EntryError) -> String {
-        guard let ipfsGateway else {
-            throw EntryError(
-                .unsupportedScheme, "icon has the scheme 'ipfs'; use --ipfs-gateway to fetch it",
-                scheme: "ipfs")
-        }
+    private func gatewayURL(_ text: String) -> String {
+        guard let ipfsGateway else { return text }
         var path = text.utf8.dropFirst("ipfs:".utf8.count).drop { $0 == UInt8(ascii: "/") }
         if path.starts(with: "ipfs/".utf8) { path = path.dropFirst("ipfs/".utf8.count) }
         // The canonical spelling of a URL is ASCII.
@@ -175,37 +158,15 @@ struct IconURLs {
         return text + rest
     }
 
-    /// Returns the start of the URL that the author of `//icons.example/a.png` or
-    /// `icons.example/a.png` probably meant, or nil for other relative URLs.
-    private static func missingScheme(of text: String) -> String? {
-        if text.utf8.starts(with: "//".utf8) { return "https:" }
-        let parts = text.utf8.split(
-            separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let first = parts[0].first, first != UInt8(ascii: "."),
-            parts[0].contains(UInt8(ascii: "."))
-        else { return nil }
-        return "https://"
-    }
-
     private static func error(_ error: HTTPURL.ParseError, _ text: String) -> EntryError {
-        switch error {
-        case .unsupportedScheme(let scheme):
-            EntryError(
-                .unsupportedScheme,
-                "icon has the scheme \(scheme.quoted(limit: 20));"
-                    + " only http and https are supported", scheme: scheme)
-        case .relativeWithoutBase:
-            EntryError(
-                .relativeURL,
-                "icon \(text.maskingSecrets.quoted()) is a relative URL;"
-                    + " use --base-url to resolve it"
-                    + (missingScheme(of: text).map { ", or write \($0) before it" } ?? ""))
-        case .malformed(let problem):
-            EntryError(
-                .unparsableURL,
-                "icon \(text.maskingSecrets.quoted()) is not a URL:"
-                    + " \(problem.sanitizedForTerminal)")
-        }
+        let problem =
+            switch error {
+            case .unsupportedScheme(let scheme): "it has the scheme \(scheme.quoted(limit: 20))"
+            case .relativeWithoutBase: "it is relative"
+            case .malformed(let problem): problem.sanitizedForTerminal
+            }
+        return EntryError(
+            .unparsableURL, "icon \(text.maskingSecrets.quoted()) is not a URL: \(problem)")
     }
 }
 

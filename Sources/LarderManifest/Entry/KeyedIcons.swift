@@ -20,7 +20,7 @@ final class KeyedIcons {
             guard let own = ResourceKey.name(in: entry.resourceKey) else { return nil }
             key = own
             digest = entry.bytes.withUnsafeBytes { Self.digest(of: $0) }
-        case .skipped, .failed: return nil
+        case .skipped, .unfetched, .failed: return nil
         }
         let icon = (
             digest: UInt32(truncatingIfNeeded: digest), position: UInt32(clamping: position)

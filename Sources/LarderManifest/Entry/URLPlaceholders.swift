@@ -12,6 +12,23 @@ package struct URLPlaceholders {
     /// The first remaining placeholder. Unknown words in braces count only if a size was filled in.
     package let unfilled: String?
 
+    /// Whether a text needs to be searched. A percent escape (RFC 3986, section 2.1) is not a
+    /// placeholder.
+    static func mayOccur(in text: some RandomAccessCollection<UInt8>) -> Bool {
+        var escape = 0
+        for byte in text {
+            if escape > 0 {
+                guard byte.hexDigit != nil else { return true }
+                escape -= 1
+            } else if byte == UInt8(ascii: "%") {
+                escape = 2
+            } else if byte == UInt8(ascii: "{") {
+                return true
+            }
+        }
+        return false
+    }
+
     package init(_ text: String, size: Int) {
         let bytes = Array(text.utf8)
         var filled: [UInt8] = []

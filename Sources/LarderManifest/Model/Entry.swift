@@ -89,6 +89,8 @@ public struct ManifestItem: Sendable {
     public let line: Int?
     /// The element's name, if readable. Foreign text, not safe to print.
     public let name: String?
+    /// The icon as written, or nil if the element has no icon or is not readable.
+    public let value: IconValue?
     /// The outcome.
     public let result: Result
 
@@ -100,6 +102,8 @@ public struct ManifestItem: Sendable {
         case inline(InlineEntry)
         /// An element without an icon, and the reason.
         case skipped(String)
+        /// An icon that is never fetched because of its kind. This is not a failure.
+        case unfetched(IconValue.Kind)
         /// An unusable element or icon. Other elements are not affected.
         case failed(EntryError)
     }
@@ -151,7 +155,7 @@ extension ManifestItem {
         switch result {
         case .entry(let entry): entry.resourceKey
         case .inline(let entry): entry.resourceKey
-        case .skipped, .failed: nil
+        case .skipped, .unfetched, .failed: nil
         }
     }
 
@@ -168,7 +172,7 @@ extension ManifestItem.Result {
         switch self {
         case .entry(let entry): .init(digest: entry.expectedDigest, size: entry.expectedSize)
         case .inline(let entry): .init(digest: entry.expectedDigest, size: entry.expectedSize)
-        case .skipped, .failed: .init(digest: nil, size: nil)
+        case .skipped, .unfetched, .failed: .init(digest: nil, size: nil)
         }
     }
 }

@@ -93,12 +93,6 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
         /// `icon` is neither a string nor null.
         case iconNotAString = "icon-not-a-string"
         case unparsableURL = "unparsable-url"
-        /// `icon` is a URL with an unknown placeholder.
-        case unfilledPlaceholder = "unfilled-placeholder"
-        /// `icon` has a scheme other than `http` and `https`.
-        case unsupportedScheme = "unsupported-scheme"
-        /// `icon` is a relative URL, and there is no base URL.
-        case relativeURL = "relative-url"
         /// The priority is neither a name nor an integer.
         case badPriority = "bad-priority"
         /// `integrity` or `sha256` is not exactly one SHA-256 digest.
@@ -123,15 +117,12 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
     public let code: Code
     /// The reason, without the file, line or position. Safe to print.
     public let message: String
-    /// The URL's unsupported scheme. Foreign text.
-    package var scheme: String?
     /// Same as ``message``.
     public var description: String { message }
 
-    init(_ code: Code, _ message: String, scheme: String? = nil) {
+    init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
-        self.scheme = scheme
     }
 
     static func tooLarge(_ limits: ManifestLimits) -> EntryError {

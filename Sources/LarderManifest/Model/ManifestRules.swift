@@ -3,7 +3,8 @@ import LarderCore
 /// Options for reading manifests. By default, the shape is detected from the content.
 public struct ManifestRules: Equatable, Sendable {
     /// The base URL of relative icon URLs. Default: nil, which means the address in the manifest,
-    /// or else the manifest's URL. Without a base URL, relative icon URLs fail.
+    /// or else the manifest's URL. Without a base URL, relative
+    /// names are not fetched.
     public var baseURL: HTTPURL?
     /// The path to the entries. A path to an array selects its elements. A path with a filter
     /// (``ManifestPath/isFilter``) finds nothing. Default: nil, the shape's path.
@@ -21,7 +22,7 @@ public struct ManifestRules: Equatable, Sendable {
     /// The value of `{size}`, `{width}` and `{height}` in URLs, in pixels. Default: 512.
     public var iconSize = 512
     /// The gateway for `ipfs:` URLs, such as `https://ipfs.io`. Default: nil. Without a gateway,
-    /// `ipfs:` URLs fail.
+    /// `ipfs:` URLs are not fetched.
     public var ipfsGateway: HTTPURL?
     /// The icons to use from an entry. Default: all.
     public var icons = IconSelection.all

@@ -22,6 +22,9 @@ public struct ManifestSummary: Equatable, Sendable {
     private var unreadable = 0
     private(set) var usable = 0
     private(set) var failed = 0
+    private var unfetched = 0
+    /// The number of icons that were found but cannot be used.
+    var unusable: Int { failed + unfetched }
     /// The number of icons with an expected digest or size.
     private var demands = 0
     /// The number of icons in ``demands`` whose entry also has a package.
@@ -76,15 +79,16 @@ public struct ManifestSummary: Equatable, Sendable {
     }
 
     mutating func count(
-        _ icons: [ManifestItem.Result], of content: Result<ManifestValue, EntryError>
+        _ icons: [EntryDecoder.DecodedIcon], of content: Result<ManifestValue, EntryError>
     ) {
         guard case .success(let element) = content else {
             unreadable += 1
             return
         }
-        for icon in icons {
+        for (_, icon) in icons {
             switch icon {
             case .failed: failed += 1
+            case .unfetched: unfetched += 1
             case .skipped: continue
             case .entry, .inline:
                 usable += 1
@@ -99,7 +103,7 @@ public struct ManifestSummary: Equatable, Sendable {
 
     /// Returns an error if no entry has an icon value, or else nil.
     public func refusal(of source: ManifestSource) -> ManifestError? {
-        guard entries > 0, places == nil || usable == 0 && failed == 0 && unreadable == 0 else {
+        guard entries > 0, places == nil || usable == 0 && unusable == 0 && unreadable == 0 else {
             return nil
         }
         let none =
@@ -121,7 +125,7 @@ public struct ManifestSummary: Equatable, Sendable {
         var warnings = unmet.map(\.warning)
         if let words = ManifestSuggestion.words(suggestions) {
             warnings.append(
-                (failed == 1 ? "the only icon cannot" : "none of the \(failed) icons can")
+                (unusable == 1 ? "the only icon cannot" : "none of the \(unusable) icons can")
                     + " be used; \(words)")
         }
         if unread > 0 {

@@ -7,6 +7,7 @@ final class ManifestFeed: Sendable {
     enum Message: Sendable {
         case begin(Int)
         case items([ManifestItem], of: Int, share: Double?)
+        case values([(position: Int, value: IconValue)], of: Int)
         case end(ManifestSummary)
     }
 
@@ -15,10 +16,11 @@ final class ManifestFeed: Sendable {
 
     private let channel = Channel<Message>(capacity: 4)
 
-    init(_ manifests: [ManifestSource], rules: ManifestRules) {
+    /// - Parameter sendsValues: Whether to send the values at all icon places, too.
+    init(_ manifests: [ManifestSource], rules: ManifestRules, sendsValues: Bool = false) {
         // The parsers are recursive, so nested manifests need a large stack.
         let hasThread = HelperThread.start(stackSize: 4 << 20) { [self] in
-            channel.finish(Result { try read(manifests, rules) })
+            channel.finish(Result { try read(manifests, rules, sendsValues) })
         }
         if !hasThread { channel.finish(.failure(HelperThread.shortage)) }
     }
@@ -30,23 +32,36 @@ final class ManifestFeed: Sendable {
     /// Does not wait for the thread to end, because a pipe may block it.
     func close() { channel.abandon() }
 
-    private func read(_ manifests: [ManifestSource], _ rules: ManifestRules) throws {
+    private func read(
+        _ manifests: [ManifestSource], _ rules: ManifestRules, _ sendsValues: Bool
+    ) throws {
         for (number, manifest) in manifests.enumerated() {
             try send(.begin(number))
             var input: ByteInput?
             var batch: [ManifestItem] = []
             var batchBytes = 0
+            var values: [(position: Int, value: IconValue)] = []
             func sendBatch() throws {
+                if !values.isEmpty { try send(.values(values, of: number)) }
+                values = []
                 guard !batch.isEmpty else { return }
                 try send(.items(batch, of: number, share: input?.shareRead))
                 (batch, batchBytes) = ([], 0)
                 batch.reserveCapacity(Self.batchLimit)
             }
+            func note(_ found: [IconValue], at position: Int) {
+                for value in found {
+                    values.append((position, value))
+                    batchBytes += value.text.utf8.count
+                }
+            }
             let reader = ManifestReader(source: manifest, rules: rules)
-            let summary = try reader.read(opened: { opened in
-                input = opened
-                opened.isCancelled = { [channel] in !channel.hasConsumer }
-            }) { item in
+            let summary = try reader.read(
+                opened: { opened in
+                    input = opened
+                    opened.isCancelled = { [channel] in !channel.hasConsumer }
+                }, values: sendsValues ? { note($1, at: $0) } : nil
+            ) { item in
                 batch.append(item)
                 batchBytes += item.approximateBytes
                 if batch.count >= Self.batchLimit || batchBytes >= Self.batchByteLimit {
@@ -70,6 +85,8 @@ extension ManifestItem {
             entry.name.utf8.count + entry.icon.string.utf8.count + (entry.key?.utf8.count ?? 0)
         case .inline(let entry):
             entry.name.utf8.count + entry.bytes.count + entry.resourceKey.utf8.count
+                + (value?.text.utf8.count ?? 0)
+        case .unfetched: (name?.utf8.count ?? 0) + (value?.text.utf8.count ?? 0)
         case .skipped, .failed: name?.utf8.count ?? 0
         }
     }

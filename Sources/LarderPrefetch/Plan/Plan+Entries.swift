@@ -140,7 +140,9 @@ extension Plan {
         _ message: String?, _ code: String?, _ status: PlanStatus?, _ lastFailure: PastFailure?
     ) -> EntryFailure? {
         if let message {
-            return EntryFailure(isSkip: code == nil, code: code ?? "no-icon", message: message)
+            let isUnfetched = IconValue.Kind.unfetched.contains { $0.rawValue == code }
+            return EntryFailure(
+                isSkip: code == nil || isUnfetched, code: code ?? "no-icon", message: message)
         }
         return switch (status, lastFailure) {
         case (.failed, let failure?): EntryFailure(remembered: failure)
@@ -187,9 +189,10 @@ public struct PlannedEntry: Sendable {
 
 /// The reason why an entry fails or is skipped.
 public struct EntryFailure: Sendable, Equatable {
-    /// Whether the entry is skipped: it has no icon, or the run does not fetch the icon.
+    /// Whether the entry is skipped: it has no icon, the icon's kind is never fetched, or the run
+    /// does not fetch the icon.
     public let isSkip: Bool
-    /// The name of the reason, for example `unsupported-scheme`.
+    /// The name of the reason, for example `unparsable-url`.
     public let code: String
     /// A description that is safe to print to a terminal.
     public let message: String

@@ -26,7 +26,7 @@ final class Plan: Sendable {
 
     init(
         of manifests: [ManifestSource], by planner: Planner, at path: String? = nil,
-        isCancelled: () -> Bool = { false },
+        keepsValues: Bool = false, isCancelled: () -> Bool = { false },
         onProgress: @escaping (PlanProgress) -> Void = { _ in }
     ) throws {
         self.manifests = manifests.map(\.name)
@@ -39,7 +39,8 @@ final class Plan: Sendable {
             var builder = try PlanBuilder(for: db, shard: planner.shard, sealingWith: seal)
             var meter = PlanMeter(onProgress)
             try db.inTransaction {
-                let feed = ManifestFeed(manifests, rules: planner.rules)
+                let feed = ManifestFeed(
+                    manifests, rules: planner.rules, sendsValues: keepsValues)
                 defer { feed.close() }
                 while case let messages = try feed.next(unless: isCancelled), !messages.isEmpty {
                     for message in messages {
@@ -49,6 +50,10 @@ final class Plan: Sendable {
                         case .items(let items, let number, let share):
                             meter.count(items.count, share: share)
                             for item in items { try builder.add(item, of: number) }
+                        case .values(let values, let number):
+                            for (position, value) in values {
+                                try builder.add(value, at: position, of: number)
+                            }
                         case .end(let summary):
                             let source = manifests[builder.summary.manifests.count]
                             if let error = summary.refusalIfAllWereRead(of: source) { throw error }
@@ -88,7 +93,8 @@ final class Plan: Sendable {
             priority INTEGER NOT NULL DEFAULT 0,  -- of a leader: the highest of its resource
             digest BLOB, size INTEGER,
             leader INTEGER,            -- NULL for a leader
-            code TEXT,                 -- of the failure; NULL for an entry without an icon
+            code TEXT,                 -- of the failure, or the kind of a value that is not
+                                       -- fetched; NULL for an entry without an icon
             message TEXT
         );
         CREATE INDEX main.followers ON entries (leader) WHERE leader IS NOT NULL;
@@ -97,6 +103,9 @@ final class Plan: Sendable {
             count INTEGER NOT NULL);
         CREATE TABLE main.inline (     -- icons that manifests contain as data: URLs
             fetch INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL);
+        CREATE TABLE main.icon_values (  -- at all icon places, in manifest order
+            id INTEGER PRIMARY KEY, manifest INTEGER NOT NULL, position INTEGER NOT NULL,
+            kind TEXT NOT NULL, text TEXT NOT NULL);
         CREATE TABLE main.locked (     -- objects of entries, for a lock file
             entry INTEGER PRIMARY KEY, digest BLOB NOT NULL, size INTEGER NOT NULL,
             media_type TEXT);

@@ -18,6 +18,7 @@ struct PlanBuilder {
     private let insertBytes: PreparedStatement
     private let insertProblem: PreparedStatement
     private let insertSpelling: PreparedStatement
+    private let insertValue: PreparedStatement
 
     var areInOrder: Bool { origins.all.count <= 1 && priorities.lowest >= priorities.highest }
 
@@ -34,6 +35,8 @@ struct PlanBuilder {
         insertBytes = try db.prepared(
             "INSERT OR IGNORE INTO inline (fetch, key, bytes) VALUES (?, ?, ?)")
         insertSpelling = try db.prepared("INSERT INTO main.spellings (entry, text) VALUES (?, ?)")
+        insertValue = try db.prepared(
+            "INSERT INTO icon_values (manifest, position, kind, text) VALUES (?, ?, ?, ?)")
         insertProblem = try db.prepared(
             """
             INSERT INTO entries (manifest, position, icon, name, code, message)
@@ -62,14 +65,23 @@ struct PlanBuilder {
             summary.skipped += 1
             try insertProblem.run(
                 manifest, item.position, item.icon, item.name, nil as String?, reason)
+        case .unfetched(let kind):
+            summary.skipped += 1
+            summary.unfetched[kind, default: 0] += 1
+            try insertProblem.run(
+                manifest, item.position, item.icon, item.name, kind.rawValue,
+                item.value?.reason ?? "not fetched")
         case .failed(let error):
             summary.failed += 1
-            if let scheme = error.scheme { summary.countUnsupported(scheme) }
             let place = item.line.map { "line \($0): " } ?? ""
             try insertProblem.run(
                 manifest, item.position, item.icon, item.name, error.code.rawValue,
                 place + error.message)
         }
+    }
+
+    func add(_ value: IconValue, at position: Int, of manifest: Int) throws {
+        try insertValue.run(manifest, position, value.kind.rawValue, value.shownText)
     }
 
     mutating func add(_ manifest: ManifestSummary) {
@@ -124,7 +136,7 @@ extension Shard {
         switch item.result {
         case .entry(let entry): owns(host: entry.icon.host, key: entry.resourceKey)
         case .inline(let entry): owns(host: nil, key: entry.resourceKey)
-        case .skipped, .failed: ownsProblems
+        case .skipped, .unfetched, .failed: ownsProblems
         }
     }
 }

@@ -38,15 +38,27 @@ public struct Planner: Sendable {
         _ manifests: [ManifestSource], _ body: ((PlannedEntry) throws -> Void)? = nil,
         onProgress: @escaping (PlanProgress) -> Void = { _ in }
     ) throws -> PlanSummary {
+        try plan(manifests, keepsValues: false, body, conclude: { _, _ in }, onProgress: onProgress)
+    }
+
+    /// Plans a prefetch, and calls `conclude` at the end. With `keepsValues`, the plan has the
+    /// values at all icon places of the manifests.
+    package func plan(
+        _ manifests: [ManifestSource], keepsValues: Bool,
+        _ body: ((PlannedEntry) throws -> Void)?,
+        conclude: (PlanSummary, PlannedValues) throws -> Void,
+        onProgress: @escaping (PlanProgress) -> Void
+    ) throws -> PlanSummary {
         try Plan.translatingErrors {
             let plan = try Plan(
                 of: manifests.map { $0.cached { try cache?.manifest($0)?.file } }, by: self,
-                onProgress: onProgress)
+                keepsValues: keepsValues, onProgress: onProgress)
             if let body {
                 try plan.forEachEntryInFetchOrder { try $0.forEach(body) }
                 try plan.forEachSettledEntry { try $0.forEach(body) }
             }
             try plan.releaseIndex()
+            try conclude(plan.summary, PlannedValues(plan))
             return plan.summary
         }
     }
@@ -121,8 +133,10 @@ public struct PlanSummary: Sendable, Equatable {
     public var stale = 0
     /// The number of resources to fetch that are not in the cache with the required bytes.
     public var missing = 0
-    /// The number of skipped ``icons``: entries without an icon, and ``leftAlone``.
+    /// The number of skipped ``icons``: entries without an icon, ``unfetched``, and ``leftAlone``.
     public var skipped = 0
+    /// The number of ``icons`` that are never fetched, by kind.
+    public internal(set) var unfetched: [IconValue.Kind: Int] = [:]
     /// The number of failing ``icons``: invalid icons, ``remembered``, ``unavailable``, and icons
     /// for which entries require different bytes.
     public var failed = 0
@@ -135,11 +149,8 @@ public struct PlanSummary: Sendable, Equatable {
 
     /// The number of ``icons`` with an http URL.
     public var insecure = 0
-    /// The number of ``icons`` that fail because of an unsupported URL scheme.
-    public private(set) var unsupported = 0
-    /// The number of ``unsupported`` icons by scheme. Schemes after the first 32 are counted as
-    /// `others`. Untrusted text.
-    public private(set) var unsupportedSchemes: [String: Int] = [:]
+    /// The number of ``unfetched`` icons with an unsupported URL scheme.
+    public var unsupported: Int { unfetched[.otherScheme, default: 0] }
     /// The number of icons that other shards own.
     public var otherShards = 0
     /// The number of values that look like icons but were not read. Only the first shard counts
@@ -154,13 +165,6 @@ public struct PlanSummary: Sendable, Equatable {
 
     /// Creates a summary of an empty plan.
     public init() {}
-
-    mutating func countUnsupported(_ scheme: String) {
-        unsupported += 1
-        // Bounded, because each entry may have a different scheme.
-        let isKnown = unsupportedSchemes[scheme] != nil || unsupportedSchemes.count < 32
-        unsupportedSchemes[isKnown ? scheme : "others", default: 0] += 1
-    }
 }
 
 /// The status of a resource in a plan.

@@ -31,6 +31,7 @@ final class Reporter: Sendable {
             state.progress.failed = plan.summary.remembered + plan.summary.unavailable
             state.report.otherShards = plan.summary.otherShards
             state.report.unread = plan.summary.unread
+            state.report.unfetched = plan.summary.unfetched
         }
     }
 

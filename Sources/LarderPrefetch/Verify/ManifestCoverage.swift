@@ -31,6 +31,7 @@ final class ManifestCoverage: Sendable {
     }
 
     var entries: Int { plan.summary.entries }
+    var unfetched: [IconValue.Kind: Int] { plan.summary.unfetched }
 
     /// Must be the last call.
     func close() { try? plan.releaseIndex() }
@@ -116,9 +117,13 @@ final class ManifestCoverage: Sendable {
             FROM entries e
                 LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
                 \(plan.hasIndex ? "LEFT JOIN \(known)" : "")
-            WHERE (e.key IS NOT NULL OR e.code IS NOT NULL) AND NOT \(isDamaged) ORDER BY e.id
+            WHERE (e.key IS NOT NULL OR e.code NOT IN (\(Self.unfetched)))
+                AND NOT \(isDamaged) ORDER BY e.id
             """
     }
+
+    private static let unfetched = IconValue.Kind.unfetched.map { "'\($0.rawValue)'" }
+        .joined(separator: ", ")
 
     private static func finding(
         _ row: Row, _ problem: String, in plan: Plan

@@ -29,7 +29,7 @@ final class ManifestSpool: Sendable {
             case .inline(let entry):
                 try writer.add(entry.name, entry.resourceKey, entry.priority, expectation)
             case .failed: unusable += 1
-            case .skipped: break
+            case .skipped, .unfetched: break
             }
         }
         if let refusal = summary.refusal(of: manifest.source) { throw refusal }

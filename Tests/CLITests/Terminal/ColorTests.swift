@@ -15,7 +15,7 @@ import Testing
         _ choice: [String], _ environment: [String: String], _ isColoured: Bool
     ) async throws {
         try await withFixture { larder in
-            let manifest = try larder.manifest("ftp://a.example/icon.png")
+            let manifest = try larder.manifest("https://")
             let finished = try larder.run(
                 arguments: ["plan", manifest] + choice.flatMap { ["--color", $0] },
                 environment: ["NO_COLOR": "", "CLICOLOR_FORCE": ""].merging(environment) { $1 })
@@ -36,7 +36,7 @@ import Testing
         _ environment: [String: String], _ isColoured: Bool
     ) async throws {
         try await withFixture { larder in
-            let manifest = try larder.manifest("ftp://a.example/icon.png")
+            let manifest = try larder.manifest("https://")
             let screen = try TerminalScreen(
                 [larder.binary.path, "plan", manifest, "--cache", larder.cache], columns: 80,
                 in: larder.directory, environment: environment)

@@ -80,7 +80,7 @@ import Testing
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(0), at: Self.url)
             let manifest =
-                #"[{"name": "Bad", "icon": "ftp://a.example/b"}, {"icon": "\#(Self.url)"}]"#
+                #"[{"name": "Bad", "icon": "https://"}, {"icon": "\#(Self.url)"}]"#
             let report = try scene.export(.nuke, manifest: manifest)
             #expect(report.problems.counts == [.badEntry: 1])
             #expect(report.problems.failures.map(\.name) == ["Bad"])

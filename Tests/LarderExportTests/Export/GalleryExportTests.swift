@@ -82,7 +82,8 @@ import Testing
             let manifest = """
                 [{"name": "A", "icon": "\(Self.urls[0])", "sha256": "\(String(repeating: "0", count: 64))"},
                  {"name": "B", "icon": "\(Self.urls[0])", "size": 1},
-                 {"name": "C"}, {"name": "D", "icon": "ftp://a.example/"},
+                 {"name": "C"}, {"name": "D", "icon": "https://"},
+                 {"name": "G", "icon": "ftp://a.example/"},
                  {"name": "E", "icon": "\(Self.urls[1])"},
                  {"name": "F", "icon": "\(Self.urls[0])", "sha256": "\(digest.hex)"}]
                 """
@@ -94,9 +95,9 @@ import Testing
                 #expect(
                     report.problems.counts == [
                         .integrityMismatch: 1, .sizeMismatch: 1, .noIcon: 1, .badEntry: 1,
-                        .missing: 1,
+                        .missing: 1, .otherScheme: 1,
                     ])
-                #expect(report.icons == 6 && report.unfinished == 0, "\(report)")
+                #expect(report.icons == 7 && report.unfinished == 0, "\(report)")
             }
         }
     }

@@ -30,7 +30,7 @@ import Testing
             let entries =
                 names.map { ["name": "App \($0)", "icon": origin.url("/\($0)")] } + [
                     ["name": "App missing", "icon": origin.url("/missing")],
-                    ["name": "App unusable", "icon": "ftp://a.example/icon"],
+                    ["name": "App unusable", "icon": "https://"],
                     ["name": "App without"],
                 ]
             let gallery = try read(cache, [entries])
@@ -48,7 +48,7 @@ import Testing
                     && gallery.icons[0].url != nil)
             #expect(gallery.icons[0].type == "image/svg+xml" && gallery.icons[0].size ?? 0 > 0)
             #expect(gallery.icons[4].note?.hasPrefix("the server answered with status 404") == true)
-            #expect(gallery.icons[6].url == nil && gallery.icons[6].note?.contains("ftp") == true)
+            #expect(gallery.icons[6].url == nil && gallery.icons[6].note?.contains("https") == true)
             #expect(gallery.about.total == 8 && gallery.about.shown == 8)
             #expect(
                 gallery.report.counts == [

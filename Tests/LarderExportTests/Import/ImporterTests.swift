@@ -299,12 +299,12 @@ import Testing
         try ExportScene.run { scene in
             try put(ExportScene.icon(0), Self.nukeFile, scene)
             let manifest = """
-                [{"icon": "ftp://a.example/b"}, {"icon": ""}, {"icon": "\(Self.urls[0])"},
+                [{"icon": "https://"}, {"icon": ""}, {"icon": "\(Self.urls[0])"}, {"icon": "mdi:a"},
                  {"icon": "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'/%3E"}]
                 """
             let report = try run(.nuke, scene, manifest: manifest)
-            #expect(report.problems.counts == [.badEntry: 1, .noIcon: 1, .noURL: 1])
-            #expect(report.imported == 1 && report.icons == 4)
+            #expect(report.problems.counts == [.badEntry: 1, .noIcon: 1, .noURL: 1, .iconSet: 1])
+            #expect(report.imported == 1 && report.icons == 5)
         }
     }
 

@@ -31,6 +31,7 @@ import Testing
         try forEachMessage(of: feed) { message in
             switch message {
             case .begin(let number): begun.append(number)
+            case .values: Issue.record("values without a request")
             case .items(let items, let number, _):
                 #expect(number == ends)
                 positions[number] += items.map(\.position)
@@ -69,7 +70,7 @@ import Testing
         #expect(throws: ManifestError.self) {
             try forEachMessage(of: feed) { message in
                 switch message {
-                case .begin: break
+                case .begin, .values: break
                 case .items(let more, _, _): items += more.count
                 case .end: ends += 1
                 }

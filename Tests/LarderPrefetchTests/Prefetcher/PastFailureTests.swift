@@ -243,7 +243,7 @@ import Testing
                 """
             let (summary, entries) = try plan(text, path) { $0.retriesOnlyFailed = true }
             #expect((summary.missing, summary.stale, summary.cached) == (2, 0, 1))
-            #expect((summary.leftAlone, summary.skipped, summary.failed) == (2, 3, 1))
+            #expect((summary.leftAlone, summary.skipped, summary.failed) == (2, 4, 0))
             #expect(entries.count == 7)
 
             let (report, results) = try await prefetch(text, into: path) {
@@ -253,13 +253,13 @@ import Testing
             let outcomes = results.sorted { $0.position < $1.position }
             #expect(
                 outcomes.map(\.outcome)
-                    == [.cached, .skipped, .fetched, .failed, .skipped, .failed, .skipped])
+                    == [.cached, .skipped, .fetched, .failed, .skipped, .skipped, .skipped])
             #expect(
                 outcomes.map { $0.failure?.code } == [
                     nil, "not-failed-before", nil, "http-403", "not-failed-before",
-                    "unsupported-scheme", "no-icon",
+                    "other-scheme", "no-icon",
                 ])
-            #expect(report.failures == ["http-403": 1, "unsupported-scheme": 1])
+            #expect(report.failures == ["http-403": 1])
         }
     }
 

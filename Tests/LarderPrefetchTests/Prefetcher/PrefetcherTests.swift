@@ -46,9 +46,9 @@ import Testing
             let (report, results) = try await prefetch(text, into: directory.path("cache"))
             #expect(results.map(\.position).sorted() == [1, 2, 3, 4, 5, 6])
             let byPosition = results.sorted { $0.position < $1.position }.map(\.outcome)
-            #expect(byPosition == [.fetched, .coalesced, .skipped, .failed, .failed, .failed])
-            #expect(
-                report.failures == ["not-an-image": 1, "http-404": 1, "unsupported-scheme": 1])
+            #expect(byPosition == [.fetched, .coalesced, .skipped, .failed, .failed, .skipped])
+            #expect(report.failures == ["not-an-image": 1, "http-404": 1])
+            #expect(report.unfetched == [.otherScheme: 1])
             for outcome in EntryResult.Outcome.allCases {
                 #expect(report.count(outcome) == results.count { $0.outcome == outcome })
             }

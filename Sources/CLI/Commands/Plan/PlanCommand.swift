@@ -31,7 +31,11 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
     @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
     @OptionGroup(title: "Several workers") var workers: ShardOptions
 
-    @Flag(help: "Print one JSON line for each icon, and a last line with the counts.")
+    @Flag(
+        help: """
+            Print one JSON line for each icon, and a last line with the counts and with the values \
+            at all icon places of the manifests.
+            """)
     var json = false
 
     @Flag(
@@ -61,8 +65,24 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
             var common = CommonFailures()
             let paint = colors.output
             let line = ProgressLine(isQuiet: quiet)
+            func conclude(_ summary: PlanSummary, _ values: PlannedValues) throws {
+                line.clear()
+                summary.complaints(of: sources).forEach(Console.complain)
+                summary.notes(of: sources).forEach(Console.complain)
+                summary.splitComplaint.map(Console.complain)
+                if explain {
+                    for (source, read) in zip(sources, summary.manifests) {
+                        print(json ? read.json(of: source) : read.text(of: source))
+                    }
+                }
+                guard !json else {
+                    return try summary.writeJSON(quiet ? nil : values) { print($0, terminator: "") }
+                }
+                print(summary.text(paint))
+                if !quiet { summary.unfetched.lines.forEach { print($0) } }
+            }
             let summary = try planner.plan(
-                sources,
+                sources, keepsValues: json && !quiet,
                 quiet
                     ? nil
                     : { entry in
@@ -72,19 +92,8 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
                         } else if common.isNew(entry.failure?.code, entry.failure?.message) {
                             print(entry.text(paint))
                         }
-                    }
+                    }, conclude: conclude
             ) { line.show($0.text) }
-            line.clear()
-            summary.complaints(of: sources).forEach(Console.complain)
-            summary.notes(of: sources).forEach(Console.complain)
-            summary.splitComplaint.map(Console.complain)
-            if explain {
-                for (source, read) in zip(sources, summary.manifests) {
-                    print(json ? read.json(of: source) : read.text(of: source))
-                }
-            }
-            print(json ? summary.json : summary.text(paint))
-            if !json, !quiet { summary.unsupportedText.forEach { print($0) } }
             if summary.failed > 0 { try ExitStatus.someFailed.exit() }
         }
     }

@@ -10,7 +10,6 @@ extension PlanSummary {
         if insecure > 0 { notes.append("plain http \(insecure)") }
         if skipped > 0 { notes.append("skipped \(skipped)") }
         if failed > 0 { notes.append(paint.failed("failed \(failed)")) }
-        if unsupported > 0 { notes.append("including unsupported schemes \(unsupported)") }
         if otherShards > 0 { notes.append("left to other shards \(otherShards)") }
         let counts = nonzero([
             (cached, "cached \(cached)"), (stale, paint.stale("stale \(stale)")),
@@ -39,13 +38,10 @@ extension PlanSummary {
             + unusedSplits.sorted().joined(separator: ", ")
     }
 
-    package var unsupportedText: [String] {
-        unsupportedSchemes.sorted { $0.key < $1.key }.map { scheme, count in
-            "    unsupported-scheme \(scheme.quoted(limit: 20)): \(count)"
-        }
-    }
-
-    package var json: String {
+    /// Writes the counts in pieces, because a manifest may have a million values.
+    ///
+    /// - Parameter values: The values, or nil to leave them out.
+    package func writeJSON(_ values: PlannedValues?, _ write: (String) -> Void) throws {
         var object = JSONObject()
         object.set([
             "entries": entries, "urls": urls, "cached": cached, "stale": stale, "missing": missing,
@@ -53,6 +49,25 @@ extension PlanSummary {
             "icons": icons, "insecure": insecure, "unsupported": unsupported,
             "other_shards": otherShards, "unread": unread,
         ])
+        object.set("unfetched", counts: unfetched.byName)
+        write("\(object.text.dropLast()),\"values\":")
+        guard let values else { return write("null}\n") }
+        var separator = "["
+        try values.forEach { value in
+            write(separator + value.json)
+            separator = ","
+        }
+        write((separator == "[" ? "[" : "") + "]}\n")  // text: ASCII
+    }
+}
+
+extension PlannedValue {
+    fileprivate var json: String {
+        var object = JSONObject()
+        object.set("manifest", manifest.sanitizedForTerminal)
+        object.set("position", position)
+        object.set("value", exactly: text)
+        object.set("kind", kind)
         return object.text
     }
 }

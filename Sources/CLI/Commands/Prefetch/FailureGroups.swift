@@ -63,18 +63,10 @@ struct FailureGroups {
 struct CommonFailures {
     private static let maximumConflicts = 4096
 
-    private var schemes: Set<String> = []
     private var conflicts: Set<String> = []
 
     mutating func isNew(_ code: String?, _ message: String?) -> Bool {
-        guard let message else { return true }
-        if code == EntryError.Code.integrityConflict.rawValue {
-            return conflicts.count >= Self.maximumConflicts || conflicts.insert(message).inserted
-        }
-        guard code == EntryError.Code.unsupportedScheme.rawValue else { return true }
-        // The text before the scheme differs: "line 7: icon has the scheme …".
-        let scheme = message.drop { $0 != "'" }
-        // Limits memory, because each entry may have a different scheme.
-        return schemes.count < 32 && schemes.insert(String(scheme)).inserted
+        guard let message, code == EntryError.Code.integrityConflict.rawValue else { return true }
+        return conflicts.count >= Self.maximumConflicts || conflicts.insert(message).inserted
     }
 }

@@ -18,7 +18,6 @@ struct PrefetchConsole {
     var firstFailure: String?
     var common = CommonFailures()
     var groups = FailureGroups()
-    var schemes: [String] = []
     var remedies: [(manifest: String, text: String)] = []
     private var isGrouping: Bool { Terminal.isThere && !isVerbose }
 
@@ -28,7 +27,6 @@ struct PrefetchConsole {
         case .planning(let progress): line.show(progress.text)
         case .planned(let summary):
             line.clear()
-            schemes = summary.unsupportedText
             complain(summary.complaints(of: sources))
             remedies = zip(sources, summary.manifests).map {
                 ($0.name, $1.remedyForDemands(of: $0))
@@ -87,7 +85,7 @@ struct PrefetchConsole {
 
     private func text(_ report: Report, _ paint: Paint) -> String {
         switch purpose {
-        case .prefetch: report.text(unsupported: schemes, paint)
+        case .prefetch: report.text(paint)
         case .push: report.pushText(paint)
         case .pull: report.pullText(paint)
         }

@@ -5,8 +5,7 @@ import LarderPrefetch
 extension Report {
     package var text: String { text() }
 
-    /// - Parameter unsupported: ``PlanSummary/unsupportedText``.
-    package func text(unsupported: [String] = [], _ paint: Paint = .none) -> String {
+    package func text(_ paint: Paint = .none) -> String {
         func part(_ outcome: EntryResult.Outcome, _ label: String) -> (Int, String) {
             (count(outcome), "\(label) \(count(outcome))")
         }
@@ -21,7 +20,7 @@ extension Report {
         ])
         let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
         let all = "\(entries.of("entry", "entries"))\(several): " + counts.joined(separator: ", ")
-        var lines = [all] + failureLines(unsupported)
+        var lines = [all] + failureLines + unfetched.lines
         lines.append(
             "\(ByteText.describe(receivedBytes)) received in \(DurationText.describe(seconds))")
         if let remote { lines += remote.lines(paint) }
@@ -29,11 +28,9 @@ extension Report {
         return lines.joined(separator: "\n")
     }
 
-    func failureLines(_ unsupported: [String]) -> [String] {
-        failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.flatMap { reason, count in
-            ["  failed, \(reason): \(count)"]
-                + (reason == EntryError.Code.unsupportedScheme.rawValue ? unsupported : [])
-        }
+    private var failureLines: [String] {
+        failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+            .map { reason, count in "  failed, \(reason): \(count)" }
     }
 
     func endLines(_ paint: Paint) -> [String] {
@@ -72,7 +69,8 @@ extension Report {
                 (count(.unfinished), "unfinished \(count(.unfinished))"),
             ])
         let lines = [remote.line(parts) + ", in \(DurationText.describe(seconds))"]
-        return (lines + failureLines([]) + remoteLines + endLines(paint)).joined(separator: "\n")
+        return (lines + failureLines + unfetched.lines + remoteLines + endLines(paint))
+            .joined(separator: "\n")
     }
 
     package var json: String {
@@ -88,7 +86,48 @@ extension Report {
         object.set("other_shards", otherShards)
         object.set("remote", remote?.json)
         object.set("unread", unread)
+        object.set("unfetched", counts: unfetched.byName)
         return object.text
+    }
+}
+
+extension [IconValue.Kind: Int] {
+    var byName: [String: Int] { reduce(into: [:]) { $0[$1.key.rawValue] = $1.value } }
+
+    init(byName counts: [String: Int]) {
+        self = counts.reduce(into: [:]) { result, count in
+            if let kind = IconValue.Kind(rawValue: count.key) { result[kind] = count.value }
+        }
+    }
+
+    /// A line for each kind.
+    var lines: [String] {
+        IconValue.Kind.allCases.compactMap { kind in
+            self[kind].map { count in
+                let advice = kind.advice(for: count == 1 ? "it" : "them")
+                return "  \(count.of(kind.nouns.one, kind.nouns.many)) not fetched\(advice)"
+            }
+        }
+    }
+}
+
+extension IconValue.Kind {
+    fileprivate var nouns: (one: String, many: String) {
+        switch self {
+        case .relative: ("relative name is", "relative names are")
+        case .iconSet: ("name in an icon set is", "names in icon sets are")
+        case .template: ("template is", "templates are")
+        case .otherScheme: ("URL with another scheme is", "URLs with other schemes are")
+        case .url, .data, .empty: ("value is", "values are")
+        }
+    }
+
+    fileprivate func advice(for subject: String) -> String {
+        switch self {
+        case .relative: "; use --base-url to resolve \(subject)"
+        case .otherScheme: "; for ipfs:, use --ipfs-gateway"
+        case .url, .data, .iconSet, .template, .empty: ""
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 import LarderCache
 import LarderCore
+import LarderManifest
 
 extension VerifyReport {
     /// Writes the report in pieces, because a million entries may each have a finding.
@@ -18,6 +19,7 @@ extension VerifyReport {
         lines.append(
             "\(named)\(all.of("object")), \(read)\(checked): "
                 + counts.joined(separator: ", ") + " (\(DurationText.describe(seconds)))")
+        lines += [IconValue.Kind: Int](byName: unfetched).lines
         if leftovers > 0 {
             lines.append(
                 "tmp/: \(leftovers.of("file")) left over from killed runs; "
@@ -151,6 +153,7 @@ extension VerifyReport {
         object.set("reached_end", reachesEnd)
         object.set("leftovers", leftovers)
         object.set("error", failure?.json)
+        object.set("unfetched", counts: unfetched)
         try write("],\(object.text.dropFirst())\n")
     }
 }

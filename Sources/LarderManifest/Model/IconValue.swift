@@ -1,0 +1,208 @@
+import LarderCore
+
+/// A value at an icon place of an entry, as the manifest spells it.
+public struct IconValue: Equatable, Sendable {
+    /// The kind of a value, by its bytes.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// A URL with the scheme `http` or `https`, even if it is malformed.
+        case url
+        /// A `data:` URL.
+        case data
+        /// A name or path without a scheme. It is fetched only with a base URL.
+        case relative
+        /// The name of an icon in a set, such as `mdi:home`, `si-github` or `fas fa-house`.
+        case iconSet = "icon-set"
+        /// A text with a placeholder that is not filled in, such as `{{ icon }}`.
+        case template
+        /// A URL with another scheme. Only `ipfs:` URLs are fetched, and only with a gateway.
+        case otherScheme = "other-scheme"
+        /// A blank text, which does not count as an icon.
+        case empty
+
+        /// The kinds of ``ManifestItem/Result/unfetched(_:)``.
+        package static let unfetched: [Kind] = [.relative, .iconSet, .template, .otherScheme]
+    }
+
+    /// The decoded text. Foreign text, not safe to print.
+    public let text: String
+    /// The kind of the text. A relative name keeps its kind if it is resolved.
+    public let kind: Kind
+    private let source: SourceSpan
+    /// Whether the text is an absolute URL without white space and placeholders, as most are.
+    let isPlain: Bool
+    /// Whether the entry has a key. The whole query of its URL is then secret.
+    private let isKeyed: Bool
+
+    /// The bytes of the value in the unpacked manifest. Empty if unknown.
+    package var span: Range<Int> { source.bytes }
+
+    /// - Parameter isFileName: Whether the manifest's shape says where this name is.
+    init(
+        _ text: String, at source: SourceSpan, isFileName: Bool = false, isKeyed: Bool = false
+    ) {
+        self.text = text
+        self.isKeyed = isKeyed
+        self.source = source
+        isPlain = Self.isPlain(text)
+        if isPlain {
+            kind = .url
+        } else if ManifestValue.string(text, at: source).isBlank {
+            kind = .empty
+        } else if isFileName, !text.utf8.holds("://") {
+            kind = .relative
+        } else {
+            kind = Kind(of: text)
+        }
+    }
+
+    private static func isPlain(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            guard bytes.starts(with: "http://".utf8) || bytes.starts(with: "https://".utf8)
+            else { return false }
+            return bytes.allSatisfy {
+                $0 > 0x20 && $0 != UInt8(ascii: "{") && $0 != UInt8(ascii: "%")
+            }
+        }
+    }
+
+    var isIPFS: Bool { text.utf8.drop { $0 <= 0x20 }.prefix(5).isWord("ipfs:") }
+
+    /// The text with `***` for secrets, unless it is a `data:` URL.
+    package var shownText: String {
+        guard kind != .data else { return text }
+        var shown = text
+        if text.utf8.contains(UInt8(ascii: "@")) {
+            // In a malformed or unknown URL, a password may contain any delimiter.
+            let isUnknown = kind == .otherScheme || kind == .url && (try? HTTPURL(text)) == nil
+            if isUnknown { return text.maskingSecrets }
+            let plain = text.removingUserinfo
+            if !plain.isSame(as: text) { shown = plain.showingMask }
+        }
+        return isKeyed ? shown.maskingQuery : shown.maskingSecretsInQuery
+    }
+
+    /// The reason why the value is not fetched. Safe to print.
+    package var reason: String {
+        let icon = "icon \(shownText.quoted(limit: 80))"
+        return switch kind {
+        case .relative:
+            "\(icon) is a relative name; use --base-url to resolve it"
+                + (missingScheme.map { ", or write \($0) before it" } ?? "")
+        case .iconSet: "\(icon) is the name of an icon in a set"
+        case .template: "\(icon) is a template"
+        case .otherScheme where isIPFS: "\(icon) needs --ipfs-gateway"
+        case .otherScheme: "\(icon) has a scheme other than http and https"
+        case .url, .data, .empty: "\(icon) is not fetched"
+        }
+    }
+}
+
+extension IconValue {
+    /// The start of the URL that the author of `//icons.example/a.png` or `icons.example/a.png`
+    /// probably meant. Nil for other relative names.
+    private var missingScheme: String? {
+        if text.utf8.starts(with: "//".utf8) { return "https:" }
+        let parts = text.utf8.split(
+            separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let first = parts[0].first, first != UInt8(ascii: "."),
+            parts[0].contains(UInt8(ascii: "."))
+        else { return nil }
+        return "https://"
+    }
+}
+
+extension IconValue.Kind {
+    /// Classifies a text that is not blank.
+    init(of text: String) {
+        var text = text
+        self = text.withUTF8 { bytes in
+            bytes.contains { $0 <= 0x20 }
+                // URL parsers ignore white space around a URL, and line ends in it.
+                ? Self.kind(of: String(decoding: bytes, as: UTF8.self).bytesOfURL[...])
+                : Self.kind(of: bytes[...])
+        }
+    }
+
+    private static func kind<Bytes: RandomAccessCollection<UInt8>>(of text: Bytes) -> Self
+    where Bytes.SubSequence == Bytes {
+        if text.prefix(5).isWord("data:") { return .data }
+        if isTemplate(text) { return .template }
+        guard let scheme = scheme(of: text) else {
+            return isIconClass(text) ? .iconSet : .relative
+        }
+        if scheme.isWord("https") || scheme.isWord("http") { return .url }
+        return isIconSet(scheme, text.dropFirst(scheme.count + 1)) ? .iconSet : .otherScheme
+    }
+
+    private static func isTemplate(_ text: some RandomAccessCollection<UInt8>) -> Bool {
+        // A template engine's tag can contain braces, which placeholders cannot.
+        let tags: [StaticString] = ["{{", "{%", "<%"]
+        if tags.contains(where: { text.prefix(2).isWord($0) }), text.count > 2 {
+            return true
+        }
+        guard text.count <= ManifestLimits.maximumURLSize, URLPlaceholders.mayOccur(in: text)
+        else { return false }
+        return URLPlaceholders(String(decoding: text, as: UTF8.self), size: 1).unfilled != nil
+    }
+
+    /// Returns the scheme as in the URL standard, without the colon.
+    private static func scheme<Bytes: RandomAccessCollection<UInt8>>(of text: Bytes) -> Bytes?
+    where Bytes.SubSequence == Bytes {
+        guard let first = text.first, 0x61...0x7A ~= first | 0x20,
+            let colon = text.firstIndex(where: {
+                !$0.isASCIILetterOrDigit && !"+-.".utf8.contains($0)
+            }), text[colon] == UInt8(ascii: ":")
+        else { return nil }
+        return text[..<colon]
+    }
+
+    /// Whether a text is the name of an icon in a set, such as `mdi:home`, and not a URL.
+    private static func isIconSet(
+        _ prefix: some RandomAccessCollection<UInt8>, _ name: some RandomAccessCollection<UInt8>
+    ) -> Bool {
+        // The longest prefix of Iconify has 24 letters. A single letter is a drive.
+        2...32 ~= prefix.count
+            && prefix.allSatisfy { 0x61...0x7A ~= $0 || $0.isDigit || $0 == UInt8(ascii: "-") }
+            && name.allSatisfy { $0.isASCIILetterOrDigit || "-_".utf8.contains($0) }
+            // A number after a host name is a port.
+            && name.contains { !$0.isDigit }
+            && !schemes.contains { prefix.isWord($0) }
+    }
+
+    /// Schemes of URLs that may look like the name of an icon in a set.
+    private static let schemes: [StaticString] = [
+        "about", "android-app", "asset", "blob", "cid", "content", "file", "filesystem", "ftp",
+        "git", "intent", "ipfs", "ipns", "javascript", "magnet", "mailto", "sms", "ssh", "tel",
+        "urn", "vbscript", "view-source",
+    ]
+
+    /// Whether a text is a class of an icon font, such as `fas fa-house` and `bi bi-x`, or a name
+    /// with the prefix of a set, such as `si-github`.
+    private static func isIconClass(_ text: some RandomAccessCollection<UInt8>) -> Bool {
+        guard text.contains(UInt8(ascii: "-")), text.isIconClass else { return false }
+        let words = text.split(separator: 0x20)
+        func hasPrefix(_ word: some Collection<UInt8>, _ prefix: some Collection<UInt8>) -> Bool {
+            word.count > prefix.count + 1 && word.starts(with: prefix)
+                && word.dropFirst(prefix.count).first == UInt8(ascii: "-")
+        }
+        if words.count == 1 {
+            return sets.contains { hasPrefix(words[0], $0.utf8) }
+        }
+        return words.count <= 8
+            && words.contains { word in
+                hasPrefix(word, "fa".utf8) || words.contains { hasPrefix(word, $0) }
+            }
+    }
+
+    /// Font Awesome, Material Design Icons, Simple Icons, selfh.st and Homelab icons, as dashboards
+    /// abbreviate them.
+    private static let sets = ["fa", "mdi", "si", "sh", "hl"]
+}
+
+extension Collection<UInt8> {
+    /// Whether all bytes occur in classes or, for a colour, in names of icons.
+    fileprivate var isIconClass: Bool {
+        allSatisfy { $0.isASCIILetterOrDigit || "-_# ".utf8.contains($0) }
+    }
+}
