@@ -51,6 +51,9 @@ let package = Package(
             name: "CXML2", pkgConfig: "libxml-2.0",
             providers: [.apt(["libxml2-dev"]), .brew(["libxml2"])]),
         .systemLibrary(
+            name: "CYAML", pkgConfig: "yaml-0.1",
+            providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
+        .systemLibrary(
             name: "CZlib", pkgConfig: "zlib",
             providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         // System headers that Swift's Glibc module does not include.
@@ -73,7 +76,7 @@ let package = Package(
         .target(
             name: "LarderManifest",
             dependencies: [
-                "CZlib", "LarderCore", "LarderImages", "LarderXML",
+                "CYAML", "CZlib", "LarderCore", "LarderImages", "LarderXML",
             ]),
         // HTTP and S3 clients, the only users of libcurl.
         .target(

@@ -7,6 +7,7 @@ class Larder < Formula
   license "Apache-2.0"
 
   depends_on xcode: ["16.3", :build]
+  depends_on "libyaml"
   depends_on macos: :sequoia
 
   uses_from_macos "swift" => :build

@@ -164,6 +164,7 @@ public struct ManifestReader: Sendable {
         case .xmlPlist, .xml: return try document.readXML(emit)
         case .binaryPlist: try document.readBinaryPlist(emit)
         case .json, .jsonLines: return try document.readJSON(emit)
+        case .yaml: try document.readYAML(emit)
         case .urlList: try document.readURLList(emit)
         }
         return format

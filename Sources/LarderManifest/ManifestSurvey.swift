@@ -31,9 +31,12 @@ struct ManifestSurvey {
             let cursor = PlistCursor(xml, limits: limits)
             if try cursor.begin() { try survey(cursor, at: root, depth: 1) }
         case .binaryPlist: try survey(BinaryPlistCursor(window, limits: limits), at: root, depth: 1)
+        case .yaml:
+            let cursor = YAMLCursor(window, limits: limits)
+            while try cursor.beginDocument() { try survey(cursor, at: root, depth: 1) }
         case .json, .jsonLines:
             let cursor = JSONCursor(window, limits: limits)
-            while try window.peekAfterSeparators() != nil {
+            while try window.peekAfterSeparators(skipsComments: true) != nil {
                 try survey(cursor, at: root, depth: 1)
             }
         }

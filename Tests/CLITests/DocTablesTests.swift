@@ -147,7 +147,9 @@ import Testing
     private static func modules() throws -> [Row] {
         let package = try String(
             contentsOf: root.appendingPathComponent("Package.swift"), encoding: .utf8)
-        let systems = ["CXML2": "libxml2", "CCurl": "libcurl", "CZlib": "zlib"]
+        let systems = [
+            "CXML2": "libxml2", "CYAML": "libyaml", "CCurl": "libcurl", "CZlib": "zlib",
+        ]
         return package.components(separatedBy: "arget(").dropFirst().compactMap { target in
             let words = target.matches(of: /"([\w.-]+)"/).map { String($0.output.1) }
             let packages = target.matches(of: /package: "([\w.-]+)"/).map { String($0.output.1) }

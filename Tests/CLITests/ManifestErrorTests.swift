@@ -28,8 +28,8 @@ import Testing
         Case("a billion laughs", ManifestFiles.billionLaughs, "entit"),
         Case("an external entity", ManifestFiles.externalEntity, "entit"),
         Case(
-            "JSON with a trailing comma", #"{"apps": [{"name": "A", "icon": "http://a/"},]}"#,
-            "line 1, column 46: found ']' after a comma; remove the comma"),
+            "JSON with two commas", #"{"apps": [{"name": "A", "icon": "http://a/"},,]}"#,
+            "line 1, column 46: expected a value, found ','"),
         Case("truncated JSON", #"[{"name": "A", "icon": "http://a/"}"#, "line 1"),
         Case("an image", Icons.png, "the file is an image (PNG), not a manifest"),
         Case(

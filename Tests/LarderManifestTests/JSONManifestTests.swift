@@ -93,17 +93,14 @@ import Testing
     }
 
     @Test(arguments: [
-        (
-            "[\(a),\n\(b),]", ManifestError.Place.line(2, column: 47),
-            "found ']' after a comma; remove the comma"
-        ),
+        ("[\(a),\n\(b),,]", ManifestError.Place.line(2, column: 47), "expected a value, found ','"),
         ("[\(a)\n\(b)]", .line(2, column: 1), "expected ',' or ']', found '{'"),
         ("[\(a)", .line(1, column: 47), "the file ends"),
         ("[", .line(1, column: 2), "the file ends"),
         ("{\"apps\":[\(a)]", .line(1, column: 56), "the file ends"),
         (
-            "{\"apps\":[\(a)],}", .line(1, column: 57),
-            "found '}' after a comma; remove the comma"
+            "{\"apps\":[\(a)],,}", .line(1, column: 57),
+            "expected a key in quotation marks, found ','"
         ),
         ("{\"apps\":[]} x", .line(1, column: 13), "expected the end of the line, found 'x'"),
         ("{\"apps\":[]}\n\(a)", .line(2, column: 1), "expected the end of the file, found '{'"),

@@ -9,7 +9,7 @@ struct ManifestOptions: ParsableArguments {
         help: .common(
             """
             A file, an http or https URL, or - for standard input. The format is a property list, \
-            XML, JSON, JSON Lines or a list of URLs, with or without gzip.
+            XML, JSON, JSON Lines, YAML or a list of URLs, with or without gzip.
             """, "manifest"), completion: .manifest)
     var manifests: [String]
 

@@ -59,9 +59,7 @@ final class JSONCursor: ManifestCursor {
             switch try next() {
             case UInt8(ascii: ","):
                 consume()
-                if try next() == end {
-                    throw window.error(.malformed, JSONText.trailingComma(before: end))
-                }
+                if try next() == end { return consume() }
             case end: return consume()
             default: throw unexpected(wanted)
             }
@@ -83,16 +81,16 @@ final class JSONCursor: ManifestCursor {
     }
 
     private func next() throws -> UInt8 {
-        guard let byte = try window.peekAfterBlanks() else { throw truncated }
+        guard let byte = try window.peekAfterComments() else { throw truncated }
         return byte
     }
 
     private func parse<Value>(
         _ read: (inout JSONParser) throws(JSONParser.Error) -> Value
     ) throws -> Result<Value, EntryError> {
-        _ = try window.peekAfterBlanks()
+        _ = try window.peekAfterComments()
         let failure: EntryError
-        switch try window.parse(limits, isLines: mayBeJSONLines(), read) {
+        switch try window.parse(limits, isLines: mayBeJSONLines(), isRelaxed: true, read) {
         case .success(let value):
             lastLine = window.line
             return .success(value)
@@ -112,8 +110,20 @@ final class JSONCursor: ManifestCursor {
         var depth = 0
         var isInString = false
         var isEscaped = false
+        // Whether the comment is a block, or nil outside comments.
+        var comment: Bool?
+        var previous: UInt8 = 0
         repeat {
             for (index, byte) in window.unread.enumerated() {
+                defer { previous = byte }
+                if let isBlock = comment {
+                    let isEnd =
+                        isBlock
+                        ? previous == UInt8(ascii: "*") && byte == UInt8(ascii: "/")
+                        : byte == 0x0A
+                    if isEnd { comment = nil }
+                    continue
+                }
                 if isInString {
                     if isEscaped {
                         isEscaped = false
@@ -134,6 +144,7 @@ final class JSONCursor: ManifestCursor {
                     depth -= 1
                     if depth == 0 { return window.consume(index + 1) }
                 case UInt8(ascii: ",") where depth == 0: return window.consume(index)
+                case _ where previous == UInt8(ascii: "/"): comment = byte.isBlockComment
                 default: break
                 }
             }
@@ -152,7 +163,7 @@ extension ByteWindow {
     /// Parses and consumes a value. Consumes nothing on failure. If the window ends within the
     /// value, reads more bytes and parses again, so the parser never has to pause.
     func parse<Value>(
-        _ limits: ManifestLimits, isLines: Bool,
+        _ limits: ManifestLimits, isLines: Bool, isRelaxed: Bool,
         _ read: (inout JSONParser) throws(JSONParser.Error) -> Value
     ) throws -> Result<Value, JSONParser.Error> {
         while true {
@@ -160,7 +171,8 @@ extension ByteWindow {
             let bytes = unread.prefix(limits.maximumEntrySize)
             var parser = JSONParser(
                 UnsafeBufferPointer(rebasing: bytes), isWhole: isAtEnd && isWithinLimit,
-                maximumDepth: limits.maximumDepth, isLines: isLines, offset: offset)
+                maximumDepth: limits.maximumDepth, isLines: isLines, isRelaxed: isRelaxed,
+                offset: offset)
             do throws(JSONParser.Error) {
                 let value = try read(&parser)
                 consume(parser.position)
@@ -173,10 +185,34 @@ extension ByteWindow {
         }
     }
 
+    /// Skips white space and the comments of JSON with comments. Returns the next byte without
+    /// consuming it.
+    func peekAfterComments() throws -> UInt8? {
+        while let byte = try peekAfterBlanks() {
+            guard byte == UInt8(ascii: "/"), case _ = try fill(to: 2), count > 1,
+                let isBlock = unread[1].isBlockComment
+            else { return byte }
+            consume(2)
+            if isBlock { try skipBlockComment() } else { try skipLine() }
+        }
+        return nil
+    }
+
+    private func skipBlockComment() throws {
+        var hasStar = false
+        repeat {
+            for (index, byte) in unread.enumerated() {
+                if hasStar, byte == UInt8(ascii: "/") { return consume(index + 1) }
+                hasStar = byte == UInt8(ascii: "*")
+            }
+            consume(count)
+        } while try fill()
+    }
+
     /// Skips white space and the separators of RFC 7464. Returns the next byte without consuming
     /// it.
-    func peekAfterSeparators() throws -> UInt8? {
-        while let byte = try peekAfterBlanks() {
+    func peekAfterSeparators(skipsComments: Bool = false) throws -> UInt8? {
+        while let byte = try skipsComments ? peekAfterComments() : peekAfterBlanks() {
             guard byte == .recordSeparator else { return byte }
             consume(1)
         }
@@ -184,9 +220,13 @@ extension ByteWindow {
     }
 
     /// Whether the rest of the line is blank or starts with another JSON value.
-    func isBetweenValues() throws -> Bool {
+    func isBetweenValues(permitsComments: Bool = false) throws -> Bool {
         while let byte = try peek(), byte != 0x0A {
             guard byte.isMarkupBlank else {
+                if permitsComments, byte == UInt8(ascii: "/") {
+                    try fill(to: 2)
+                    return count > 1 && unread[1].isBlockComment != nil
+                }
                 return byte == .recordSeparator || byte.beginsJSONValue
             }
             consume(1)

@@ -1,6 +1,7 @@
 import LarderCore
 
-/// A parser of JSON values in contiguous bytes. It is strict (RFC 8259) except for strings.
+/// A parser of JSON values in contiguous bytes. It is strict (RFC 8259) except for strings, and for
+/// the comments and trailing commas that editors accept in JSON with comments.
 ///
 /// All members with the same key are kept, and the last member counts (section 4 allows any
 /// choice). A string with invalid UTF-8, an unpaired escaped surrogate (section 8.2), a control
@@ -13,6 +14,7 @@ struct JSONParser {
     private let isWhole: Bool
     private let maximumDepth: Int
     private let isLines: Bool
+    private let isRelaxed: Bool
     private let offset: Int
     private(set) var position = 0
 
@@ -27,16 +29,18 @@ struct JSONParser {
     ///   - isWhole: Whether the input ends after the bytes, so that a final number is complete.
     ///   - isLines: Whether a string cannot contain a line break, because the next line is another
     ///     value.
+    ///   - isRelaxed: Whether comments and trailing commas are allowed.
     ///   - offset: The offset of the bytes in the manifest.
     init(
         _ bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, maximumDepth: Int,
-        isLines: Bool = false, offset: Int = 0
+        isLines: Bool = false, isRelaxed: Bool = false, offset: Int = 0
     ) {
         base = bytes.baseAddress
         end = bytes.count
         self.isWhole = isWhole
         self.maximumDepth = maximumDepth
         self.isLines = isLines
+        self.isRelaxed = isRelaxed
         self.offset = offset
     }
 
@@ -99,9 +103,12 @@ struct JSONParser {
             switch try next() {
             case UInt8(ascii: ","):
                 position += 1
-                if try next() == end {
+                guard try next() == end else { continue }
+                guard isRelaxed else {
                     throw .syntax(at: position, JSONText.trailingComma(before: end))
                 }
+                position += 1
+                return
             case end:
                 position += 1
                 return
@@ -114,8 +121,28 @@ struct JSONParser {
         guard let base else { throw .unfinished }
         while position < end {
             let byte = base[position]
-            if !byte.isMarkupBlank { return byte }
+            if !byte.isMarkupBlank {
+                guard byte == UInt8(ascii: "/"), isRelaxed, try skipComment(base) else {
+                    return byte
+                }
+                continue
+            }
             position += 1
+        }
+        throw .unfinished
+    }
+
+    private mutating func skipComment(_ base: UnsafePointer<UInt8>) throws(Error) -> Bool {
+        guard position + 1 < end else { throw .unfinished }
+        let rest = UnsafeBufferPointer(start: base, count: end)
+        guard let isBlock = base[position + 1].isBlockComment else { return false }
+        var last = position + 2
+        while let found = rest.place(of: isBlock ? UInt8(ascii: "/") : 0x0A, from: last) {
+            if !isBlock || found > position + 2 && base[found - 1] == UInt8(ascii: "*") {
+                position = found + 1
+                return true
+            }
+            last = found + 1
         }
         throw .unfinished
     }
@@ -215,5 +242,17 @@ struct JSONParser {
     private static func decoded(_ bytes: some Collection<UInt8>) -> (text: String, isValid: Bool) {
         if let text = String(validating: bytes, as: UTF8.self) { return (text, true) }
         return (String(decoding: bytes, as: UTF8.self), false)
+    }
+}
+
+extension UInt8 {
+    /// Whether the byte after a slash begins a comment up to `*/`, or up to the end of the line.
+    /// Nil if the byte begins no comment.
+    var isBlockComment: Bool? {
+        switch self {
+        case UInt8(ascii: "*"): true
+        case UInt8(ascii: "/"): false
+        default: nil
+        }
     }
 }

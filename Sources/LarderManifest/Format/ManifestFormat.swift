@@ -28,16 +28,28 @@ extension ManifestFormat {
                 .notAManifest, source: source,
                 "the file is UTF-16 text; only XML manifests may be UTF-16")
         }
-        if window.unread.starts(with: [0xEF, 0xBB, 0xBF]) { window.consume(3) }
+        window.consumeMark()
         switch try window.peekAfterBlanks() {
         case nil: throw ManifestError(.empty, source: source, "the file has only white space")
         case UInt8(ascii: "<") where !isHTML(window.unread): return .xmlPlist
+        case UInt8(ascii: "{") where window.unread.isTemplate:
+            throw window.error(.notAManifest, YAMLText.template)
         case UInt8(ascii: "["), UInt8(ascii: "{"), UInt8.recordSeparator: return .json
+        case UInt8(ascii: "/"):
+            let start = window.unread.endOfJSONComments
+            guard let next = window.unread[start...].first, "[{".utf8.contains(next) else {
+                throw refusal(of: window)
+            }
+            window.consume(start)
+            return .json
         case .some where isPlaylist(window.unread):
             throw ManifestError(
                 .notAManifest, source: source,
                 "the file is a media playlist (#EXTM3U), not a manifest")
         case .some where isURLList(window.unread): return .urlList
+        case .some where window.unread.hasFrontMatter:
+            throw window.error(.notAManifest, YAMLText.frontMatter)
+        case .some where window.unread.isYAML: return .yaml
         case .some: throw refusal(of: window)
         }
     }
@@ -70,8 +82,10 @@ extension ManifestFormat {
             let scheme = head.prefix { 0x61...0x7A ~= $0 || $0.isDigit || $0 == UInt8(ascii: "+") }
             guard !scheme.isEmpty else { return false }
             let rest = head[scheme.endIndex...]
+            // In YAML, white space follows a key.
             return rest.starts(with: "://".utf8)
                 || rest.first == UInt8(ascii: ":") && scheme.isWord("data")
+                    && !(rest.dropFirst().first?.isMarkupBlank ?? true)
         }
         return false
     }
@@ -95,7 +109,7 @@ extension ManifestFormat {
         let line = String(decoding: head.prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
         return window.error(
             .notAManifest,
-            "the file is not a property list, JSON or a list of URLs; it starts with "
+            "the file is not a property list, JSON, YAML or a list of URLs; it starts with "
                 + line.maskingSecrets.quoted(limit: 40))
     }
 }

@@ -3,6 +3,7 @@ import LarderCore
 final class ByteWindow {
     let input: ByteInput
     private let bytes: BufferedBytes
+    private var markSize = 0
 
     init(_ input: ByteInput, capacity: Int = 256 << 10) {
         self.input = input
@@ -19,6 +20,15 @@ final class ByteWindow {
     func fill(to count: Int) throws { try bytes.fill(to: count) }
     func consume(_ count: Int) { bytes.consume(count) }
     func peek() throws -> UInt8? { try bytes.peek() }
+
+    /// The number of bytes before the next byte in its line, without a byte order mark.
+    var indentation: Int { line == 1 ? offset - markSize : column - 1 }
+
+    func consumeMark() {
+        guard unread.starts(with: [0xEF, 0xBB, 0xBF]) else { return }
+        markSize = 3
+        consume(markSize)
+    }
 
     /// Skips white space. Returns the next byte without consuming it, or nil at the end.
     func peekAfterBlanks() throws -> UInt8? {

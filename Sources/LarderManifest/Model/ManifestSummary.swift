@@ -185,10 +185,12 @@ public enum ManifestFormat: String, Sendable, CaseIterable {
     case xml
     /// A property list that begins with `bplist00`.
     case binaryPlist = "binary-plist"
-    /// One JSON document (RFC 8259).
+    /// One JSON document (RFC 8259), with or without comments.
     case json
     /// One JSON object on each line.
     case jsonLines = "json-lines"
+    /// YAML 1.1 or 1.2, one document or several.
+    case yaml
     /// One URL on each line, as for wget and aria2.
     case urlList = "url-list"
 }

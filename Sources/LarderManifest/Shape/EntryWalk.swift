@@ -13,6 +13,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
     private let recognition: ShapeRecognition
     private let limits: ManifestLimits
     private let emit: (RawEntry) throws -> Void
+    private lazy var trails = allTrails
     private var places: [[ManifestPath.Segment]] = []
     private var heldMembers: [RawEntry] = []
     private var heldSize = 0
@@ -31,14 +32,26 @@ final class EntryWalk<Cursor: ManifestCursor> {
         root = RootMembers(recognition, limits: limits)
     }
 
-    func walk() throws {
-        let trails = recognition.shapes.enumerated().flatMap { (index, shape) -> [Trail] in
+    private var allTrails: [Trail] {
+        recognition.shapes.enumerated().flatMap { (index, shape) -> [Trail] in
             func trail(_ path: ManifestPath, isBase: Bool) -> Trail {
                 Trail(shape: index, path: path, isBase: isBase, rest: path.segments[...])
             }
             return shape.entries.map { trail($0, isBase: false) }
                 + (shape.base.map { [trail($0, isBase: true)] } ?? [])
         }
+    }
+
+    /// Prepares for the root of the next document in the same manifest.
+    func restart() {
+        dropHeld()
+        root.clear()
+        (hasEntries, hasStrangeMembers, hasEmptyPlace) = (false, false, false)
+        (failure, kindOfApps) = (nil, nil)
+        (places, heldSize, mayBeMap) = ([], 0, true)
+    }
+
+    func walk() throws {
         if try cursor.kind() == .dictionary, !recognition.isExplicit, !recognition.isXML {
             root.line = cursor.line
             try walkRoot(trails)
@@ -72,6 +85,17 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
         dropHeld()
         return hasEntries && !recognition.isStrange || hasEmptyPlace
+    }
+
+    /// Emits the root as an entry.
+    func emitRoot(_ line: Int?, _ failure: EntryError? = nil) throws {
+        dropHeld()
+        let content = failure.map { .failure($0) } ?? root.entry
+        // A placeholder for unknown members, which are not kept.
+        let isStrange = root.isEmpty && hasStrangeMembers
+        let shown = isStrange ? .success(.dictionary([.init(key: "", value: .null)])) : content
+        let shape = recognition.lenientShape(of: shown, among: recognition.lineShapes)
+        try emit(RawEntry(line: line, content: content, shape: shape))
     }
 
     var refusal: String {
@@ -332,6 +356,8 @@ struct RootMembers {
         }
         self.keys = keys
     }
+
+    mutating func clear() { (line, members, size, failure) = (nil, [], 0, nil) }
 
     var isEmpty: Bool { members.isEmpty }
     func isKept(_ key: String) -> Bool { keys.contains(Array(key.utf8)) }

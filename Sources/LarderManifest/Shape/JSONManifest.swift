@@ -17,7 +17,9 @@ extension ManifestDocument {
         defer { cursor.mayBeJSONLines = { false } }
         do {
             try walk.walk()
-            if isObject, !recognition.isExplicit, try !window.isBetweenValues() {
+            if isObject, !recognition.isExplicit,
+                try !window.isBetweenValues(permitsComments: true)
+            {
                 throw cursor.unexpected("the end of the line")
             }
         } catch let error as ManifestError where error.code == .malformed && !isDocument() {
@@ -27,7 +29,7 @@ extension ManifestDocument {
             return .jsonLines
         }
         let length = window.offset - offset
-        let next = try window.peekAfterSeparators()
+        let next = try window.peekAfterSeparators(skipsComments: true)
         let isAlone = next == nil
         if isDocument() || isAlone {
             if isDocument(), !isAlone {
@@ -45,18 +47,10 @@ extension ManifestDocument {
             throw ManifestError(
                 .notAManifest, source: window.input.name, at: .line(line), walk.refusal)
         }
-        walk.dropHeld()
-        var first = walk.root.entry
         // A single object is a document. Its other members may have any size.
-        if !isAlone {
-            if let failure = walk.failure { first = .failure(failure) }
-            if length > limits.maximumEntrySize { first = .failure(.tooLarge(limits)) }
-        }
-        // A placeholder for unknown members, which are not kept.
-        let isStrange = walk.root.isEmpty && walk.hasStrangeMembers
-        let shown = isStrange ? .success(.dictionary([.init(key: "", value: .null)])) : first
-        let shape = recognition.lenientShape(of: shown, among: recognition.lineShapes)
-        try emit(RawEntry(line: line, content: first, shape: shape))
+        let isTooLarge = length > limits.maximumEntrySize
+        try walk.emitRoot(
+            line, isAlone ? nil : isTooLarge ? .tooLarge(limits) : walk.failure)
         try readLines(emit, line)
         return .jsonLines
     }
@@ -84,8 +78,8 @@ extension ManifestDocument {
     }
 
     private func take(_ indentation: Int) throws -> Result<ManifestValue, EntryError> {
-        let result = try window.parse(limits, isLines: true) { parser throws(JSONParser.Error) in
-            try parser.value()
+        let result = try window.parse(limits, isLines: true, isRelaxed: false) {
+            parser throws(JSONParser.Error) in try parser.value()
         }
         switch result {
         case .success(let value): return try finish(value)

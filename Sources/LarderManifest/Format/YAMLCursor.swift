@@ -1,0 +1,170 @@
+import LarderCore
+
+/// A cursor over the values of a YAML stream, one document after the other.
+///
+/// In an entry, a merge key (`<<`, a type of YAML 1.1) adds the members of the mappings that it
+/// names, with their places in the anchored source. Own members win, and then earlier mappings. On
+/// the way to the entries, `<<` is a member like others. A member whose key is not a scalar is
+/// skipped.
+final class YAMLCursor: ManifestCursor {
+    private static let maximumKeySize = 8 << 10
+
+    private let parser: YAMLParser
+    private let events: YAMLEvents
+    private let limits: ManifestLimits
+
+    init(_ window: ByteWindow, limits: ManifestLimits) {
+        self.limits = limits
+        parser = YAMLParser(window, limits: limits)
+        events = YAMLEvents(parser)
+    }
+
+    /// Moves to the root of the next document that is not empty. Returns false at the end.
+    func beginDocument() throws -> Bool {
+        while events.kind != .streamEnd {
+            try events.advance()
+            guard events.kind == .documentStart else { continue }
+            try events.advance()
+            let isEmpty = events.kind == .scalar && events.isPlain && events.text.isEmpty
+            if !isEmpty { return true }
+        }
+        return false
+    }
+
+    var line: Int? { events.line }
+    var progress: Int { events.progress }
+
+    func kind() -> ValueKind {
+        switch events.valueKind {
+        case .dictionary: .dictionary
+        case .array: .array
+        default: .scalar
+        }
+    }
+
+    func take() throws -> Result<ManifestValue, EntryError> {
+        let mark = events.mark
+        var size = 0
+        do {
+            return .success(try value(depth: 1, size: &size))
+        } catch let error as EntryError {
+            try events.skip(from: mark)
+            return .failure(error)
+        }
+    }
+
+    @discardableResult func skip() throws -> EntryError? {
+        try events.skip(from: events.mark)
+        return nil
+    }
+
+    func skip(inspectingWith body: (YAMLCursor) throws -> Void) throws { try body(self) }
+
+    func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
+        try forEachItem {
+            guard kind() == .scalar else {
+                try skip()
+                _ = try skip()
+                return
+            }
+            let key: Result<String, EntryError>
+            do {
+                var size = 0
+                key = .success(try self.key(size: &size).text)
+            } catch let error as EntryError {
+                try skip()
+                key = .failure(error)
+            }
+            try body(key)
+        }
+    }
+
+    func forEachElement(_ body: () throws -> Void) throws { try forEachItem(body) }
+
+    func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
+        parser.error(code, reason)
+    }
+
+    private func forEachItem(_ body: () throws -> Void) throws {
+        if events.kind == .alias { try events.enterAlias() }
+        try events.advance()
+        while events.kind != .end { try body() }
+        try events.advance()
+    }
+
+    private func value(depth: Int, size: inout Int) throws -> ManifestValue {
+        try limits.charge(8, to: &size)
+        switch events.valueKind {
+        case .array:
+            try limits.enter(depth)
+            var elements: [ManifestValue] = []
+            try forEachItem { elements.append(try value(depth: depth + 1, size: &size)) }
+            return .array(elements)
+        case .dictionary:
+            try limits.enter(depth)
+            return .dictionary(try members(depth: depth, size: &size))
+        default: return try scalar(size: &size)
+        }
+    }
+
+    private func members(depth: Int, size: inout Int) throws -> [ManifestValue.Member] {
+        var members: [ManifestValue.Member] = []
+        var merged: [ManifestValue.Member] = []
+        try forEachItem {
+            guard kind() == .scalar else {
+                try skip()
+                _ = try skip()
+                return
+            }
+            let key = try key(size: &size)
+            let value = try value(depth: depth + 1, size: &size)
+            if key.isMerge, let inherited = Self.merged(value) {
+                merged = inherited + merged
+            } else {
+                if members.isEmpty { members.reserveCapacity(8) }
+                members.append(.init(key: key.text, value: value))
+            }
+        }
+        return merged.isEmpty ? members : merged + members
+    }
+
+    /// Returns the members of a mapping or a list of mappings. The last member with a key counts,
+    /// so earlier mappings are last.
+    private static func merged(_ value: ManifestValue) -> [ManifestValue.Member]? {
+        switch value {
+        case .dictionary(let members): return members
+        case .array(let elements):
+            var all: [ManifestValue.Member] = []
+            for element in elements.reversed() {
+                guard case .dictionary(let members) = element else { return nil }
+                all += members
+            }
+            return all
+        default: return nil
+        }
+    }
+
+    private func key(size: inout Int) throws -> (text: String, isMerge: Bool) {
+        let key = try text()
+        let isMerge = key.isPlain && key.text.utf8.count == 2 && key.text.isSame(as: "<<")
+        guard key.text.utf8.count <= Self.maximumKeySize else {
+            throw EntryError(.tooLarge, "a key has more than \(Self.maximumKeySize) bytes")
+        }
+        try limits.charge(key.text.utf8.count, to: &size)
+        try events.advance()
+        return (key.text, isMerge)
+    }
+
+    private func scalar(size: inout Int) throws -> ManifestValue {
+        let (text, isPlain) = try text()
+        try limits.charge(text.utf8.count, to: &size)
+        let value =
+            isPlain ? YAMLText.value(text, at: events.span) : .string(text, at: events.span)
+        try events.advance()
+        return value
+    }
+
+    private func text() throws -> (text: String, isPlain: Bool) {
+        events.kind == .alias ? try events.aliasText() : (events.text, events.isPlain)
+    }
+}

@@ -1,0 +1,196 @@
+import LarderCore
+
+/// The events of a YAML stream, in which an alias can be replaced by the events of its anchor.
+///
+/// The events of anchored values are kept until the end of the document. Aliases can expand a small
+/// file without bound, so the kept and the repeated events are limited.
+final class YAMLEvents {
+    private struct Event {
+        let kind: YAMLParser.Kind
+        let text: String
+        let isPlain: Bool
+        let span: SourceSpan
+        let line: Int
+        /// The anchor of an alias.
+        let target: Int
+    }
+
+    private struct Anchor {
+        let start: Int
+        /// Nil until the value ends, or if it is too large to keep.
+        var end: Int?
+    }
+
+    private struct Replay {
+        var next: Int
+        let end: Int
+        /// The depth around the alias.
+        let outerDepth: Int
+    }
+
+    /// A position to which ``skip(from:)`` refers.
+    struct Mark {
+        fileprivate let replays: Int
+        fileprivate let depth: Int
+    }
+
+    private static let maximumAnchors = 10_000
+    private static let maximumKept = 8 << 20
+    private static let eventSize = 64
+
+    private(set) var kind = YAMLParser.Kind.documentEnd
+    private let parser: YAMLParser
+    /// The current event if it is repeated. Nil for an event of the parser.
+    private var repeated: Event?
+    private var replays: [Replay] = []
+    /// The depth in the innermost replay, or else in the document.
+    private var depth = 0
+    private var target = 0
+    private var anchors: [Anchor] = []
+    private var names: [String: Int] = [:]  // text: libyaml allows only short ASCII names
+    private var open: [(anchor: Int, depth: Int)] = []
+    private var kept: [Event] = []
+    private var keptSize = 0
+    private var repeatedSize = 0
+
+    init(_ parser: YAMLParser) { self.parser = parser }
+
+    var line: Int { repeated?.line ?? parser.line }
+    var text: String { repeated?.text ?? parser.text }
+    var isPlain: Bool { repeated?.isPlain ?? parser.isPlain }
+    var span: SourceSpan { repeated?.span ?? parser.span }
+    var progress: Int { parser.fed + repeatedSize }
+    var mark: Mark { Mark(replays: replays.count, depth: depth) }
+
+    /// The kind of the value, which may be an alias.
+    var valueKind: YAMLParser.Kind { kind == .alias ? kept[anchors[target].start].kind : kind }
+
+    func advance() throws {
+        switch kind {
+        case .array, .dictionary: depth += 1
+        case .end: depth -= 1
+        default: break
+        }
+        while let replay = replays.last {
+            if replay.next < replay.end {
+                replays[replays.count - 1].next += 1
+                return try use(kept[replay.next])
+            }
+            depth = replay.outerDepth
+            replays.removeLast()
+        }
+        repeated = nil
+        try parser.advance()
+        kind = parser.kind
+        switch kind {
+        case .scalar, .array, .dictionary: if let name = parser.anchor { try add(name) }
+        case .alias: target = try find(parser.anchor ?? "")
+        case .documentStart: forgetAnchors()
+        case .end, .documentEnd, .streamEnd: break
+        }
+        if !open.isEmpty { keep() }
+    }
+
+    /// Replaces an alias by the first event of its value.
+    func enterAlias() throws {
+        let anchor = anchors[target]
+        replays.append(
+            Replay(next: anchor.start, end: anchor.end ?? anchor.start, outerDepth: depth))
+        depth = 0
+        try advance()
+    }
+
+    /// Returns the text of an alias of a scalar.
+    func aliasText() throws -> (text: String, isPlain: Bool) {
+        let event = kept[anchors[target].start]
+        try charge(event)
+        return (event.text, event.isPlain)
+    }
+
+    /// Skips a value, or the rest of a value that began at `mark`.
+    func skip(from mark: Mark) throws {
+        var isDone = false
+        if replays.count > mark.replays {
+            // Leaves the alias, which is a whole value.
+            depth = replays[mark.replays].outerDepth
+            replays.removeLast(replays.count - mark.replays)
+            kind = .alias
+            try advance()
+            isDone = depth == mark.depth
+        }
+        while !isDone {
+            let isOpening = kind == .array || kind == .dictionary
+            isDone = !isOpening && depth - (kind == .end ? 1 : 0) == mark.depth
+            try advance()
+        }
+    }
+
+    private func use(_ event: Event) throws {
+        try charge(event)
+        repeated = event
+        kind = event.kind
+        target = event.target
+    }
+
+    private func charge(_ event: Event) throws {
+        repeatedSize += Self.eventSize + event.text.utf8.count
+        // Entries of a binary plist have the same limit.
+        let limit = 100 * parser.fed + 16 << 20
+        guard repeatedSize <= limit else {
+            throw parser.error(.tooLarge, "aliases expand to more than \(limit) bytes")
+        }
+    }
+
+    private func add(_ name: String) throws {
+        guard anchors.count < Self.maximumAnchors else {
+            throw parser.error(
+                .tooLarge, "a document has more than \(Self.maximumAnchors) anchors")
+        }
+        names[name] = anchors.count
+        open.append((anchors.count, depth))
+        anchors.append(Anchor(start: kept.count, end: nil))
+    }
+
+    private func find(_ name: String) throws -> Int {
+        let shown = "*\(name)".quoted(limit: 40)
+        guard let anchor = names[name] else {
+            throw parser.error(.malformed, "the alias \(shown) has no anchor")
+        }
+        guard anchors[anchor].end != nil else {
+            throw keptSize > Self.maximumKept
+                ? parser.error(
+                    .tooLarge, "anchored values have more than \(Self.maximumKept) bytes")
+                : parser.error(
+                    .malformed, "the alias \(shown) is inside its own value")
+        }
+        return anchor
+    }
+
+    /// Keeps the current event for aliases, and closes the anchors of values that end with it.
+    private func keep() {
+        let isScalar = kind == .scalar
+        let text = isScalar ? parser.text : ""
+        keptSize += Self.eventSize + text.utf8.count
+        guard keptSize <= Self.maximumKept else {
+            open = []
+            return
+        }
+        kept.append(
+            Event(
+                kind: kind, text: text, isPlain: isScalar && parser.isPlain,
+                span: isScalar || kind == .alias ? parser.span : .unknown, line: parser.line,
+                target: target))
+        let inner = kind == .end ? depth - 1 : depth
+        guard isScalar || kind == .end, let last = open.last, last.depth == inner else { return }
+        anchors[last.anchor].end = kept.count
+        open.removeLast()
+    }
+
+    private func forgetAnchors() {
+        anchors = []
+        names = [:]
+        open = []
+        kept = []
+        keptSize = 0
+    }
+}
