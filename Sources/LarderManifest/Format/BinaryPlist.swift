@@ -9,10 +9,10 @@ final class BinaryPlist {
     let root: Int
     var size: Int { bytes.count }
     private let bytes: BinaryPlistBytes
-    private let objectCount: Int
-    private let offsetSize: Int
-    private let referenceSize: Int
-    private let offsetTable: Int
+    let objectCount: Int
+    let offsetSize: Int
+    let referenceSize: Int
+    let offsetTable: Int
     /// The number of remaining lookups. Limited because shared objects can expand without bound.
     private var lookupsLeft: Int
 

@@ -55,6 +55,12 @@ package final class ByteInput {
         }
     }
 
+    /// The descriptor of the file, or nil for bytes in memory.
+    var file: Int32? {
+        guard case .descriptor(let descriptor, _) = source else { return nil }
+        return descriptor
+    }
+
     /// The fraction of the file that was read, from 0 to 1, if known.
     package var shareRead: Double? {
         guard isReadInOrder, case .descriptor(let descriptor, _) = source,

@@ -1,0 +1,135 @@
+import LarderCore
+
+/// A counter of http and https URLs of images in text of any format, including Markdown and HTML.
+///
+/// A URL counts if its path ends like a file name of an image, or if it is in `![…](…)`, in `srcset`
+/// or in `src` of `<img>` or `<source>`. The text can be escaped as in JSON or XML.
+package final class RemoteImages {
+    /// The number of URLs found. Repeated URLs count each time.
+    private(set) var count = 0
+
+    /// The maximum length of a URL, and of the text before it that is searched.
+    private static let longest = 8 << 10
+    private static let reach = 2 << 10
+    private static let suffixes = [
+        "png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "bmp", "avif", "heic",
+    ].map { Array(".\($0)".utf8) }
+
+    private var text: [UInt8] = []
+    /// The place in `text` that is searched next.
+    private var next = 0
+
+    func add(_ bytes: UnsafeRawBufferPointer) {
+        text += bytes
+        if text.count >= 64 << 10 { search(isAtEnd: false) }
+    }
+
+    /// Ends a text. The next text is separate.
+    func finish() {
+        search(isAtEnd: true)
+        text.removeAll(keepingCapacity: true)
+        next = 0
+    }
+
+    private func search(isAtEnd: Bool) {
+        text.withUnsafeBufferPointer { text in
+            while let start = text.place(of: UInt8(ascii: ":"), from: next) {
+                if !isAtEnd, text.count - start < Self.longest { break }
+                next = start + 1
+                guard let url = Self.url(at: start, in: text) else { continue }
+                next = max(next, url.upperBound)
+                if Self.isImage(text[url]) || Self.isShown(text, at: url.lowerBound) { count += 1 }
+            }
+            if text.place(of: UInt8(ascii: ":"), from: next) == nil { next = text.count }
+        }
+        let kept = max(0, next - Self.reach)
+        text.removeFirst(kept)
+        next -= kept
+    }
+
+    /// Returns the URL whose scheme ends at the colon at `colon`, or nil.
+    private static func url(at colon: Int, in text: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
+        func isScheme(_ scheme: StaticString) -> Bool {
+            let start = colon - scheme.utf8CodeUnitCount
+            guard start >= 0, text[start..<colon].isWord(scheme) else { return false }
+            return start == 0 || !text[start - 1].isASCIILetterOrDigit
+        }
+        let length = isScheme("https") ? 5 : isScheme("http") ? 4 : 0
+        guard length > 0 else { return nil }
+        var end = colon + 1
+        let limit = min(text.count, end + longest)
+        // A slash is `\/` in some JSON.
+        while end < limit {
+            let isEscape =
+                text[end] == UInt8(ascii: "\\") && end + 1 < limit
+                && text[end + 1] == UInt8(ascii: "/")
+            guard isEscape || !(text[end] <= 0x20 || "\"'<>()[]{}\\`|^,".utf8.contains(text[end]))
+            else { break }
+            end += isEscape ? 2 : 1
+        }
+        let rest = text[(colon + 1)..<end]
+        guard rest.starts(with: "//".utf8) || rest.starts(with: #"\/\/"#.utf8) else { return nil }
+        return (colon - length)..<end
+    }
+
+    package static func isURL(_ text: String) -> Bool {
+        let bytes = text.utf8.drop(while: \.isSpace).prefix(8).lowercasedASCII
+        return bytes.starts(with: "http://".utf8) || bytes.starts(with: "https://".utf8)
+    }
+
+    /// Whether a URL's path ends like a file name of an image.
+    package static func isImage(_ url: String) -> Bool {
+        Array(url.utf8).withUnsafeBufferPointer { isImage($0[...]) }
+    }
+
+    private static func isImage(_ url: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        var path = url.prefix { !"?#&;".utf8.contains($0) }
+        while let last = path.last, ".,:!*_".utf8.contains(last) { path.removeLast() }
+        let end = path.suffix(5).lowercasedASCII
+        return suffixes.contains { end.suffix($0.count).elementsEqual($0) }
+    }
+
+    /// Whether text before a URL shows the URL as an image.
+    private static func isShown(_ text: UnsafeBufferPointer<UInt8>, at start: Int) -> Bool {
+        let before = text[max(0, start - reach)..<start]
+        return isInMarkdown(before) || isInHTML(before)
+    }
+
+    private static func isInMarkdown(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        var rest = before
+        while let last = rest.last, last == UInt8(ascii: "<") || last.isBlank { rest.removeLast() }
+        guard rest.suffix(2).elementsEqual("](".utf8) else { return false }
+        var depth = 0
+        for index in rest.indices.dropLast().reversed() {
+            if rest[index] == UInt8(ascii: "]") { depth += 1 }
+            guard rest[index] == UInt8(ascii: "[") else { continue }
+            depth -= 1
+            if depth == 0 {
+                return index > rest.startIndex && rest[index - 1] == UInt8(ascii: "!")
+            }
+        }
+        return false
+    }
+
+    /// Whether the text ends in the value of `src` or `srcset` of an open tag.
+    private static func isInHTML(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        let text = before.lowercasedASCII
+        guard text.holds("src") else { return false }
+        func last(_ word: StaticString) -> Int? {
+            let word = word.withUTF8Buffer(Array.init)
+            guard text.count >= word.count else { return nil }
+            return (0...(text.count - word.count)).last { text[$0...].starts(with: word) }
+        }
+        func isOpen(_ start: Int) -> Bool {
+            !text[start...].contains(UInt8(ascii: ">")) && !text[start...].holds("&gt;")
+        }
+        guard
+            let tag = [last("<img"), last("&lt;img"), last("<source"), last("&lt;source")]
+                .compactMap(\.self).max(), isOpen(tag)
+        else { return false }
+        if let set = last("srcset="), set > tag { return true }
+        guard let source = last("src="), source > tag else { return false }
+        // The URL follows directly, after a quotation mark in some form.
+        return text.count - (source + 4) <= "&quot;".utf8.count
+    }
+}
