@@ -47,7 +47,7 @@ final class YAMLEvents {
     private var depth = 0
     private var target = 0
     private var anchors: [Anchor] = []
-    private var names: [String: Int] = [:]  // text: libyaml allows only short ASCII names
+    private var names: [String: Int] = [:]  // text: libyaml allows only ASCII names
     private var open: [(anchor: Int, depth: Int)] = []
     private var kept: [Event] = []
     private var keptSize = 0

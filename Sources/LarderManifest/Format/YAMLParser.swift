@@ -248,7 +248,7 @@ final class YAMLParser {
         if state.error == YAML_READER_ERROR {
             let offset = firstOffset + state.problem_offset - indentation - window.offset
             let reason =
-                problem.hasPrefix("control")
+                problem.utf8.starts(with: "control".utf8)
                 ? "the character U+\(String(state.problem_value, radix: 16, uppercase: true))"
                     + " is not allowed in YAML"
                 : "the text is not valid UTF-8"
@@ -261,7 +261,7 @@ final class YAMLParser {
             ?? .line(Int(state.problem_mark.line) + firstLine)
         let near = window.unread[start...].prefix(max(0, (found ?? start) + 2 - start))
         if near.holds("{{") || near.holds("{%") { return template(place) }
-        if problem == "found character that cannot start any token", let found,
+        if problem.isSame(as: "found character that cannot start any token"), let found,
             found < window.count
         {
             let advice = window.unread[found] == 0x09 ? "; indent with spaces" : ""
