@@ -149,7 +149,7 @@ struct Larder: AsyncParsableCommand {
             PrefetchCommand.self, PlanCommand.self, VerifyCommand.self, StatusCommand.self,
             ListCommand.self, PathCommand.self, CatCommand.self, EvictCommand.self,
             PinCommand.self, UnpinCommand.self, SnapshotCommand.self, ReindexCommand.self,
-            ExportCommand.self, ImportCommand.self, ServeCommand.self, RemoteCommand.self,
-            ConfigCommand.self,
+            ExportCommand.self, ImportCommand.self, LocalizeCommand.self, ServeCommand.self,
+            RemoteCommand.self, ConfigCommand.self,
         ])
 }

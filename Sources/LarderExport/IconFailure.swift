@@ -27,6 +27,8 @@ package struct IconFailure<Code: FailureCode>: Sendable, Equatable {
 package struct IconFailures<Code: FailureCode>: Sendable {
     package private(set) var counts: [Code: Int] = [:]
     package private(set) var failures: [IconFailure<Code>] = []
+    /// The number of failures that are like an earlier one.
+    package private(set) var repeats = 0
 
     package var skipped: Int { counts.reduce(0) { $1.key.isSkip ? $0 + $1.value : $0 } }
     package var failed: Int { counts.reduce(0) { $1.key.isSkip ? $0 : $0 + $1.value } }
@@ -34,6 +36,12 @@ package struct IconFailures<Code: FailureCode>: Sendable {
     mutating func note(_ failure: IconFailure<Code>) {
         counts[failure.code, default: 0] += 1
         if !failure.code.isSkip, failures.count < 100 { failures.append(failure) }
+    }
+
+    /// Counts a failure of a value that has already failed.
+    mutating func noteAgain(_ code: Code) {
+        counts[code, default: 0] += 1
+        repeats += 1
     }
 
     mutating func noteSkipped(_ item: ManifestItem, _ reason: String) {
@@ -77,6 +85,7 @@ package enum ExportCode: String, FailureCode {
     case obstructed
     /// Another icon has the same file name but different bytes.
     case ambiguous
+    case tooLarge = "too-large"
 
     package var isSkip: Bool {
         [

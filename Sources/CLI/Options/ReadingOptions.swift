@@ -6,6 +6,26 @@ import LarderPrefetch
 /// Options for reading manifests. All commands have the same options, to find the icons that a
 /// prefetch stored.
 struct ReadingOptions: ParsableArguments {
+    @OptionGroup var entry: EntryOptions
+
+    @Option(help: .rare("The icons to use if an entry has several."))
+    var icons = IconSelection.all
+
+    func validate(for manifests: [String]) throws {
+        if manifests.isEmpty, try rules() != ManifestRules() {
+            throw ValidationError("Options for reading manifests require --manifest.")
+        }
+    }
+
+    func rules() throws -> ManifestRules {
+        var rules = try entry.rules()
+        rules.icons = icons
+        return rules
+    }
+}
+
+/// Options for reading all icons of manifests.
+struct EntryOptions: ParsableArguments {
     @Option(help: .common("Resolve relative icon URLs against this URL.", "url"))
     var baseURL: String?
 
@@ -28,9 +48,6 @@ struct ReadingOptions: ParsableArguments {
             "The path of the digest in an entry. A digest is sha256-… or 64 hexadecimal digits.",
             "path"))
     var integrityKey: String?
-
-    @Option(help: .rare("The icons to use if an entry has several."))
-    var icons = IconSelection.all
 
     @Option(
         help: .rare(
@@ -69,12 +86,6 @@ struct ReadingOptions: ParsableArguments {
         _ = try rules()
     }
 
-    func validate(for manifests: [String]) throws {
-        if manifests.isEmpty, try rules() != ManifestRules() {
-            throw ValidationError("Options for reading manifests require --manifest.")
-        }
-    }
-
     func rules() throws -> ManifestRules {
         var rules = ManifestRules(
             baseURL: try HTTPURL.base(baseURL.map { try Self.filled($0, size: iconSize) }))
@@ -87,7 +98,6 @@ struct ReadingOptions: ParsableArguments {
         rules.iconKeys = try iconKey.map { try Self.path($0, of: "--icon-key") }
         rules.priorityKey = try priorityKey.map { try Self.path($0, of: "--priority-key") }
         rules.integrityKey = try integrityKey.map { try Self.path($0, of: "--integrity-key") }
-        rules.icons = icons
         rules.iconSize = iconSize
         rules.limits.maximumEntries = maxEntries
         rules.limits.maximumUnpackedSize = maxManifestSize.bytes

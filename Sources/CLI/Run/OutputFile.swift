@@ -27,6 +27,23 @@ enum OutputFile {
         }
     }
 
+    /// Copies a file durably. An existing `other` is replaced only if `replacing` is true.
+    static func copy(_ path: String, to other: String, replacing: Bool) throws(OutputError) {
+        let replacement = OutputReplacement(other)
+        do throws(CacheError) {
+            let folder = try UsersPath(path.parentDirectory).folder()
+            if !replacing, try folder.status(of: other.lastName) != nil { return }
+            let file = try folder.file(path.lastName)
+            while case let bytes = try file.read(atMost: 64 << 10), !bytes.isEmpty {
+                replacement.add(bytes)
+            }
+        } catch {
+            throw OutputError(error)
+        }
+        try replacement.check()
+        try replacement.commit()
+    }
+
     /// - Throws: `ValidationError` if the file is one of the manifests or is in the cache.
     static func confirm(
         _ path: String, isNoneOf manifests: [String] = [], orIn cache: String?, for option: String
@@ -103,10 +120,12 @@ final class OutputReplacement: Sendable {
     }
 
     /// Appends to the new file. ``commit()`` reports failures.
-    func add(_ text: String) {
+    func add(_ text: String) { add(text.utf8) }
+
+    func add(_ bytes: some Sequence<UInt8>) {
         state.withLock { state in
             guard state.failure == nil else { return }
-            state.buffer += text.utf8
+            state.buffer += bytes
             guard state.buffer.count >= 64 * 1024 else { return }
             state.failure = OutputError.of { () throws(CacheError) in try state.flush() }
         }

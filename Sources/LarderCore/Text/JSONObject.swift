@@ -18,6 +18,12 @@ package struct JSONObject {
         quote(value, escapingForTerminal: true)
     }
 
+    /// Sets a member with a key from others.
+    package mutating func set(exactly key: String, _ value: String?) {
+        begin(key, escapingForTerminal: true)
+        if let value { quote(value, escapingForTerminal: true) } else { members += "null" }
+    }
+
     package mutating func set(_ key: String, _ value: (some BinaryInteger)?) {
         begin(key)
         members += value.map { String($0) } ?? "null"
@@ -60,9 +66,9 @@ package struct JSONObject {
         members += "]"
     }
 
-    private mutating func begin(_ key: String) {
+    private mutating func begin(_ key: String, escapingForTerminal: Bool = false) {
         if !members.isEmpty { members += "," }
-        quote(key)
+        quote(key, escapingForTerminal: escapingForTerminal)
         members += ":"
     }
 

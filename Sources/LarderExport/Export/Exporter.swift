@@ -96,7 +96,7 @@ package struct Exporter {
     private func exportGallery(
         _ manifests: [ManifestSource]?, _ writer: ExportWriter, _ report: inout ExportReport
     ) throws {
-        let files = try GalleryFiles(writer, report: report) { try code(of: $0, $1) }
+        let files = try GalleryFiles(writer, report: report) { try cache.exportCode(of: $0, $1) }
         do {
             let gallery = Gallery(
                 of: cache, manifests: manifests ?? [], rules: configuration.manifestRules,
@@ -142,17 +142,20 @@ package struct Exporter {
             do {
                 report.note(try files.place(object, stem), bytes: object.size)
             } catch let error as CacheError {
-                let code = try code(of: error, object)
+                let code = try cache.exportCode(of: error, object)
                 failure = (code, error.message)
                 report.problems.note(icon.failure(code, error.message))
             }
         }
     }
 
+}
+
+extension Cache {
     /// Returns the reason code for an error of one icon. Rethrows other errors.
-    private func code(of error: CacheError, _ object: StoredObject) throws -> ExportCode {
+    func exportCode(of error: CacheError, _ object: StoredObject) throws -> ExportCode {
         switch error.code {
-        case .corrupt: try cache.object(object.digest) == nil ? .missing : .corrupt
+        case .corrupt: try self.object(object.digest) == nil ? .missing : .corrupt
         case .obstructed where error.isSparse: .unreadable
         case .obstructed: .obstructed
         // A directory or a file of another user has the file's name.

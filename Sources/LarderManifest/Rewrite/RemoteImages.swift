@@ -2,8 +2,8 @@ import LarderCore
 
 /// A counter of http and https URLs of images in text of any format, including Markdown and HTML.
 ///
-/// A URL counts if its path ends like a file name of an image, or if it is in `![…](…)`, in `srcset`
-/// or in `src` of `<img>` or `<source>`. The text can be escaped as in JSON or XML.
+/// A URL counts if its path ends like a file name of an image, or if it is in `![…](…)`, or in
+/// `src` or `srcset` of `<img>` or `<source>`. The text can be escaped as in JSON or XML.
 package final class RemoteImages {
     /// The number of URLs found. Repeated URLs count each time.
     private(set) var count = 0

@@ -47,11 +47,10 @@ final class TokenWriter {
         case .json: return Array("\"\(Self.escaped(value))\"".utf8)
         case .raw: return Array(value.utf8)
         case .xml:
-            let text = Self.escapedForXML(value)
             let isAttribute = previous == UInt8(ascii: "=")
             let quote = isAttribute ? first.flatMap { "\"'".utf8.contains($0) ? $0 : nil } : nil
             let mark = quote.map { [$0] } ?? []
-            return widened(mark + Array(text.utf8) + mark)
+            return widened(mark + Self.escapedForXML(value) + mark)
         case .yaml:
             // The anchor's value is the same, so the alias can stay.
             if first == UInt8(ascii: "*"), anchors.value(of: token.dropFirst()) == value {
@@ -104,19 +103,10 @@ final class TokenWriter {
             .replacing("\"", with: "\\\"")  // text: ASCII
     }
 
-    private static func escapedForXML(_ value: String) -> String {
-        var text = ""
-        for scalar in value.unicodeScalars {
-            switch scalar {
-            case "&": text += "&amp;"
-            case "<": text += "&lt;"
-            case ">": text += "&gt;"
-            case "\"": text += "&quot;"
-            case "'": text += "&apos;"
-            default: text.unicodeScalars.append(scalar)
-            }
+    private static func escapedForXML(_ value: String) -> [UInt8] {
+        value.utf8.flatMap { byte in
+            "&<>\"'".utf8.contains(byte) ? Array("&#\(byte);".utf8) : [byte]
         }
-        return text
     }
 
     private func widened(_ bytes: [UInt8]) -> [UInt8] {

@@ -86,11 +86,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("<i>«https://a?b&amp;c»</i>", "<i>x?a&amp;b</i>"),
-        ("<i>«<![CDATA[https://a]]>»</i>", "<i>x?a&amp;b</i>"),
-        ("<i h = «'https://a'»/>", "<i h = 'x?a&amp;b'/>"),
-        ("<i>«\"https://a\"»</i>", "<i>x?a&amp;b</i>"),
-        ("<i h=\"«https://a»\"/>", "<i h=\"x?a&amp;b\"/>"),
+        ("<i>«https://a?b&amp;c»</i>", "<i>x?a&#38;b</i>"),
+        ("<i>«<![CDATA[https://a]]>»</i>", "<i>x?a&#38;b</i>"),
+        ("<i h = «'https://a'»/>", "<i h = 'x?a&#38;b'/>"),
+        ("<i>«\"https://a\"»</i>", "<i>x?a&#38;b</i>"),
+        ("<i h=\"«https://a»\"/>", "<i h=\"x?a&#38;b\"/>"),
     ])
     func aValueIsEscapedInXML(_ marked: String, _ expected: String) throws {
         #expect(try Self.copy(marked, as: .xml, ["x?a&b"]) == expected)

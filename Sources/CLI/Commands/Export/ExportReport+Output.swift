@@ -41,8 +41,8 @@ extension ExportReport {
 extension IconFailures {
     func lines(_ paint: Paint) -> [String] {
         let lines = failures.map { paint.failed($0.text) }
-        return failed > failures.count
-            ? lines + ["and \(failed - failures.count) more failed"] : lines
+        let others = failed - failures.count - repeats
+        return others > 0 ? lines + ["and \(others) more failed"] : lines
     }
 
     var parts: [String] {

@@ -99,13 +99,14 @@ struct ServeCommand: AsyncParsableCommand {
             : URL(fileURLWithPath: manifest).lastPathComponent
     }
 
-    private static func base(_ text: String) throws -> String {
+    /// Returns the URL of a server without a slash at its end.
+    static func base(_ text: String, of option: String = "--public-url") throws -> String {
         let rest = text.split(separator: "/", omittingEmptySubsequences: false)
         let isPlain = text.utf8.allSatisfy {
             $0 > 0x20 && $0 < 0x7F && !"\"\\<>?#@".utf8.contains($0)
         }
         guard LocalManifests.isURL(text), isPlain, rest.count > 2, !rest[2].isEmpty else {
-            throw ValidationError("--public-url needs a URL, such as https://icons.example.")
+            throw ValidationError("\(option) needs a URL, such as https://icons.example.")
         }
         return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
@@ -165,7 +166,7 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.manifests = try manifests.map { manifest in
             ServedManifest(name: Self.name(manifest), source: try ManifestOptions.source(manifest))
         }
-        configuration.publicURL = try publicURL.map(Self.base)
+        configuration.publicURL = try publicURL.map { try Self.base($0) }
         configuration.isMirror = mirror
         configuration.hasGallery = !noGallery
         configuration.fallback = fallbackStatus ?? .notFound

@@ -45,7 +45,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
     @Flag(help: "Move damaged objects to quarantine/ and download them again.") var repair = false
 
     func validate() throws {
-        if reading.baseURL != nil, part.manifests.isEmpty {
+        if reading.entry.baseURL != nil, part.manifests.isEmpty {
             throw ValidationError("--base-url needs --manifest.")
         }
     }

@@ -1,0 +1,249 @@
+import ArgumentParser
+import Foundation
+import LarderCache
+import LarderCore
+import LarderExport
+import LarderManifest
+import LarderPrefetch
+
+struct LocalizeCommand: AsyncParsableCommand, NetworkCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "localize", abstract: "Write the same catalogue with local icons.",
+        discussion: """
+            Only icon values change. Order, comments, indentation, quotation marks and line ends \
+            stay. Names of icon sets, relative names and other values that are never fetched stay, \
+            too. An icon that is not cached keeps its URL, and the exit status is 2. Nothing is \
+            downloaded without --fetch.
+
+            The new values are files in --icons DIR, URLs of larder serve at --server URL, or data \
+            URLs (--data). The default is --icons NAME-icons next to the output. File names have \
+            digits of the digest, so an icon that has changed gets another name. Old files stay.
+
+            The summary counts image URLs that remain anywhere in the file, for example in \
+            descriptions, which are not changed.
+
+            EXAMPLES:
+              # Write the catalogue and its icons to public.
+              larder localize index.yaml --output public/index.yaml --fetch
+              # Change a file, and keep the original as dashboard.json.orig.
+              larder localize dashboard.json --in-place --data
+              # Write a catalogue whose icons are at a server.
+              larder localize index.yaml --server http://icons.example > local.yaml
+            """)
+
+    enum MissingChoice: String, ExpressibleByArgument, CaseIterable {
+        case keep, placeholder
+    }
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
+    @OptionGroup var output: ReportOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup(title: "Reading manifests") var reading: EntryOptions
+    @OptionGroup(title: "Revalidation and failures", visibility: .rare)
+    var revalidation: RevalidationOptions
+    @OptionGroup(title: "Remote", visibility: .rare) var remote: RemoteOptions
+    @OptionGroup(title: "Limits and retries", visibility: .rare) var transfer: TransferOptions
+    @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
+    @OptionGroup(title: "Addresses", visibility: .rare) var addresses: AddressOptions
+    @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
+    @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
+
+    @Argument(
+        help: .common("A file, a URL that was prefetched, or - for standard input.", "manifest"),
+        completion: .manifest)
+    var manifest: String
+
+    @Option(
+        name: .customLong("output"),
+        help: .common("Write the catalogue to this file. (default: standard output)", "file"),
+        completion: .file())
+    var file: String?
+
+    @Flag(help: "Replace the manifest, and keep the original as FILE.orig.") var inPlace = false
+
+    @Option(
+        help: .common(
+            """
+            Write the icons to this directory, and use values relative to the output. Required \
+            with standard output. (default: NAME-icons next to the output)
+            """, "dir"), completion: .directory)
+    var icons: String?
+
+    @Option(help: .common("Use the URLs of a larder serve at this URL.", "url"))
+    var server: String?
+
+    @Flag(help: "Use data: URLs, which contain the icons.") var data = false
+
+    @Option(
+        help: .common(
+            "With --data, keep the URLs of larger icons. (default: 64KiB)", "size"),
+        transform: ByteCount.parseAboveZero)
+    var maxData: ByteCount?
+
+    @Option(help: "The value of a missing icon: its URL, or a placeholder image.")
+    var missing = MissingChoice.keep
+
+    @Flag(help: "Prefetch the manifest first, with the network options of prefetch.")
+    var fetch = false
+
+    @Flag(help: "Exit with status 2 if an image URL remains anywhere in the file.")
+    var strict = false
+
+    func validate() throws {
+        try LocalManifests.validate([manifest])
+        let isFile = try manifest != "-" && ManifestOptions.url(manifest) == nil
+        if file == "" { throw ValidationError("--output needs the name of a file.") }
+        if icons == "" { throw ValidationError("--icons needs the name of a directory.") }
+        if inPlace, file != nil {
+            throw ValidationError("--in-place and --output cannot be combined.")
+        }
+        if inPlace, !isFile { throw ValidationError("--in-place needs a manifest file.") }
+        guard [icons != nil, server != nil, data].count(where: \.self) <= 1 else {
+            throw ValidationError("--icons, --server and --data cannot be combined.")
+        }
+        if let server { _ = try ServeCommand.base(server, of: "--server") }
+        if maxData != nil, !data { throw ValidationError("--max-data needs --data.") }
+        if let maxData, maxData.bytes > InlineEntry.maximumSize {
+            throw ValidationError(
+                "--max-data must be at most \(InlineEntry.maximumSize >> 10)KiB,"
+                    + " because larder reads no larger data: URL.")
+        }
+        guard path == nil else { return }
+        if icons == nil, server == nil, !data {
+            throw ValidationError("Standard output needs --icons, --server or --data.")
+        }
+        if output.json {
+            throw ValidationError("--json needs --output FILE, because it uses standard output.")
+        }
+    }
+
+    /// The path of the output, or nil for standard output.
+    private var path: String? { inPlace ? manifest : file == "-" ? nil : file }
+
+    private func target() throws -> LocalizeTarget {
+        if let server { return .server(try ServeCommand.base(server, of: "--server")) }
+        if data { return .data(limit: maxData?.bytes ?? 64 << 10) }
+        let folder = path?.parentDirectory ?? "."
+        return .icons(icons ?? "\(folder)/\(defaultName)-icons", seenFrom: folder)
+    }
+
+    /// The output's name without extensions: `index` for `index.json.gz`.
+    private var defaultName: String {
+        let name = path?.lastName ?? ""
+        let stem = name.utf8.dropFirst().prefix { $0 != UInt8(ascii: ".") }
+        return String(Substring(name.utf8.prefix(1 + stem.count)))
+    }
+
+    func run() async throws {
+        try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, makesCache: fetch) {
+            run in
+            var replacement: OutputReplacement?
+            if let path {
+                if !inPlace {
+                    try OutputFile.confirm(
+                        path, isNoneOf: [manifest], orIn: cache.path, for: "--output")
+                }
+                replacement = OutputReplacement(path)
+                try replacement?.check()
+            }
+            let rules = try reading.rules()
+            let named = try ManifestOptions.source(manifest)
+            // A pipe is read for the prefetch and again.
+            var catalogue =
+                named.canBeReadAgain ? nil : try Catalogue(named, limits: rules.limits)
+            let fetched =
+                fetch ? try await prefetch(catalogue?.source ?? named, rules, run) : .done
+            run.interrupts.ask()
+            let cache = try cache.open(wait: run.wait)
+            let opened =
+                try catalogue
+                ?? Catalogue(
+                    LocalManifests.source(manifest, rules: rules, cache: cache),
+                    limits: rules.limits)
+            catalogue = opened
+            var configuration = LocalizeConfiguration(try target())
+            configuration.manifestRules = rules
+            configuration.hasPlaceholders = missing == .placeholder
+            let localizer = try Localizer(
+                cache, configuration, isCancelled: { run.interrupts.isAsked },
+                onProgress: { run.line.show($0.text("read")) })
+            let report = try localizer.localize(opened) { bytes in
+                if let replacement { replacement.add(bytes) } else { try Console.print(bytes) }
+            }
+            run.line.clear()
+            if !report.isInterrupted, let path { try commit(replacement, to: path, report) }
+            try write(report, localizer.edits)
+            if report.isInterrupted { try run.interrupts.status.exit() }
+            let remains = strict && report.remaining > 0
+            if remains {
+                Console.complain(
+                    "--strict: \(report.remaining.of("image URL remains", "image URLs remain"))")
+            }
+            try (report.failed > 0 || remains ? ExitStatus.someFailed : fetched).exit()
+        }
+    }
+
+    private func commit(
+        _ replacement: OutputReplacement?, to path: String, _ report: LocalizeReport
+    ) throws {
+        if inPlace {
+            // A run without changes keeps the file and the original of an earlier run.
+            guard report.hasChanges else { return }
+            try OutputFile.copy(path, to: "\(path).orig", replacing: report.unchanged == 0)
+        }
+        try replacement?.commit()
+        guard report.hasChanges, !output.quiet, let file = digestFile() else { return }
+        Console.complain(
+            "\(file): has a digest or signature of the original \(manifest.lastName);"
+                + " create it again for the localized file")
+    }
+
+    /// Returns a file next to the manifest that probably has the manifest's digest or signature.
+    private func digestFile() -> String? {
+        var names = ["md5", "sha1", "sha256", "sha512", "sha256sum", "asc", "sig"]
+            .map { "\(manifest).\($0)" }
+        if manifest.lastName.hasPrefix("index-v") {
+            // F-Droid's entry file has the digest of the index.
+            names += ["entry.json", "entry.jar"].map { "\(manifest.parentDirectory)/\($0)" }
+        }
+        return names.first { FileManager.default.fileExists(atPath: $0) }
+    }
+
+    /// Runs a prefetch, whose summary is a message. Returns its status, unless the run must end.
+    private func prefetch(
+        _ source: ManifestSource, _ rules: ManifestRules, _ run: CacheRun
+    ) async throws -> ExitStatus {
+        var configuration = PrefetchConfiguration(cache: cache.path)
+        configuration.logger = Log.logger("larder.prefetch")
+        configuration.manifestRules = rules
+        configuration.lockWait = run.wait
+        revalidation.apply(to: &configuration.policy)
+        configuration.remote = try remote.remote(.mirror)
+        try applyNetwork(to: &configuration)
+        var messages = output
+        messages.json = false
+        var console = PrefetchConsole(
+            purpose: .prefetch, output: messages, isOutputTaken: true, colors: colors,
+            line: run.line)
+        let report = try await run.prefetch([source], configuration, &console)
+        console.conclude(report, unwritten: nil)
+        let status = ExitStatus(
+            report, interruption: run.interrupts.status, allowance: .none)
+        if status != .someFailed { try status.exit() }
+        return status
+    }
+
+    private func write(_ report: LocalizeReport, _ edits: CatalogueEdits) throws {
+        let name = path ?? "-"
+        if output.json {
+            try report.printJSON(manifest: manifest, output: name, edits)
+        } else if !output.quiet {
+            let text =
+                report.text(
+                    of: manifest, path == nil ? colors.errors : colors.output) + "\n"
+            if path == nil { Console.write(text) } else { Console.add(text) }
+        }
+        if output.quiet, let complaint = report.complaint { Console.complain(complaint) }
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import LarderCore
+import LarderImages
+
+/// The place of the icons of a localized manifest.
+package enum LocalizeTarget: Sendable {
+    /// Files in a directory. The prefix is the relative URL of the directory, as the output sees
+    /// it, with a slash at its end unless it is empty.
+    case icons(directory: String, prefix: String)
+    /// A server's URL, without a slash at its end.
+    case server(String)
+    /// `data:` URLs of icons up to this size in bytes.
+    case data(limit: Int64)
+
+    /// Creates the target for a directory.
+    ///
+    /// - Parameter folder: The directory of the output.
+    package static func icons(_ directory: String, seenFrom folder: String) -> LocalizeTarget {
+        func parts(_ path: String) -> [Substring] {
+            URL(fileURLWithPath: path).standardizedFileURL.path.utf8
+                .split(separator: UInt8(ascii: "/")).map { Substring($0) }
+        }
+        let (from, to) = (parts(folder), parts(directory))
+        let common = zip(from, to).prefix { $0.isSame(as: $1) }.count
+        let steps =
+            from.dropFirst(common).map { _ in ".." }
+            + to.dropFirst(common).map { String($0).percentEncoding(except: \.isUnreserved) }
+        return .icons(directory: directory, prefix: steps.map { $0 + "/" }.joined())
+    }
+
+    /// Returns the URL of an icon at a server.
+    package static func url(of key: String, at server: String) -> String {
+        // The bytes that are unreserved (RFC 3986), or reserved but without a meaning in a query.
+        let key = key.percentEncoding { $0.isUnreserved || "/:".utf8.contains($0) }
+        return "\(server)/icon?url=\(key)"
+    }
+
+    /// Whether an earlier run with this target wrote the value.
+    func isOwn(_ value: String) -> Bool {
+        switch self {
+        case .icons(_, let prefix): !prefix.isEmpty && value.utf8.starts(with: prefix.utf8)
+        case .server(let server): value.utf8.starts(with: "\(server)/icon?url=".utf8)
+        case .data: false
+        }
+    }
+
+    static func dataURL(_ bytes: [UInt8], mediaType: String?) -> String {
+        let type = mediaType ?? "application/octet-stream"
+        return "data:\(type);base64,\(Data(bytes).base64EncodedString())"
+    }
+}
+
+/// An image for a missing icon.
+package enum PlaceholderIcon {
+    package static let svg = """
+        <svg xmlns="http://www.w3.org/2000/svg" width="64" height="64" viewBox="0 0 64 64">\
+        <rect x="2" y="2" width="60" height="60" rx="14" fill="#d8d8d8" stroke="#b0b0b0" \
+        stroke-width="2"/></svg>
+
+        """
+}

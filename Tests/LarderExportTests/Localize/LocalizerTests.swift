@@ -1,0 +1,195 @@
+import Foundation
+import LarderCache
+import LarderCore
+import LarderManifest
+import Testing
+
+@testable import LarderExport
+
+/// Manifests with icons from a cache.
+@Suite struct LocalizerTests {
+    private struct Run {
+        let text: String
+        let report: LocalizeReport
+        /// The recorded replacements.
+        var values: [String: String?] = [:]
+
+        var codes: [ExportCode] { report.problems.failures.map(\.code) }
+    }
+
+    private func localize(
+        _ text: String, in scene: ExportScene, _ target: LocalizeTarget,
+        configure: (inout LocalizeConfiguration) -> Void = { _ in }
+    ) throws -> Run {
+        var configuration = LocalizeConfiguration(target)
+        configure(&configuration)
+        let localizer = try Localizer(try Cache.open(at: scene.cachePath), configuration)
+        var output: [UInt8] = []
+        let catalogue = try Catalogue(.bytes(Array(text.utf8), name: "test"))
+        let report = try localizer.localize(catalogue) { output += $0 }
+        var run = Run(text: String(decoding: output, as: UTF8.self), report: report)
+        try localizer.edits.forEachIcon { run.values[$0] = $1 }
+        return run
+    }
+
+    private func files(_ scene: ExportScene) throws -> Set<String> {
+        Set(try FileManager.default.contentsOfDirectory(atPath: scene.target))
+    }
+
+    @Test func iconsBecomeFilesNextToTheOutput() throws {
+        try ExportScene.run { scene in
+            let urls = ["https://a.example/x/One.png?v=1", "https://b.example/x/One.png"]
+            try scene.store(urls: urls)
+            let text = #"[ {"icon": "\#(urls[0])"}, {"icon":"\#(urls[1])"},{"icon":"\#(urls[0])"}]"#
+            let target = LocalizeTarget.icons(scene.target, seenFrom: scene.directory.path(""))
+            let run = try localize(text, in: scene, target)
+            let names = (0..<2).map {
+                "One-\(Digest(of: ExportScene.icon($0)).hex.prefix(8)).svg"
+            }
+            var expected = text
+            for (url, name) in zip(urls, names) {
+                expected = expected.replacing("\"\(url)\"", with: "\"out/\(name)\"")
+            }
+            #expect(run.text == expected)
+            #expect(try files(scene) == Set(names))
+            #expect(run.values == [urls[0]: "out/" + names[0], urls[1]: "out/" + names[1]])
+            #expect(run.report.localized == 3 && run.report.files == 2)
+            #expect(run.report.remaining == 0)
+            // The next run writes no file again.
+            let again = try localize(text, in: scene, target)
+            #expect(again.text == run.text && again.report.files == 0)
+            // A localized manifest does not change.
+            let last = try localize(run.text, in: scene, target)
+            #expect(last.text == run.text && last.report.unchanged == 3)
+            #expect(!last.report.hasChanges)
+        }
+    }
+
+    @Test(arguments: [
+        ("https://a.example/../..%2F..%2Fx", "x"), ("https://a.example/CON", "CON"),
+        (
+            "https://a.example/" + String(repeating: "a", count: 6_000),
+            String(repeating: "a", count: 40)
+        ),
+        ("https://a.example/a%00b%1B%0A.c.d", "a-b-c"), ("https://a.example/", "icon"),
+        ("https://a.example/%C3%A9%20.", "icon"), ("https://a.example/a..", "a"),
+        ("https://a.example/-rf", "rf"), ("https://a.example/$(id)`x`", "id-x"),
+    ])
+    func fileNamesAreSafeEverywhere(_ url: String, _ stem: String) throws {
+        try ExportScene.run { scene in
+            let key = try HTTPURL(url).key
+            try scene.store(ExportScene.icon(1), at: key)
+            let text = try JSONSerialization.data(withJSONObject: [["icon": url]])
+            let run = try localize(
+                String(decoding: text, as: UTF8.self), in: scene,
+                .icons(scene.target, seenFrom: scene.target))
+            let digits = Digest(of: ExportScene.icon(1)).hex.prefix(8)
+            #expect(try files(scene) == ["\(stem)-\(digits).svg"])
+            #expect(run.report.failed == 0)
+        }
+    }
+
+    @Test func anotherObjectGetsALongerName() throws {
+        let edits = try CatalogueEdits()
+        let digests = ["a", "b"].map { Digest(of: Array($0.utf8)) }
+        #expect(try edits.take("A-12345678.png", for: digests[0]))
+        #expect(try edits.take("a-12345678.png", for: digests[0]))
+        #expect(try !edits.take("a-12345678.PNG", for: digests[1]))
+    }
+
+    @Test func aDirectoryIsARelativeURL() {
+        func prefix(_ directory: String, _ folder: String) -> String? {
+            guard case .icons(_, let prefix) = LocalizeTarget.icons(directory, seenFrom: folder)
+            else { return nil }
+            return prefix
+        }
+        #expect(prefix("/a/b/c", "/a/b") == "c/")
+        #expect(prefix("/a/x y/é", "/a/b") == "../x%20y/%C3%A9/")
+        #expect(prefix("/a/b", "/a/b") == "")
+        #expect(prefix("/c", "/a/b/") == "../../c/")
+    }
+
+    @Test func missingAndUnusableIconsKeepTheirURLs() throws {
+        try ExportScene.run { scene in
+            try scene.store(ExportScene.icon(0), at: "https://a.example/0")
+            let text = """
+                [{"icon":"https://a.example/0"},{"icon":"https://a.example/1.png"},
+                {"icon":"https://a.example/1.png"},{"icon":"https://a.example/2"},
+                {"icon":"https://a.example/0","size":3},{"icon":"http://"},{"name":"B"}]
+                """
+            let run = try localize(text, in: scene, .server("http://h"))
+            #expect(run.codes == [.badEntry, .missing, .missing, .sizeMismatch])
+            #expect(run.report.failed == 5 && run.report.problems.repeats == 1)
+            #expect(run.report.skipped == 1 && run.report.localized == 1)
+            #expect(run.report.remaining == 5)
+            let new = "http://h/icon?url=https://a.example/0"
+            let parts = text.split(separator: ",", maxSplits: 1)
+            #expect(run.text == "[{\"icon\":\"\(new)\"}," + parts[1])
+            #expect(run.values["https://a.example/1.png"] == .some(nil))
+            let placed = try localize(
+                text, in: scene, .icons(scene.target, seenFrom: scene.target)
+            ) { $0.hasPlaceholders = true }
+            #expect(placed.report.placeholders == 4 && placed.report.failed == 5)
+            #expect(placed.codes.count == 4)
+            let names = try files(scene).filter { $0.hasPrefix("missing-") }
+            #expect(names.count == 1)
+            #expect(placed.text.components(separatedBy: names.first ?? "?").count == 5)
+        }
+    }
+
+    @Test func dataURLsHaveTheTypeOfTheContent() throws {
+        try ExportScene.run { scene in
+            let bytes = ExportScene.icon(0)
+            try scene.store(bytes, at: "https://a.example/0.png")
+            let text = #"[{"icon":"https://a.example/0.png"}]"#
+            let run = try localize(text, in: scene, .data(limit: Int64(bytes.count)))
+            let url = "data:image/svg+xml;base64,\(Data(bytes).base64EncodedString())"
+            #expect(run.text == #"[{"icon":"\#(url)"}]"#)
+            let large = try localize(text, in: scene, .data(limit: Int64(bytes.count - 1)))
+            #expect(large.text == text && large.codes == [.tooLarge])
+        }
+    }
+
+    /// A key identifies the icon of a URL that changes.
+    @Test func anIconWithAKeyIsFoundByItsKey() throws {
+        try ExportScene.run { scene in
+            try scene.store(ExportScene.icon(0), at: "key:app 1", url: "https://a.example/old")
+            let text = #"[{"icon":"https://a.example/new?sig=1","key":"app 1"}]"#
+            let run = try localize(text, in: scene, .server("http://h"))
+            #expect(run.text.contains(#""http://h/icon?url=key:app%201""#))
+        }
+    }
+
+    @Test func aDamagedObjectIsNotWritten() throws {
+        try ExportScene.run { scene in
+            let digest = try scene.store(ExportScene.icon(0), at: "https://a.example/0")
+            let cache = try Cache.open(at: scene.cachePath)
+            let path = cache.absolutePath(of: digest)
+            #expect(chmod(path, 0o644) == 0)
+            var bytes = ExportScene.icon(0)
+            bytes[5] ^= 1
+            try Data(bytes).write(to: URL(fileURLWithPath: path))
+            let text = #"[{"icon":"https://a.example/0"}]"#
+            for target in [
+                LocalizeTarget.data(limit: 1 << 20), .icons(scene.target, seenFrom: "/"),
+            ] {
+                let run = try localize(text, in: scene, target)
+                #expect(run.text == text && run.codes == [.corrupt])
+            }
+            #expect(try files(scene).isEmpty)
+        }
+    }
+
+    @Test func manyValuesNeedLittleMemory() throws {
+        try ExportScene.run { scene in
+            try scene.store(ExportScene.icon(0), at: "https://a.example/0")
+            let lines = (0..<5_000).map { #"{"icon":"https://a.example/\#($0 % 3_000)"}"# }
+            let run = try localize(
+                lines.joined(separator: "\n"), in: scene, .server("http://h"))
+            #expect(run.report.icons == 5_000 && run.report.localized == 2)
+            #expect(run.report.failed == 4_998 && run.report.problems.failures.count == 100)
+            #expect(run.values.count == 3_000)
+            #expect(run.text.components(separatedBy: "http://h/").count == 3)
+        }
+    }
+}
