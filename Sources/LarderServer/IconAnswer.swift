@@ -1,3 +1,4 @@
+import LarderExport
 import NIOCore
 
 struct IconAnswer: Sendable {
@@ -7,13 +8,7 @@ struct IconAnswer: Sendable {
         ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
         ("Cross-Origin-Resource-Policy", "cross-origin"), ("Accept-Ranges", "bytes"),
     ]
-    private static let placeholder = ByteBuffer(
-        string: """
-            <svg xmlns="http://www.w3.org/2000/svg" width="64" height="64" viewBox="0 0 64 64">\
-            <rect x="2" y="2" width="60" height="60" rx="14" fill="#d8d8d8" stroke="#b0b0b0" \
-            stroke-width="2"/></svg>
-
-            """)
+    private static let placeholder = ByteBuffer(string: PlaceholderIcon.svg)
 
     /// The header fields of responses for URLs.
     let changing: [UInt8]

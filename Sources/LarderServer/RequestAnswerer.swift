@@ -48,7 +48,7 @@ struct RequestAnswerer: Sendable {
             icons.iconAtOnce(request.key).map { icon.found($0, request.request) }
         case .gallery: gallery.atOnce(request)
         case .health: Self.health
-        case .manifest, .metrics: nil
+        case .manifest, .catalogue, .metrics: nil
         }
     }
 
@@ -83,6 +83,7 @@ struct RequestAnswerer: Sendable {
         case .object: try ofObject(request)
         case .mirror: try ofMirror(request)
         case .manifest: try ofManifest(request)
+        case .catalogue: try ofCatalogue(request)
         case .metrics: ofMetrics()
         case .gallery: gallery.answer(request)
         case .health: Self.health
@@ -133,24 +134,43 @@ struct RequestAnswerer: Sendable {
             let spool = try manifests.spool(name)
         else { return Response(404, text: "No manifest has this name.") }
         let text = ManifestText(spool, base: configuration.publicURL ?? request.base)
+        return manifest(
+            request.request, text.entityTag, "application/json",
+            .chunks(text, length: text.length))
+    }
+
+    private func ofCatalogue(_ request: RoutedRequest) throws -> Response {
+        let base = configuration.publicURL ?? request.base
+        guard let name = PercentDecoding.text(request.path.utf8.dropFirst(Route.catalogues.count)),
+            let answer = try manifests.catalogue(name, base: base)
+        else { return Response(404, text: "No manifest has this name.") }
+        guard let spool = answer else {
+            return Response(
+                503, text: "The manifest cannot be read at the moment.", [("Retry-After", "1")])
+        }
+        return manifest(
+            request.request, spool.entityTag, spool.mediaType,
+            .file(spool.file, 0..<spool.file.size))
+    }
+
+    private func manifest(
+        _ request: ServerRequest, _ entityTag: String, _ mediaType: String, _ body: Response.Body
+    ) -> Response {
         var fields = [
-            ("Cache-Control", "no-cache"), ("ETag", text.entityTag),
+            ("Cache-Control", "no-cache"), ("ETag", entityTag),
             ("X-Content-Type-Options", "nosniff"), ("Vary", "Host"),
             ("Cross-Origin-Resource-Policy", "same-origin"),
         ]
         if let origin = configuration.allowedOrigin {
             fields.append(("Access-Control-Allow-Origin", origin))
         }
-        let request = request.request
-        if let tags = request.ifMatch, !EntityTagList(tags).matchesStrongly(text.entityTag) {
+        if let tags = request.ifMatch, !EntityTagList(tags).matchesStrongly(entityTag) {
             return Response(412, text: "The manifest has a different entity tag.")
         }
-        if let tags = request.ifNoneMatch, EntityTagList(tags).matchesWeakly(text.entityTag) {
+        if let tags = request.ifNoneMatch, EntityTagList(tags).matchesWeakly(entityTag) {
             return .notModified(fields: Response.lines(fields))
         }
-        return Response(
-            200, [("Content-Type", "application/json")] + fields,
-            body: .chunks(text, length: text.length))
+        return Response(200, [("Content-Type", mediaType)] + fields, body: body)
     }
 
     private func ofMetrics() -> Response {

@@ -11,6 +11,8 @@ enum Route: Sendable {
     case mirror
     /// `/manifest/<name>`: a manifest in its plain form, with this server's icon URLs.
     case manifest
+    /// `/catalogue/<name>`: a manifest in its own format, with this server's icon URLs.
+    case catalogue
     case health
     /// `/metrics`: counters of the server and the cache, for Prometheus.
     case metrics
@@ -19,6 +21,7 @@ enum Route: Sendable {
 
     static let objects = "/objects/sha256/"
     static let manifests = "/manifest/"
+    static let catalogues = "/catalogue/"
 
     /// - Parameter path: Begins with a slash.
     fileprivate init?(_ path: Substring.UTF8View, hasGallery: Bool) {
@@ -29,6 +32,8 @@ enum Route: Sendable {
             self = .object
         } else if path.starts(with: Self.manifests.utf8) {
             self = .manifest
+        } else if path.starts(with: Self.catalogues.utf8) {
+            self = .catalogue
         } else if isPath("/healthz") {
             self = .health
         } else if isPath("/metrics") {

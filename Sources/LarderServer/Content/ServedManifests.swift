@@ -5,7 +5,7 @@ import NIOCore
 import Synchronization
 
 final class ServedManifests: Sendable {
-    private enum Identity: Equatable {
+    enum Identity: Equatable, Sendable {
         case file(FileIdentity?)
         case cached(Digest?)
         case unchanging
@@ -18,6 +18,7 @@ final class ServedManifests: Sendable {
     /// Whether a manifest is being read. No thread waits, because long manifests would block the
     /// whole pool.
     private let isReading = Atomic<Bool>(false)
+    private let catalogues = Mutex<[BuiltCatalogue]>([])
 
     init(
         _ manifests: [ServedManifest], rules: ManifestRules, _ cache: LiveCache, log: ServerLog
@@ -56,6 +57,46 @@ final class ServedManifests: Sendable {
             log.problem("\(error); the last readable version of the manifest is served")
         }
         return spool.last
+    }
+
+    /// Returns a manifest in its own format, or nil if no manifest has the name. The inner value is
+    /// nil while another request reads the manifest, and if it cannot be read.
+    func catalogue(_ name: String, base: String) throws -> CatalogueSpool?? {
+        guard let (manifest, _) = manifests.first(where: { $0.manifest.name.isSame(as: name) })
+        else { return nil }
+        let identity = try identity(of: manifest)
+        let known = catalogues.withLock { all in
+            all.first { $0.name.isSame(as: name) && $0.base.isSame(as: base) }
+        }
+        if let known, known.identity == identity { return .some(known.spool) }
+        let mayRead = isReading.compareExchange(
+            expected: false, desired: true, ordering: .acquiringAndReleasing
+        ).exchanged
+        guard mayRead else { return .some(known?.spool) }
+        defer { isReading.store(false, ordering: .releasing) }
+        var spool = known?.spool
+        do {
+            spool = try CatalogueSpool(manifest, rules: rules, base: base)
+        } catch {
+            log.problem("\(error); the last readable version of the manifest is served")
+        }
+        let built = BuiltCatalogue(name: name, base: base, identity: identity, spool: spool)
+        catalogues.withLock { all in
+            all.removeAll { $0.name.isSame(as: name) && $0.base.isSame(as: base) }
+            all.insert(built, at: 0)
+            all = Array(all.prefix(Self.catalogueLimit))
+        }
+        return .some(spool)
+    }
+
+    /// The maximum number of kept catalogues. Clients can send any `Host`.
+    private static let catalogueLimit = 8
+
+    private struct BuiltCatalogue: Sendable {
+        let name: String
+        let base: String
+        let identity: Identity
+        let spool: CatalogueSpool?
     }
 
     private func read(_ manifest: ServedManifest) throws -> ManifestSpool {
