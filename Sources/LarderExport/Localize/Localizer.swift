@@ -27,6 +27,8 @@ package final class Localizer {
     private var writer: ExportWriter?
     private var known: [Digest: Outcome] = [:]
     private var placeholder: String?
+    /// URLs that stay and are not looked up.
+    private var kept: [String] = []
 
     private static let knownLimit = 4096
 
@@ -100,7 +102,7 @@ package final class Localizer {
         let reader = ManifestReader(source: source, rules: configuration.manifestRules)
         let summary = try reader.read(unless: isCancelled) { item in
             try note(item) { page.append($0) }
-            guard page.count >= DatabaseQueue.pageLimit else { return }
+            guard page.count + kept.count >= DatabaseQueue.pageLimit else { return }
             try add(page)
             page.removeAll(keepingCapacity: true)
         }
@@ -129,17 +131,19 @@ package final class Localizer {
                     ExportFailure(
                         .badEntry, name: entry.name, url: entry.writtenURL,
                         "the value's place in the file is unknown"))
-                return noteRemaining(item.value?.text)
+                return keep(item.value?.text)
             }
             add(
                 Place(
                     span: value.span, written: value.text, entry: entry,
                     expectation: item.result.expectation))
         case .inline: report.kinds[.data, default: 0] += 1
-        case .unfetched(let kind): report.kinds[kind, default: 0] += 1
+        case .unfetched(let kind):
+            report.kinds[kind, default: 0] += 1
+            keep(item.value?.text)
         case .failed(let error):
             report.problems.noteBad(item, error)
-            noteRemaining(item.value?.text)
+            keep(item.value?.text)
         case .skipped: break
         }
     }
@@ -185,6 +189,8 @@ package final class Localizer {
             }
         }
         try edits.add(spans)
+        _ = try edits.add(kept.map { ($0, nil) })
+        kept.removeAll(keepingCapacity: true)
         var progress = ObjectProgress()
         progress.objects = report.icons
         progress.bytes = report.bytes
@@ -192,11 +198,15 @@ package final class Localizer {
         onProgress(progress)
     }
 
-    /// Counts a URL that stays, unless the search of the output counts it.
-    private func noteRemaining(_ value: String?) {
-        if let value, RemoteImages.isURL(value), !RemoteImages.isImage(value) {
-            report.remaining += 1
-        }
+    /// Records a URL that stays. Counts it unless the search of the output does.
+    private func keep(_ value: String?) {
+        guard let value, RemoteImages.isURL(value) else { return }
+        kept.append(value)
+        noteRemaining(value)
+    }
+
+    private func noteRemaining(_ value: String) {
+        if RemoteImages.isURL(value), !RemoteImages.isFound(in: value) { report.remaining += 1 }
     }
 
     private func replacement(

@@ -77,11 +77,14 @@ package final class RemoteImages {
         return bytes.starts(with: "http://".utf8) || bytes.starts(with: "https://".utf8)
     }
 
-    /// Whether a URL's path ends like a file name of an image.
-    package static func isImage(_ url: String) -> Bool {
-        Array(url.utf8).withUnsafeBufferPointer { isImage($0[...]) }
+    package static func isFound(in text: String) -> Bool {
+        let images = RemoteImages()
+        Array(text.utf8).withUnsafeBytes { images.add($0) }
+        images.finish()
+        return images.count > 0
     }
 
+    /// Whether a URL's path ends like a file name of an image.
     private static func isImage(_ url: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         var path = url.prefix { !"?#&;".utf8.contains($0) }
         while let last = path.last, ".,:!*_".utf8.contains(last) { path.removeLast() }

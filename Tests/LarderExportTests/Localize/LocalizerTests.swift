@@ -126,6 +126,7 @@ import Testing
             let parts = text.split(separator: ",", maxSplits: 1)
             #expect(run.text == "[{\"icon\":\"\(new)\"}," + parts[1])
             #expect(run.values["https://a.example/1.png"] == .some(nil))
+            #expect(run.values["http://"] == .some(nil))
             let placed = try localize(
                 text, in: scene, .icons(scene.target, seenFrom: scene.target)
             ) { $0.hasPlaceholders = true }
