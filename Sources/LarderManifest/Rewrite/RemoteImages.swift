@@ -116,23 +116,35 @@ package final class RemoteImages {
 
     /// Whether the text ends in the value of `src` or `srcset` of an open tag.
     private static func isInHTML(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-        let text = before.lowercasedASCII
-        guard text.holds("src") else { return false }
-        func last(_ word: StaticString) -> Int? {
-            let word = word.withUTF8Buffer(Array.init)
-            guard text.count >= word.count else { return nil }
-            return (0...(text.count - word.count)).last { text[$0...].starts(with: word) }
+        guard let tag = openTag(before) else { return false }
+        let isImage = ["img", "source"].contains { tag.starts(with: $0.utf8) }
+        func end(_ word: StaticString) -> Int? {
+            let count = word.utf8CodeUnitCount
+            guard tag.count >= count else { return nil }
+            return (0...(tag.count - count)).last { tag[$0..<$0 + count].isWord(word) }
+                .map { $0 + count }
         }
-        func isOpen(_ start: Int) -> Bool {
-            !text[start...].contains(UInt8(ascii: ">")) && !text[start...].holds("&gt;")
-        }
-        guard
-            let tag = [last("<img"), last("&lt;img"), last("<source"), last("&lt;source")]
-                .compactMap(\.self).max(), isOpen(tag)
-        else { return false }
-        if let set = last("srcset="), set > tag { return true }
-        guard let source = last("src="), source > tag else { return false }
+        guard isImage else { return false }
+        if end("srcset=") != nil { return true }
         // The URL follows directly, after a quotation mark in some form.
-        return text.count - (source + 4) <= "&quot;".utf8.count
+        return end("src=").map { tag.count - $0 <= "&quot;".utf8.count } ?? false
+    }
+
+    /// Returns the text after the `<` or `&lt;` of an open tag in lower case, or nil.
+    private static func openTag(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8]? {
+        var index = before.endIndex
+        while index > before.startIndex {
+            index -= 1
+            let byte = before.base[index]
+            guard
+                byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">") || byte == UInt8(ascii: ";")
+            else { continue }
+            let escape = before[max(before.startIndex, index - 3)..<index]
+            if byte == UInt8(ascii: ">") || escape.elementsEqual("&gt".utf8) { return nil }
+            if byte == UInt8(ascii: "<") || escape.elementsEqual("&lt".utf8) {
+                return before[(index + 1)...].lowercasedASCII
+            }
+        }
+        return nil
     }
 }

@@ -9,8 +9,9 @@ struct ServeCommand: AsyncParsableCommand {
         discussion: """
             Prints the server's URL when the server is ready. The URL is a page with all icons. \
             /icon?url=URL is an icon, /objects/sha256/DIGEST an object, /manifest/NAME a manifest \
-            whose icons are on this server, /metrics is for Prometheus, and /healthz answers "ok". \
-            Each object is compared with its digest before it is sent.
+            whose icons are on this server, /catalogue/NAME the same in its own format, /metrics \
+            is for Prometheus, and /healthz answers "ok". Each object is compared with its digest \
+            before it is sent.
 
             With --mirror, the server is also a proxy for http URLs. An unchanged app that uses \
             this proxy reads from the cache.
