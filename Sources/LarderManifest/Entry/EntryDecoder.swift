@@ -139,7 +139,9 @@ final class EntryDecoder {
                 throw EntryError(
                     .tooLarge, "the entry has more than \(ManifestLimits.maximumIcons) icons")
             }
-            for match in matches where !match.value.isBlank { found.append((match, place)) }
+            for match in matches where !match.value.isBlank && !leads(place.path, into: match.value) {
+                found.append((match, place))
+            }
         }
         guard found.count > 1 else { return found }
         switch rules.icons {
@@ -147,6 +149,19 @@ final class EntryDecoder {
         case .first: return [found[0]]
         case .largest: return [found.max { $0.match.pixels < $1.match.pixels }!]
         case .smallest: return [found.min { $0.match.pixels < $1.match.pixels }!]
+        }
+    }
+
+    /// Whether another path selects icons in the value, as `Icon.cached` and `Icon.cached[*].name`
+    /// in DEP-11.
+    private func leads(_ path: ManifestPath, into value: ManifestValue) -> Bool {
+        switch value {
+        case .array, .dictionary:
+            shape.icons.contains {
+                $0.path.segments.count > path.segments.count
+                    && $0.path.segments.starts(with: path.segments)
+            }
+        default: false
         }
     }
 

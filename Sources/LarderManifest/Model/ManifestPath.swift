@@ -230,7 +230,7 @@ struct PathMatch {
 
 extension ManifestPath {
     func matches(in value: ManifestValue, limit: Int) -> [PathMatch] {
-        if segments.count == 1, case .member(let key) = segments[0],
+        if segments.count == 1, !isXML, case .member(let key) = segments[0],
             case .dictionary(let members) = value
         {
             return members[key].map {
