@@ -90,7 +90,7 @@ extension CacheIndex {
     ) throws(CacheError) -> [Value] {
         let rest = Digest.byteCount - 1
         return try read { db in
-            // Only two bounds, so that SQLite uses its index.
+            // Compare with only two bounds, so that SQLite uses the index of the column.
             try db.prepared("SELECT \(columns) FROM objects o WHERE o.digest BETWEEN ? AND ?").rows(
                 Data([byte] + [UInt8](repeating: 0, count: rest)),
                 Data([byte] + [UInt8](repeating: 255, count: rest)), as: row)

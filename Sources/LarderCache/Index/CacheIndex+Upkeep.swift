@@ -10,12 +10,12 @@ extension CacheIndex {
         do {
             return try connections.reading { reader in
                 try reader.read(unless: isCancelled) { db in
-                    // The check looks up rows in random order.
+                    // Use a larger page cache, because the check looks up rows in random order.
                     try db.execute(sql: "PRAGMA cache_size = -\(Self.roomyCache)")
                     defer { try? db.execute(sql: "PRAGMA cache_size = -\(Self.usualCache)") }
                     var complaints = try db.complaints(isQuick: isQuick, limit: 20)
                     guard case .own = try IndexSchema.origin(of: db) else {
-                        return complaints + ["the tables are not larder's"]
+                        return complaints + ["the tables do not match larder's schema"]
                     }
                     let dangling = try db.prepared("PRAGMA foreign_key_check").rows { _ in }.count
                     if dangling > 0 { complaints.append("\(dangling) resources have no object") }

@@ -12,7 +12,7 @@ final class CacheIndex: Sendable {
     let uri: String
     let isFrozen: Bool
     let hasSpellings: Bool
-    /// The old keys by current key, for a read-only index from an earlier version. Loaded when
+    /// The old key of each current key, for a read-only index from an earlier version. Loaded when
     /// needed. Nil if the keys are current.
     let formerKeys: Locked<[String: String]?>?
     let hasDamaged: Bool
@@ -178,7 +178,7 @@ final class CacheIndex: Sendable {
         case .none: return nil
         case .own(let migrations): return migrations
         case .newer: throw newerVersion(file)
-        case .foreign: throw DatabaseError.corruption("the tables are not larder's")
+        case .foreign: throw DatabaseError.corruption("the tables do not match larder's schema")
         }
     }
 

@@ -127,9 +127,10 @@ private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> B
 /// - `-shm`: cleared by the first process, so planted contents are never read.
 /// - files that `ATTACH` names: never opened, because only this package's statements are executed.
 ///
-/// ``CacheDirectory`` refuses files that are not regular. Paths are not resolved: SQLite would
-/// replace the link in `/proc/self/fd` with its target, whose path another file may get later.
-/// URIs select the file system with `vfs`, so an app's other databases are not affected.
+/// ``CacheDirectory`` refuses files that are not regular. Paths are not resolved, because SQLite
+/// would replace the link in `/proc/self/fd` with its target, and that path may belong to another
+/// file later. URIs select the file system with `vfs`, so an app's other databases are not
+/// affected.
 enum ConfinedFileSystem {
     static let name = "larder"
     /// For a run's new databases, which may have journals.
@@ -198,16 +199,16 @@ enum ConfinedFileSystem {
     }
 }
 
-/// SQLite's own file system, not an app's default. Unsafe because it is a pointer. The constant
-/// behind it is never unregistered.
+/// SQLite's own file system, not an app's default. Unsafe because pointers are not `Sendable`. The
+/// file system is never unregistered.
 private nonisolated(unsafe) let system: UnsafeMutablePointer<sqlite3_vfs> =
     sqlite3_vfs_find("unix") ?? sqlite3_vfs_find(nil)
 
 /// A mapped file that processes share for an index. After a disk failure, a write to the file ends
 /// the process with SIGBUS, because the page cannot be made writable.
 package enum SharedMemory {
-    /// Ignores the SIGBUS of a failed write. All later accesses to an index fail. Only for
-    /// programs, because a process has only one handler for a signal. Linux only.
+    /// Ignores the SIGBUS of a failed write. All later accesses to an index fail. Libraries must
+    /// not call this function, because a process has only one handler for a signal. Linux only.
     package static func guardAgainstFailingDisk() { larder_guard_shared_memory() }
     static var isLost: Bool { larder_shared_memory_is_lost() }
 }

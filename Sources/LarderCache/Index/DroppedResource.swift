@@ -12,7 +12,7 @@ package struct DroppedResource: Sendable {
     package let isAnyContent: Bool
     /// Whether the object was stored although the origin forbids storing.
     package let isUnstorable: Bool
-    /// The position of the finding about the object.
+    /// The position in the report of the finding about the object.
     package let finding: Int
 
     static let columns =

@@ -187,7 +187,7 @@ public struct PastFailure: Sendable, Equatable {
         "other": "the transfer failed",
         "too-many-redirects": "the server redirected too often",
         "redirect-refused": "the server redirected to a URL that is not allowed",
-        "range-mismatch": "the server sent another range than it stated",
+        "range-mismatch": "the server sent more bytes than Content-Range stated",
         "host-unavailable": "the server was not available",
         "validator-mismatch": "the server confirmed a version that is not cached",
         // Failures of bodies.

@@ -41,11 +41,11 @@ package enum ObjectUse {
         }
     }
 
-    /// The number of days after which future times are considered wrong instead of the clock.
+    /// After this number of days, times in the future are considered wrong, not the clock.
     private static let patience = 7
 
-    /// Replaces times before ``earliest`` and in the future by the current time. If most times are
-    /// in the future, the clock may be wrong, so the times are kept for a week.
+    /// Replaces times before ``earliest`` and times in the future with the current time. If most
+    /// times are in the future, the clock may be wrong, so the times are kept for a week.
     static func settle(in index: CacheIndex) throws(CacheError) {
         let now = Date().timeIntervalSince1970
         guard now >= earliest else { return }

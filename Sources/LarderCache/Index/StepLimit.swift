@@ -71,14 +71,14 @@ final class StepLimit {
     }
 }
 
-/// Pauses between steps, so that other processes can take SQLite's write lock. Pauses follow each
-/// step while other processes commit, and otherwise come at intervals, because waiting processes
-/// cannot be detected.
+/// Pauses between steps, so that other processes can take SQLite's write lock. While other
+/// processes commit, a pause follows each step. Otherwise, pauses come at intervals, because
+/// waiting processes cannot be detected.
 final class StepPause: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
     private static let microseconds: UInt32 = 3_000
     private static let interval = Duration.milliseconds(40)
-    /// The time after another process's commit in which another commit is expected.
+    /// The time after another process's commit during which its next commit is expected.
     private static let recency = Duration.seconds(1)
 
     private let lock = NSLock()
@@ -86,7 +86,8 @@ final class StepPause: @unchecked Sendable {
     private var lastCommit: ContinuousClock.Instant?
     private var lastPause = ContinuousClock.now
 
-    /// `version` is `PRAGMA data_version`, which other processes' commits change.
+    /// Pauses if a pause is due. `version` is the value of `PRAGMA data_version`, which changes
+    /// when another process commits.
     func stepEnded(_ version: Int?) {
         let isDue = lock.withLock {
             if self.version != nil, version != self.version { lastCommit = .now }

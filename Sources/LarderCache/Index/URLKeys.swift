@@ -142,7 +142,7 @@ package struct Spelling: Sendable {
 
 extension Cache {
     package func record(_ spellings: [Spelling]) throws(CacheError) {
-        precondition(spellings.count <= ObjectUse.stepLimit, "too many spellings for one step")
+        precondition(spellings.count <= ObjectUse.stepLimit, "too many URLs for one transaction")
         let index = try requireWritable()
         let news = try index.lookUp { db in
             let differs = try db.prepared(
