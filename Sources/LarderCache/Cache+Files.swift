@@ -54,7 +54,8 @@ extension Cache {
         return true
     }
 
-    /// Opens an object's file without waiting for the disk; nil if the file is not the `known` one.
+    /// Opens an object's file without waiting for the disk. Returns nil if that is impossible, or
+    /// if the file is not the `known` one.
     package func lendAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
         let file = directory.openAtOnce(digest).map { LentFile($0, size: size) }
         return file?.isStill(known) == true ? file : nil

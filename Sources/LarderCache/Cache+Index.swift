@@ -2,12 +2,12 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// Returns the cached resource with a ``Resource/key``, if any. For a URL, use
+    /// Returns the resource with the given ``Resource/key``, or nil. For a URL, use
     /// ``resource(spelledAs:)``.
     public func resource(_ key: String) throws(CacheError) -> Resource? { try index?.resource(key) }
 
-    /// Returns the resources of several keys, in order. `rows` are hints: the last known row of
-    /// each key, or 0.
+    /// Returns the resources of several keys, in order. To speed up the look-up, `rows` can contain
+    /// the last known row number of each key, or 0.
     package func resources(
         _ keys: [String], at rows: [Int64] = []
     ) throws(CacheError) -> [Resource?] {
@@ -28,8 +28,8 @@ extension Cache {
         }
     }
 
-    /// Returns the first `limit` keys with a prefix, and also the last such key if there may be
-    /// more.
+    /// Returns the first `limit` keys with a prefix. If there may be more, also returns the last
+    /// key with the prefix.
     package func keys(
         beginningWith text: String, limit: Int, arePinned: Bool
     ) throws(CacheError) -> [String] {
@@ -48,13 +48,13 @@ extension Cache {
         }
     }
 
-    /// Returns the resource of a key or URL, if cached. The URL may be spelled as in the last
-    /// prefetched manifest, or as any equal URL (`HTTPURL.key` of LarderCore).
+    /// Returns the resource of a key or URL, if cached. The URL can have the spelling of the last
+    /// prefetched manifest, or be any URL with the same key (`HTTPURL.key` of LarderCore).
     public func resource(spelledAs text: String) throws(CacheError) -> Resource? {
         guard let index else { return nil }
         if let resource = try index.resource(text) { return resource }
         if let resource = try index.resource(spelledAs: text) { return resource }
-        // The icon of a URL with credentials may belong to another user.
+        // Keys contain no credentials, so the icon of this key may belong to another user.
         guard let url = try? HTTPURL(text), url.credentials == nil else { return nil }
         return url.key.isSame(as: text) ? nil : try index.resource(url.key)
     }

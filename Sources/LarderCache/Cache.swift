@@ -61,7 +61,7 @@ public final class Cache: Sendable {
         isCancelled: @escaping @Sendable () -> Bool = { false },
         onProgress: @escaping (ObjectProgress) -> Void = { _ in }
     ) throws(CacheError) -> RecoveryReport {
-        // Fail without a cache, because the next call would create one.
+        // Fail if there is no cache, because the next call would create one.
         _ = try CacheDirectory(path: path, create: false, lock: .none)
         let directory = try CacheDirectory(
             path: path, create: true, lock: .exclusive, wait: wait, log: log)
@@ -116,7 +116,8 @@ public final class Cache: Sendable {
             let index = try CacheIndex(of: directory, patience: waitsForWriters ? nil : .seconds(1))
             return Cache(directory: directory, index: index)
         } catch  where error.code == .storage || error.code == .locked && !waitsForWriters {
-            // Even to read, SQLite needs disk space and a lock, except for a read-only index.
+            // SQLite needs disk space and a lock even for reading, unless the index is opened
+            // read-only.
             let index = try? CacheIndex(readOnly: directory, isBesideWriter: error.code == .locked)
             guard let index else { throw error }
             return Cache(directory: directory, index: index, isReadOnly: true, obstacle: error)
@@ -187,15 +188,15 @@ public final class Cache: Sendable {
         Array(try data(of: sized(object), unlessKnown: nil).data)
     }
 
-    /// Returns an object's bytes and its file's identity. Does not check the digest of the `known`
-    /// file.
+    /// Returns an object's bytes and its file's identity. Does not check the digest if the file is
+    /// the `known` one.
     package func data(
         of object: StoredObject, unlessKnown known: FileIdentity?
     ) throws(CacheError) -> (data: Data, file: FileIdentity) {
         let (file, status) = try openFile(of: object)
         let identity = FileIdentity(status)
         let isKnown = identity == known
-        // Take the bytes before memory is allocated, because a sparse file can have any size.
+        // Check the budget before allocating memory, because a sparse file can have any size.
         let excess = isKnown ? 0 : try directory.sparse.take(status, of: file.subject)
         var data = Data(count: Int(object.size))
         let read = data.withUnsafeMutableBytes { room -> Result<Void, CacheError> in
@@ -252,9 +253,9 @@ public final class Cache: Sendable {
     }
 
     /// Records uses of at most ``ObjectUse/stepLimit`` objects. Pass objects in row order, so that
-    /// a million of them write each page of the index only once.
+    /// recording a million uses writes each page of the index only once.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
-        precondition(objects.count <= ObjectUse.stepLimit, "other writers would wait too long")
+        precondition(objects.count <= ObjectUse.stepLimit, "too many objects for one transaction")
         guard let index, !isReadOnly else { return }
         try index.writeStep { try ObjectUse.record(objects, at: Date(), in: $0) }
     }

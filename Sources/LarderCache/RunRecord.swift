@@ -17,7 +17,8 @@ package struct RunRecord: Sendable, Equatable {
         /// The number and size of objects read, or remaining after an eviction.
         case objects, bytes
         case resources, whole, findings
-        /// Corrupt objects, or findings that are corruption.
+        /// The number of findings that are corruption (for a reindex, the number of damaged
+        /// objects), and the number of repaired findings.
         case damaged, repaired
         case evictedObjects = "evicted_objects"
         case evictedBytes = "evicted_bytes"

@@ -22,7 +22,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         case damaged
         /// An object's file is missing, or has another digest.
         case corrupt
-        /// An object's path is inaccessible or has another kind of file, or a sparse file was not
+        /// An object's path is inaccessible or is not a regular file, or a sparse file was not
         /// read.
         case obstructed
     }
@@ -119,7 +119,7 @@ extension CacheError {
         guard subject.hasPrefix("/"), faccessat(AT_FDCWD, subject, R_OK | W_OK, AT_EACCESS) != 0
         else { return 0 }
         guard Foundation.errno == ENOENT else { return Foundation.errno }
-        // SQLite tried to create the file.
+        // The file does not exist, so SQLite tried to create it.
         let directory = subject.parentDirectory
         return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : Foundation.errno
     }
@@ -165,8 +165,8 @@ extension CacheError {
         }
     }
 
-    /// Suggests an eviction if the cache has enough objects to reach the suggested limit. The limit
-    /// is smaller than the cache's file system.
+    /// Suggests an eviction if the cache has enough objects to free the suggested space. This space
+    /// is less than the size of the cache's file system.
     private static func adviceOnFullDisk(at path: String) -> String {
         var (room, value, free) = (1e9, "1GB", 0.0)
         var status = statvfs()
@@ -186,8 +186,8 @@ extension CacheError {
             : "remove other files from its disk, or choose another disk with --cache"
     }
 
-    /// Whether the objects have at least this size. Also true for more than 100,000 objects, to
-    /// limit the time.
+    /// Whether the total size of the objects is at least `wanted`. Also true for 100,000 or more
+    /// files, to limit the time.
     private static func hasObjects(ofBytes wanted: Double, in path: String) -> Bool {
         let objects = FileManager.default.enumerator(atPath: "\(path)/\(CacheLayout.objects)")
         var (bytes, count) = (0.0, 0)

@@ -71,8 +71,8 @@ public struct LockWait: Sendable {
 package final class NamedLock: Sendable {
     private let file: FileDescriptor
 
-    /// Take the lock before opening the cache, so that a waiting run holds no other lock. Waiting
-    /// processes print `command`.
+    /// Takes the lock. Call this before opening the cache, so that a waiting run holds no other
+    /// lock. Processes that wait for this lock print `command`.
     package init(
         _ name: String, ofCacheAt path: String, create: Bool, for command: String,
         wait: LockWait = .none
@@ -112,8 +112,8 @@ package final class NamedLock: Sendable {
     }
 }
 
-/// The wait for SQLite's lock on the index. Waits for at least ``grace``, because transactions are
-/// short.
+/// The wait for SQLite's lock on the index. The limit is at least ``grace``, because transactions
+/// are short.
 final class WriterWait: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
     static let grace = Duration.seconds(5)

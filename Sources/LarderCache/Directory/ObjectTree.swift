@@ -17,8 +17,8 @@ struct ObjectTree {
 
     init(_ directory: CacheDirectory) { self.directory = directory }
 
-    /// Calls `body` for each file in fan-out directories, and for other files in the root. Calls
-    /// `onRefusal`, which throws by default, for an inaccessible directory.
+    /// Calls `body` for each file in fan-out directories, and for other files in `objects/sha256`.
+    /// Calls `onRefusal`, which throws by default, for an inaccessible directory.
     func walk(
         onRefusal: (CacheError) throws(CacheError) -> Void = { (error) throws(CacheError) in
             throw error

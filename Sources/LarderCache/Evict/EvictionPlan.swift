@@ -11,7 +11,8 @@ final class EvictionPlan {
         let rank: Int64
         let object: Int64
         let usedAt: Double
-        /// The freed disk space in bytes; 0 without ``EvictionPolicy/minimumFree``.
+        /// The disk space in bytes that a removal frees; 0 without
+        /// ``EvictionPolicy/minimumFree``.
         let room: Int64
         let reported: EvictionReport.Victim
 

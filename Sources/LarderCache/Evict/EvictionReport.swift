@@ -82,8 +82,8 @@ public struct EvictionReport: Sendable {
     public internal(set) var isInterrupted = false
     /// The number of failure records removed because of their age or number.
     public internal(set) var forgottenFailures = 0
-    /// The error that ended the eviction early, for example a failing disk, or that left files of
-    /// removed objects.
+    /// The error that ended the eviction early, for example because of a failing disk, or that
+    /// prevented the removal of files after their rows were deleted.
     public internal(set) var failure: CacheError?
     /// The limits that the cache still exceeds.
     public internal(set) var missed: [Reason] = []

@@ -14,8 +14,8 @@ import LarderCore
 struct Evictor {
     /// The maximum number of files to remove in one step, after their rows.
     static let fileLimit = 4_096
-    /// The duration of a step after which the next step is smaller, because an interrupt waits for
-    /// steps.
+    /// If a step takes longer, the next step is smaller, because an interrupt waits for the end of
+    /// a step.
     private static let fileTime = Duration.milliseconds(500)
     /// If fewer bytes are free, the plan is not stored in the cache, and steps are small, because
     /// SQLite's log needs disk space.
@@ -30,7 +30,7 @@ struct Evictor {
     let onVictim: (EvictionReport.Victim) throws -> Void
     let onProgress: (ObjectProgress) -> Void
     var report: EvictionReport
-    /// The size on disk of removed files, because a file system may free space later.
+    /// The size on disk of removed files. Added up, because a file system may free the space later.
     var freed: Int64 = 0
     var before = ObjectTally()
     let start = ContinuousClock.now
@@ -39,7 +39,7 @@ struct Evictor {
         let isReadOnly = policy.isDryRun || index == nil
         let run = isReadOnly ? nil : try RunDirectory(in: directory)
         let disk = try DiskSpace(of: directory.root)
-        // On a nearly full disk, SQLite chooses another path.
+        // On a nearly full disk, let SQLite choose a path outside the cache.
         let path = isTight(disk) ? nil : run.map { directory.path(of: "eviction.sqlite", in: $0) }
         let plan = try index.map { try EvictionPlan(policy, index: $0, at: path, in: directory) }
         do {
@@ -80,7 +80,7 @@ struct Evictor {
             report.left = decision.left
             let isWhole = try remove(plan, from: index, on: disk)
             if policy.isDryRun { return }
-            // Other processes may have stored objects. Then older objects are removed, too.
+            // If other processes stored objects in the meantime, a new plan removes more objects.
             report.left = try index.objectTotals()
             report.missed = try missed(withFree: room(disk))
             if isWhole, Set(report.missed).subtracting([.free]).isSubset(of: decision.missed) {

@@ -22,8 +22,8 @@ final class ObjectRemoval {
         } catch  where error.isAbsence { objects = nil }
     }
 
-    /// Makes the index durable, and then removes the regular files of objects without rows. Goes by
-    /// directory, because other orders take several times as long.
+    /// Makes the index durable, and then removes the regular files of objects without rows. Removes
+    /// them directory by directory, because other orders take several times as long.
     @discardableResult
     func removeFiles(
         of digests: [Digest], in index: CacheIndex,
@@ -94,7 +94,7 @@ struct FileRemoval: Sendable {
         var open: (name: String, fanOut: FileDescriptor?)?
         var rest = own
         do throws(CacheError) {
-            // At least one file per step, for progress on a slow disk.
+            // Process at least one file per step, because a slow disk may exceed the time limit.
             while let digest = rest.first,
                 rest.count == own.count || ContinuousClock.now < end
             {
@@ -109,7 +109,7 @@ struct FileRemoval: Sendable {
                 rest.removeFirst()
             }
         } catch  where error.errno == EMFILE && !isAlone {
-            // The other threads have the descriptors.
+            // Other threads are using the available descriptors.
             outcome.lacksDescriptors = true
         } catch { outcome.failure = error }
         outcome.left = Array(rest)

@@ -10,7 +10,7 @@ struct Sweeper {
     let limit: Date
 
     func run(_ swept: inout [EvictionReport.Leftover: ObjectTally]) throws {
-        // Needs no grace period, because a run's lock tells whether the run has ended.
+        // No grace period is needed, because a run's lock shows whether the run has ended.
         swept[.runs] = try RunDirectory.sweepAbandoned(in: directory, isDryRun: policy.isDryRun)
         swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial]) { _, _ in true }
         swept[.temporaries] = try sweep([CacheLayout.temporary]) { name, status in
@@ -80,7 +80,7 @@ struct Sweeper {
         return orphans
     }
 
-    /// Checks both times, because a rename changes only the status (rename(2)).
+    /// Checks both times, because a rename changes only the status change time (rename(2)).
     private var isOld: @Sendable (stat) -> Bool {
         { [limit] status in
             [status.modified, status.changed].allSatisfy {

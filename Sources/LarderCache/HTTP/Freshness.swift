@@ -70,7 +70,8 @@ package struct CacheControl: Equatable, Sendable {
     private var hasMustUnderstand = false
     /// `private`, with or without field names.
     private var isPrivate = false
-    /// `public`, `s-maxage` or `must-revalidate`: shared despite credentials (section 3.5).
+    /// `public`, `s-maxage` or `must-revalidate`, which allow a shared cache to store a response to
+    /// a request with credentials (section 3.5).
     private var isForShared = false
 
     /// Whether a shared cache may store the response. `isPersonal` means that the request had
@@ -80,7 +81,7 @@ package struct CacheControl: Equatable, Sendable {
     }
 
     /// Returns the field to record for a request with credentials. Adds `private` unless shared
-    /// caches may store the response, because a later push does not know of the credentials.
+    /// caches may store the response, because the credentials are not recorded for a later push.
     package static func ofPersonal(_ field: String?) -> String? {
         let directives = CacheControl(field)
         guard directives.mayBeShared(isPersonal: false), !directives.mayBeShared(isPersonal: true)

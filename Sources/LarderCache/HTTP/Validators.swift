@@ -61,7 +61,7 @@ public struct Validators: Sendable, Equatable, Codable {
         return opaque(etag).elementsEqual(opaque(known))
     }
 
-    /// The entity tag, or nil if it contains control characters, because a request would fail.
+    /// The entity tag, or nil if it contains control characters, which would make a request fail.
     package var sendableETag: String? {
         etag.flatMap { $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } ? $0 : nil }
     }

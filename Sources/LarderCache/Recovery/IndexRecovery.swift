@@ -99,8 +99,8 @@ struct IndexRecovery {
         return report
     }
 
-    /// Copies the rows of the index, and then blocks its writers, or copies the rows of its
-    /// snapshot.
+    /// Copies the rows of the index, and then blocks its writers. If the index is damaged, copies
+    /// the rows of its snapshot instead.
     private func copyRows(
         to database: DatabaseQueue, _ stop: inout DatabaseQueue?,
         unless isCancelled: @escaping @Sendable () -> Bool
@@ -260,7 +260,8 @@ struct IndexRecovery {
 
     private typealias Content = (isGood: Bool, whole: (size: Int64, modified: TimeInterval)?)
 
-    /// Returns nil if cancelled. An unreadable file counts as good.
+    /// Compares an object with its digest. Returns nil if cancelled. An unreadable file counts as
+    /// good.
     private static func check(
         _ entry: ObjectTree.Entry, _ digest: Digest, _ reader: ObjectReader,
         _ isCancelled: () -> Bool

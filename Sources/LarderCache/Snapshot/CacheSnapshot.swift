@@ -34,7 +34,7 @@ struct CacheSnapshot {
                 try Int.fetchOne($0, sql: "SELECT count(*) FROM resources") ?? 0
             }
             if isCancelled() { throw CancellationError() }
-            // A single file, for read-only media.
+            // Write the index as a single file, which can be opened on read-only media.
             try database.compact(into: DatabaseFile(CacheLayout.index, in: copy))
             try database.close()
             guard unlinkat(copy.root.raw, draft, 0) == 0 else {
@@ -263,8 +263,8 @@ extension Cache {
     ///   - path: The destination: a missing or empty directory.
     ///   - isCancelled: Called often. If it returns true, the copy stops soon and is removed.
     ///     Default: never.
-    /// - Throws: A ``CacheError``: `.unusable` if the destination is not empty or is inside the
-    ///   cache. Or a `CancellationError`.
+    /// - Throws: A ``CacheError``, for example `.unusable` if the destination is not empty or is
+    ///   inside the cache. A `CancellationError` if cancelled.
     public func snapshot(
         to path: String, isCancelled: @escaping () -> Bool = { false },
         onProgress: @escaping (ObjectProgress) -> Void = { _ in }

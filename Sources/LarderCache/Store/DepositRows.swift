@@ -11,7 +11,7 @@ struct DepositRows {
     private let add: PreparedStatement
     private let renew: PreparedStatement
     private let move: PreparedStatement
-    /// Nil unless a resource is damaged.
+    /// Nil unless the index lists damaged resources.
     private let mend: PreparedStatement?
     private let db: Database
 

@@ -18,8 +18,8 @@ package final class Store: @unchecked Sendable {
     package static let batchInterval: TimeInterval = 1
     /// The size at which `deposited` is emptied.
     private static let depositedLimit = 65_536
-    /// The maximum number of batches whose outcomes are being reported or wait for it. If there are
-    /// more, commits wait.
+    /// The maximum number of batches whose outcomes are being reported or wait to be reported.
+    /// Further commits wait.
     static let reportLimit = 2
 
     package struct Outcome: Sendable {

@@ -70,7 +70,7 @@ struct FanOutCheck {
             guard let status = try entry.parent.status(of: entry.name) else { return }
             guard status.isRegularFile else {
                 guard try isIndexed(digest, row) else {
-                    // Storing the object would replace any file except a directory.
+                    // Only a directory prevents storing the object later. Other files are replaced.
                     return add(
                         .foreign, entry.path, "is not a regular file",
                         status.isDirectory ? digest : nil)
@@ -82,7 +82,7 @@ struct FanOutCheck {
             report.treeObjects += 1
             report.treeBytes += Int64(status.st_size)
             report.objects += 1
-            // If the sizes differ, the digest tells whether the file or the index is wrong.
+            // If the sizes differ, the digest shows whether the file or the index is wrong.
             var (actual, count) = (digest, Int64(0))
             if !options.isQuick || row.map({ $0.size != Int64(status.st_size) }) ?? false {
                 let file = try entry.parent.file(entry.name)

@@ -13,7 +13,7 @@ final class Verifier: @unchecked Sendable {
     /// The directories to verify. Threads have taken the first `next` directories.
     private var leadingBytes: [UInt8] = []
     private var next = 0
-    /// The directories that this verification and the resumed ones have completed.
+    /// The directories that this verification and the ones that it resumes have completed.
     private var done = VerifyPosition()
     private var deadline: ContinuousClock.Instant?
     private var progress = ObjectProgress()
@@ -96,8 +96,8 @@ final class Verifier: @unchecked Sendable {
     /// Starts SQLite's check of the index on another thread, because the check takes as long as
     /// reading the objects. Returns a function that waits for the result.
     private func startStructureCheck(of index: CacheIndex) -> () -> StructureResult {
-        // The thread takes the index out, so that a thread that ends late does not keep the index
-        // open.
+        // The thread takes the index out of `pending`, so that a thread that ends late does not
+        // keep the index open.
         let pending = Locked<CacheIndex?>(index)
         let result = Locked<StructureResult>((.success([]), 0))
         let done = DispatchSemaphore(value: 0)
