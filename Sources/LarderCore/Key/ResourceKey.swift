@@ -39,8 +39,8 @@ package enum ResourceKey {
         !key.starts(with: bytes.utf8) || key.elementsEqual(name(of: digest).utf8)
     }
 
-    /// If `url` is nil, `key` is the URL. The URL of an entry with a `key` is signed or rotates, so
-    /// its query is hidden.
+    /// Returns the URL for output. If `url` is nil, `key` is the URL. The URL of an entry with a
+    /// `key` is signed or rotates, so its query is hidden.
     package static func shownURL(_ url: String?, key: String?, hasCredentials: Bool) -> String? {
         let isKeyed = url != nil && (key.map(isSpelledOut) ?? true)
         let shown = isKeyed ? url?.maskingQuery : (url ?? key)?.maskingSecretsInQuery

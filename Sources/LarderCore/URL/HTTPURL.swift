@@ -26,7 +26,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// The port. Default: the scheme's port.
     public let port: Int
 
-    /// Without escapes, ``string`` is also the ``key``.
+    /// Whether ``string`` has escapes. If not, the ``key`` is the same text.
     let hasEscapes: Bool
 
     /// The supported schemes.
@@ -164,7 +164,8 @@ extension HTTPURL {
         return (String(decoding: name, as: UTF8.self), name.count + 1)
     }
 
-    /// The path starts at `root` and may begin with the folder of the base URL.
+    /// Appends a path and query to a spelling. The spelling's path starts at `root` and may be the
+    /// folder of the base URL.
     private static func append(
         pathAndQuery text: ArraySlice<UInt8>, to spelling: inout [UInt8], root: Int
     ) {

@@ -73,7 +73,7 @@ public final class IconCache: Sendable {
         queue.maxConcurrentOperationCount = Self.maximumReads
         queue.qualityOfService = .userInitiated
         queue.name = "larder.icons"
-        // The encoded host, because a full-width percent sign must not become a decoded escape.
+        // Use the encoded host, because a full-width percent sign must not become a decoded escape.
         InternationalHosts.install { URLComponents(string: "http://\($0)/")?.encodedHost }
     }
 
@@ -222,7 +222,7 @@ public final class IconCache: Sendable {
 /// If another process is writing the index, the batch is dropped. Its objects are noted again at
 /// their next read.
 final class UseRecorder: @unchecked Sendable {
-    // Unchecked because of the variables: every access holds `lock`.
+    // Unchecked because `lock` guards the variables.
 
     /// The time between the first use in a batch and the write.
     private static let delay = DispatchTimeInterval.seconds(2)
@@ -257,7 +257,8 @@ final class UseRecorder: @unchecked Sendable {
 
 /// A cache directory. A missing directory is an empty cache.
 struct CacheLayer {
-    /// In bytes, so that one object of a foreign cache cannot fill the app's memory.
+    /// The maximum size of an object, in bytes. An object of a foreign cache must not fill the
+    /// app's memory.
     private static let maximumSize: Int64 = 256 << 20
 
     let source: MemoryCache.Entry.Source

@@ -7,8 +7,8 @@ import LarderCore
 /// An idle writer closes its directory, because `larder reindex` waits until no process has the
 /// directory open. An icon that could not be stored is fetched again later.
 final class IconWriter: Depositor, @unchecked Sendable {
-    // Unchecked because there are variables: `lock` protects the group that follows it, and the
-    // next group is only used on `queue`.
+    // Unchecked because `lock` guards the first group of variables, and the second group is used
+    // only on `queue`.
 
     /// An uncommitted icon, which can be read from memory.
     private struct Unstored: Sendable {

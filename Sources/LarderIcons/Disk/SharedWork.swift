@@ -3,7 +3,7 @@ import Foundation
 /// Asynchronous work by key. Concurrent callers of a key share one run. The run is cancelled when
 /// all callers are cancelled.
 final class SharedWork<Value: Sendable>: @unchecked Sendable {
-    // Unchecked because of the variables: every access holds `lock`.
+    // Unchecked because `lock` guards the variables.
 
     /// Starts the work, which must call `finish`. Returns a function that cancels the work.
     typealias Start = (_ finish: @escaping Finish) -> @Sendable () -> Void
@@ -19,7 +19,7 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     }
 
     private final class Caller: @unchecked Sendable {
-        // Unchecked because of the variables: every access holds the `lock` of `SharedWork`.
+        // Unchecked because the `lock` of `SharedWork` guards the variables.
         var hasJoined = false
         var isCancelled = false
     }

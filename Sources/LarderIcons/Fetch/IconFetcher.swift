@@ -7,8 +7,8 @@ import Foundation
 public protocol IconFetcher: Sendable {
     /// Fetches one icon.
     ///
-    /// The task is cancelled if no caller waits for the icon. The result is shown and stored, so
-    /// check that it is an icon and not an error page.
+    /// The task is cancelled when no caller waits for the icon any longer. The result is shown and
+    /// stored, so check that it is an icon and not an error page.
     ///
     /// - Throws: Any error. The loader converts the error into an ``IconFailure`` and remembers the
     ///   failure for the longer of ``IconLoader/Options/failureLifetime`` and
@@ -18,7 +18,7 @@ public protocol IconFetcher: Sendable {
 
 /// A request to an ``IconFetcher``. Its priority can change during the fetch.
 public final class IconRequest: @unchecked Sendable {
-    // Unchecked because of the variables: every access holds `lock`.
+    // Unchecked because `lock` guards the variables.
     private let lock = NSLock()
     private var current: IconPriority
     private var onChange: (@Sendable (IconPriority) -> Void)?
@@ -84,7 +84,7 @@ public struct FetchedIcon: Sendable {
 /// The priority of an icon. Icons with the same priority are loaded in request order.
 public enum IconPriority: Int, Sendable, Comparable, CaseIterable {
     case veryLow
-    /// The priority of prefetched icons, see ``IconLoader/prefetch(_:)``.
+    /// The priority of icons that ``IconLoader/prefetch(_:)`` loads.
     case low
     case normal
     case high

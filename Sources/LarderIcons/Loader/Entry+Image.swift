@@ -28,7 +28,7 @@
     }
 
     extension IconLoader {
-        /// Loads and decodes an icon, see `MemoryCache.Entry.image(fitting:scale:)`.
+        /// Loads an icon and decodes it like `MemoryCache.Entry.image(fitting:scale:)`.
         ///
         /// - Throws: ``IconFailure`` (`unreadable` if the system cannot decode the icon),
         ///   `CancellationError`.

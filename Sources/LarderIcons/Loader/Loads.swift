@@ -7,8 +7,8 @@ import LarderCore
 /// Reads and fetches need slots, which are assigned by priority. A fetch keeps its slot while too
 /// many icons wait to be stored, so that a slow disk slows down the network.
 final class Loads: @unchecked Sendable {
-    // Unchecked because of the variables: every access holds `lock`. Callers' functions and task
-    // cancellations run without the lock.
+    // Unchecked because `lock` guards the variables. Callers' functions and task cancellations run
+    // without the lock.
 
     private typealias Effect = () -> Void
 

@@ -8,8 +8,8 @@ import LarderCore
 /// block only each other. A memory pressure warning evicts half of the cost. Critical memory
 /// pressure evicts all entries.
 public final class MemoryCache: @unchecked Sendable {
-    // Unchecked because there are variables: `lock` protects `store`, and only `init` sets
-    // `observation`. `Mutex` would require iOS 18.
+    // Unchecked because `lock` guards `store`, and only `init` sets `observation`. `Mutex` would
+    // require iOS 18.
     private let lock = NSLock()
     private var store: MemoryStore
     private var observation: MemoryPressure.Observation?

@@ -5,8 +5,7 @@ import Foundation
 /// On Apple's platforms, ``system()`` reports the system's events. On Linux, the app must call
 /// ``report(_:)``.
 public final class MemoryPressure: @unchecked Sendable {
-    // Unchecked because there are variables: `lock` protects the handlers, and `watch` is set
-    // before the source is shared.
+    // Unchecked because `lock` guards the handlers, and `watch` is set before the source is shared.
     private let lock = NSLock()
     private var handlers: [(number: Int, handler: @Sendable (Level) -> Void)] = []
     private var observations = 0
