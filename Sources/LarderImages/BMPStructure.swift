@@ -42,7 +42,8 @@ enum BMPStructure {
 
     private static let headerLengths = [12, 16, 40, 52, 56, 64, 108, 124]
 
-    /// The maximum exceeds any real bitmap, but the pixel length cannot overflow.
+    /// The maximum is larger than any real bitmap, and small enough that the pixel length cannot
+    /// overflow.
     private static let sizes = 1...0xFFF_FFFF
 
     /// A bitmap's information header. ICO files contain the same header.

@@ -209,12 +209,12 @@ struct HEIFItems {
         var reader = locations
         reader.place = "the item locations"
         let version = try reader.big(4) >> 24
-        guard version <= 2 else { throw reader.damaged("has unknown item locations") }
+        guard version <= 2 else { throw reader.damaged("has item locations in an unknown format") }
         let widths = try reader.big(2)
         let (offsetWidth, lengthWidth) = (widths >> 12, widths >> 8 & 15)
         let (baseWidth, indexWidth) = (widths >> 4 & 15, version == 0 ? 0 : widths & 15)
         guard [offsetWidth, lengthWidth, baseWidth, indexWidth].allSatisfy({ $0 <= 8 }) else {
-            throw reader.damaged("has unknown item locations")
+            throw reader.damaged("has item locations in an unknown format")
         }
         var hasPrimary = false
         var lostMetadata = 0

@@ -16,7 +16,7 @@ package enum ImageInspector {
 
 package struct ImageInfo: Sendable, Equatable {
     package let mediaType: MediaType
-    /// In pixels; nil for an SVG without a size.
+    /// The width in pixels; nil for an SVG without a size.
     package let width: Int?
     package let height: Int?
 
@@ -38,7 +38,7 @@ package struct ImageError: Error, Sendable, Equatable, CustomStringConvertible {
     package let code: Code
     /// The recognised format, or nil.
     package let mediaType: MediaType?
-    /// Printable characters only.
+    /// The reason. Contains only printable characters.
     package let message: String
 
     package var description: String { message }

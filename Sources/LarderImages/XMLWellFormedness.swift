@@ -17,13 +17,15 @@ struct XMLWellFormedness {
     private var open: [Range<Int>] = []
     private var hasDocumentType = false
 
-    /// The same limit as in libxml2.
+    /// The maximum depth of elements, as in libxml2.
     private static let depthLimit = 256
-    /// Per tag. Each attribute is compared with all earlier attributes.
+    /// The maximum number of attributes per tag. Each attribute is compared with all earlier ones.
     private static let attributeLimit = 256
-    /// In bytes, as in libxml2. Embedded images have millions of bytes.
+    /// The maximum length of an attribute value in bytes, as in libxml2. Embedded images have
+    /// millions of bytes.
     private static let valueLimit = 10_000_000
-    /// In bytes, for the root element's name and attributes. A size and a namespace are shorter.
+    /// The maximum length in bytes of a kept name or attribute value of the root element. Sizes and
+    /// namespaces are shorter.
     private static let keptLimit = 1024
 
     /// - Parameter bytes: A document in UTF-8 or another encoding with ASCII markup.
