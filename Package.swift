@@ -1,22 +1,22 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// The commit for `larder --version`, set by Scripts/package. SwiftPM's `Context.gitInformation` is
-// cached until this file changes.
+// The commit for `larder --version`, set by Scripts/package. `Context.gitInformation` is not used,
+// because SwiftPM caches it until this file changes.
 let commit = Context.environment["LARDER_COMMIT"]
 
 // Whether the documentation plugin is needed. Set by Scripts/docs.
 let documents = Context.environment["LARDER_DOCC"] != nil
 
-// A condition for products that are resolved only with the trait.
+// A condition for products that are resolved only with the trait `Prefetching`.
 let prefetching = TargetDependencyCondition.when(traits: ["Prefetching"])
 
 let package = Package(
     name: "larder",
     platforms: [.macOS(.v15), .iOS(.v16)],
     products: [
-        // `larder` is not a product. SwiftPM builds the target anyway, and an app that embeds a
-        // library does not clone packages that only the command line needs.
+        // `larder` is not a product, so that an app that embeds a library does not clone packages
+        // that only the command line needs. SwiftPM builds the target anyway.
         .library(name: "LarderCache", targets: ["LarderCache", "LarderCore"]),
         .library(name: "LarderIcons", targets: ["LarderIcons", "LarderCache", "LarderCore"]),
         .library(

@@ -13,8 +13,8 @@ bool larder_shared_memory_is_lost(void) { return atomic_load(&is_lost); }
 
 static int signal_pipe[2] = {-1, -1};
 
-// Handles a signal. A thread with sigwait() would not do, because other threads do not block
-// signals.
+// Handles a signal. A thread with sigwait() would miss signals, because other threads do not block
+// them.
 static void on_signal(int number) {
     int error = errno;
     unsigned char byte = (unsigned char)number;
@@ -140,7 +140,7 @@ static int release_text(struct dl_phdr_info *object, size_t size, void *context)
 }
 
 // Whether this code is mapped from a file (proc_pid_pagemap(5), bit 61). The code of a packed
-// program is not, and could not be read again.
+// program is not mapped from a file and could not be read again.
 static bool is_text_of_file(void) {
     int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     if (map < 0) return false;

@@ -2,7 +2,7 @@
 #define LARDER_CLARDERCOMMIT_COMMIT_H
 
 // Returns the commit of this build from Scripts/package, with "-dirty" if files had changed, or
-// NULL. In C, so that a new commit recompiles only this file.
+// NULL. Written in C, so that a new commit recompiles only this file.
 const char *larder_commit(void);
 
 #endif

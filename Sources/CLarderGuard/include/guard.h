@@ -3,15 +3,16 @@
 
 #include <stdbool.h>
 
-// Guards the process against disk failures under SQLite's shared memory (`-shm` files). Accesses
-// then use a private page instead of raising SIGBUS. Other SIGBUS signals are not affected.
+// Guards the process against disk failures under SQLite's shared memory (`-shm` files). After a
+// failure, accesses use a private page instead of raising SIGBUS. Other SIGBUS signals are not
+// affected.
 void larder_guard_shared_memory(void);
 
 // Whether an access failed. The index in this process may then differ from the file.
 bool larder_shared_memory_is_lost(void);
 
-// Replaces the signal's action: its number is written to a pipe as one byte. Returns the read end
-// of the pipe, which all signals share, or -1.
+// Replaces the signal's action. The new action writes the signal's number to a pipe as one byte.
+// Returns the read end of the pipe, which all signals share, or -1 on failure.
 int larder_watch_signal(int number);
 
 // Frees the memory of code and constants. The kernel reads them from their files again on use.
