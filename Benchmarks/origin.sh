@@ -1,5 +1,6 @@
-# Sourced by Scripts/bench and Scripts/rehearsals. Starts nginx, also behind a delay, and sets
-# variables with the ports. Uses $bin, $work and $memory, and adds the processes to $started.
+# Sourced by Scripts/bench and Scripts/rehearsals. Starts nginx and two relays that delay its
+# traffic, and sets variables with the ports. Uses $bin, $work and $memory, and adds the
+# processes to $started.
 
 # The icons of the origin are in memory, so that it never waits for a disk.
 port=${LARDER_BENCH_PORT:-8643}

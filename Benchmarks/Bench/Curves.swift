@@ -6,7 +6,7 @@ import BenchmarkSupport
     import Glibc
 #endif
 
-/// A chart of seconds and megabytes by entries, with logarithmic axes.
+/// A chart of time and memory by the number of entries, with logarithmic axes.
 struct Curves {
     let title: String
     let samples: [Sample]

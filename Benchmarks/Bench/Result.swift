@@ -77,7 +77,7 @@ struct Standing {
     let user: Spread
     let system: Spread
     let peak: Spread
-    /// The time divided by the fastest peer's in the same round; nil without a peer.
+    /// The time divided by the time of the fastest peer in the same round. Nil without a peer.
     let ratio: Spread?
 
     static let subject = "larder"

@@ -8,11 +8,12 @@ struct Usage {
     var user: Double
     /// System CPU time in seconds.
     var system: Double
-    /// Peak resident memory in bytes, at least that of this program, which starts the process.
+    /// Peak resident memory in bytes. Never less than the memory of this program, because the
+    /// kernel counts the child process before it executes the command.
     var peak: Double
 }
 
-/// A run of a contender, a line of the results.
+/// One run of a contender. Stored as one line of the samples.
 struct Sample {
     let scenario: String
     let contender: String

@@ -23,7 +23,8 @@ struct Relay {
             let now = ContinuousClock.now
             var waiting = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
             for line in lines { waiting += line.descriptors(at: now) }
-            // Bytes that are already due wait for the receiver.
+            // Ignores bytes that are already due, because they wait for the receiver, not for a
+            // time.
             let due = lines.compactMap(\.due).filter { $0 > now }.min()
             poll(&waiting, nfds_t(waiting.count), due.map { Self.milliseconds($0 - now) } ?? -1)
             if waiting[0].revents != 0 { accept() }
@@ -77,7 +78,7 @@ final class Line {
         response.write(to: client)
     }
 
-    /// Closes both connections if a direction is over. Returns whether it is.
+    /// Closes both connections if one direction has ended. Returns whether they were closed.
     func closeIfOver() -> Bool {
         guard request.isOver || response.isOver else { return false }
         close(client)
@@ -154,8 +155,8 @@ struct DelayedBytes {
     private var hasFailed = false
     private let usableFrom: ContinuousClock.Instant
 
-    /// The maximum number of buffered bytes, more than loopback transfers during the delay. A full
-    /// buffer is not read into.
+    /// The maximum number of buffered bytes. The loopback interface transfers fewer bytes during
+    /// the delay. If the buffer is full, no further bytes are read.
     private static let capacity = 64 << 20
 
     private static let dontWait = Int32(MSG_DONTWAIT)

@@ -3,7 +3,7 @@ import Foundation
 struct ListedIcon {
     let name: String
     let url: String
-    /// The unique path for the icon of a peer.
+    /// The unique path at which a peer stores the icon.
     let file: String
 
     /// - Parameter base: The origin's URL. `{host}` is replaced by `host`.
@@ -22,8 +22,8 @@ struct ListedIcon {
     }
 }
 
-/// Host names with a Zipf distribution, as in real manifests: the second name is half as frequent
-/// as the first, the third a third, and so on. It is the same in every run.
+/// Host names with a Zipf distribution, as in real manifests: the name of rank n is 1/n times as
+/// frequent as the first name. The names are the same in every run.
 struct ZipfHosts {
     let count: Int
     private let sums: [Double]

@@ -1,6 +1,6 @@
 import Foundation
 
-// Lists the PNG files of a directory tree, in each manifest format and in that of each peer:
+// Lists the PNG files of a directory tree, in each manifest format and in the format of each peer:
 //
 //     icon-manifests DIRECTORY BASE-URL OUTPUT-DIRECTORY ENTRIES [NAME…]
 //
@@ -15,7 +15,7 @@ guard arguments.count >= 5, let count = Int(arguments[4]) else {
     exit(64)
 }
 let directory = arguments[1]
-// Sorted, to be the same on every machine. `fileExists` is false for broken links.
+// Sorted, so that the list is the same on every machine. `fileExists` is false for broken links.
 let icons = (FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? [])
     .filter { $0.hasSuffix(".png") && FileManager.default.fileExists(atPath: "\(directory)/\($0)") }
     .sorted()

@@ -52,7 +52,8 @@ enum DiskReads {
         await withTaskGroup(of: Void.self) { group in
             for reader in 0..<readers {
                 group.addTask {
-                    // At different items, because concurrent reads of one are shared.
+                    // Each task starts at a different item, because concurrent reads of one item
+                    // are shared.
                     let first = items.count * reader / readers
                     for place in items.indices {
                         let item = items[(first + place) % items.count]

@@ -11,7 +11,8 @@ enum IconDirectory {
         try await body(root)
     }
 
-    /// Stores icons in batches, like a prefetch. With `listsFiles`, returns the file of each URL.
+    /// Stores icons in batches, like a prefetch. Returns the file of each URL if `listsFiles` is
+    /// true, else an empty array.
     ///
     /// - Parameter contents: The number of distinct objects, which URLs share.
     @discardableResult

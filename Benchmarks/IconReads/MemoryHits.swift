@@ -5,7 +5,7 @@ import LarderIcons
 /// with tiny entries, compared with its limit.
 func memoryHits(rounds: Int) {
     let size = 3_500
-    // First, because reused memory is not visible in the resident size.
+    // Measured first, because reused memory does not change the resident size.
     if let before = residentMemory() {
         let cache = MemoryCache(pressure: nil)
         for number in 0..<1_000_000 {
@@ -62,7 +62,7 @@ func millions(_ rate: Double) -> String { String(format: "%6.2f", rate / 1e6) }
 
 /// A minimal thread-safe cache without a limit.
 final class LockedDictionary: @unchecked Sendable {
-    // Unchecked because it has variables: every access holds `lock`.
+    // Unchecked because the state is mutable. Every access holds `lock`.
     private let lock = NSLock()
     private var values: [String: Data] = [:]
 

@@ -1,7 +1,7 @@
 import Foundation
 import LarderIcons
 
-/// A scroll through a million rows with an `IconLoader` at full speed, with the resident memory.
+/// A scroll through a million rows with an `IconLoader` at full speed. Prints the resident memory.
 enum Scroll {
     private static let rows = 1_000_000
     private static let visible = 12

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A way to load the images of rows, called on the main thread.
 protocol LoadingStrategy: AnyObject {
-    /// Waits until pending icons are stored. Returns the error if they could not be.
+    /// Waits until pending icons are stored. Returns the error if an icon could not be stored.
     typealias Epilogue = @Sendable () async -> StrategyReport.StoreFailure?
 
     /// The size of images in the memory cache, in bytes.
@@ -144,7 +144,8 @@ final class DownloadQueue: Sendable {
         self.maximumConcurrent = maximumConcurrent
     }
 
-    /// Downloads an image. Calls `then` with it, or with nil after a failure, unless ended.
+    /// Downloads an image. Calls `then` with the image, or with nil after a failure. Does not call
+    /// `then` after ``end()``.
     func add(_ url: URL, then: @escaping Completion) {
         state.withLock { state in
             state.waiting.append((url, then))

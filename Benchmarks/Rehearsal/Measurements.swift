@@ -90,7 +90,7 @@ struct MemoryWarning: Sendable, Equatable {
     let time: Double
     /// The size of images before the warning, in bytes.
     let before: Int
-    /// The size of images after it was handled, in bytes.
+    /// The size of images after the warning was handled, in bytes.
     let after: Int
 }
 

@@ -1,8 +1,8 @@
 import BenchmarkSupport
 import LarderCore
 
-/// A chart of memory over time with a row for each strategy: on the left the images in memory, the
-/// limit and the warnings, on the right the resident memory.
+/// A chart of memory over time with a row for each strategy. The left half shows the images in
+/// memory, the limit and the warnings. The right half shows the resident memory.
 struct MemoryChart {
     private static let panel = (width: 380.0, height: 84.0)
     private static let top = 84.0

@@ -82,7 +82,7 @@ extension StrategyReport {
         return object
     }
 
-    /// Decodes ``json`` without errors. Nil if the object has no strategy.
+    /// Decodes ``json``, but ignores its errors. Returns nil if the object has no strategy.
     fileprivate init?(_ object: [String: Any]) {
         func number(_ key: String) -> Double? { object[key] as? Double }
         guard let strategy = (object["strategy"] as? String).flatMap(StrategyName.init) else {

@@ -25,8 +25,8 @@ extension RehearsalReport {
         return lines.joined(separator: "\n")
     }
 
-    /// The memory limit in decimal units, like other sizes, and in a binary unit if it is only a
-    /// multiple of that: `33.6 MB (32 MiB)`.
+    /// The memory limit in decimal units, like other sizes. A binary unit is added if the limit is
+    /// a multiple of this unit but not of the decimal unit, for example `33.6 MB (32 MiB)`.
     private var limit: String {
         let text = ByteText.describe(Int64(memoryLimit))
         let units = [
@@ -87,7 +87,7 @@ extension RehearsalReport {
 }
 
 extension StrategyReport {
-    /// The problems as lines of text, an interruption first.
+    /// The problems as lines of text. An interruption comes first.
     var complaints: [String] {
         let name = strategy.rawValue
         var lines = isInterrupted ? ["interrupted; incomplete: \(name)"] : []

@@ -2,7 +2,7 @@ struct RehearsalReport: Sendable {
     var rows: Int
     var urls: Int
     var rowsWithoutIcon: Int
-    /// Invalid entries. ``rowsWithoutIcon`` includes them.
+    /// The number of invalid entries, which are also counted in ``rowsWithoutIcon``.
     var badEntries: Int
     var visible: Int
     var prefetchAhead: Int
@@ -46,8 +46,8 @@ struct StrategyReport: Sendable {
 
     init(_ strategy: StrategyName) { self.strategy = strategy }
 
-    /// Whether all downloads succeeded, also for rows that had left, and no row had another's
-    /// image.
+    /// Whether all downloads succeeded, including downloads for rows that had left, and no row
+    /// showed another row's image.
     var isSound: Bool { rows.wrong == 0 && rows.failed == 0 && link.failures == 0 }
 
     struct StoreFailure: Sendable, Equatable {

@@ -150,8 +150,8 @@ struct RehearseCommand: AsyncParsableCommand {
     }
 }
 
-/// A handler of SIGINT and SIGTERM. The first signal ends the rehearsal early, the second the
-/// process.
+/// A handler of SIGINT and SIGTERM. The first signal ends the rehearsal early. The second signal
+/// ends the process.
 final class Interruption: Sendable {
     private let first = Mutex<Int32?>(nil)
 

@@ -24,7 +24,8 @@ final class SandboxStrategy: LoadingStrategy {
         memory = MemoryCache(costLimit: options.cacheCostLimit, pressure: pressure)
         let prefix = "larder-rehearsal"
         temporary = options.directory == nil ? try? ScratchDirectory(named: prefix) : nil
-        // Without a temporary directory, creating the cache reports the error.
+        // If no temporary directory could be created, this path also fails, and the cache reports
+        // the error.
         let directory =
             options.directory ?? temporary.map { URL(fileURLWithPath: $0.path) }
             ?? FileManager.default.temporaryDirectory.appendingPathComponent(prefix)
@@ -53,7 +54,7 @@ final class SandboxStrategy: LoadingStrategy {
     func prefetch(_ rows: Range<Int>) {
         let before = ahead
         ahead = rows
-        // By URL, because rows may share one.
+        // Compared by URL, because rows may share a URL.
         let wanted = Set(rows.compactMap(url))
         loader.prefetch(rows.filter { !before.contains($0) }.compactMap(url))
         loader.stopPrefetching(before.compactMap(url).filter { !wanted.contains($0) })

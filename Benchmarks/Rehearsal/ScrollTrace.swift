@@ -208,7 +208,7 @@ struct ScrollTraceError: Error, Equatable, CustomStringConvertible {
     /// Whether the file cannot be read.
     let isMissing: Bool
     let source: String
-    /// From 1; nil for errors of the whole file.
+    /// The number of the line, from 1. Nil for errors of the whole file.
     let line: Int?
     let reason: String
 

@@ -77,7 +77,7 @@ extension LinkCounts.Failure {
 
 /// A shared link, which sends one piece after another.
 struct Bandwidth {
-    /// The number of bytes before other transfers can send.
+    /// The number of bytes that a transfer receives before other transfers can use the link.
     static let piece = 16 << 10
 
     private let bytesPerSecond: Double
@@ -96,7 +96,7 @@ struct Bandwidth {
 struct LinkCounts: Sendable, Equatable {
     var requests = 0
     var downloads = 0
-    /// Further downloads of a URL.
+    /// Downloads of URLs that were downloaded before.
     var repeatedDownloads = 0
     var failures = 0
     /// Fetches cancelled before their last byte.
@@ -120,7 +120,7 @@ struct LinkCounts: Sendable, Equatable {
 
 /// The counters of a link, and the set of downloaded URLs.
 final class LinkLedger: @unchecked Sendable {
-    // Unchecked because it has variables: every access holds `condition`.
+    // Unchecked because the state is mutable. Every access holds `condition`.
     private let condition = NSCondition()
     private var current = LinkCounts()
     /// By ``TableRows/number(of:)``.
@@ -203,7 +203,8 @@ final class ImageIdentities: Sendable {
         }
     }
 
-    /// Whether this may be the URL's image. The first image is accepted if none was downloaded.
+    /// Whether the data may be the URL's image. If no image of the URL was downloaded, the first
+    /// image is accepted.
     func accept(_ data: Data, of url: String) -> Bool {
         guard let number = rows.number(of: url) else { return false }
         let print = Self.print(of: data)

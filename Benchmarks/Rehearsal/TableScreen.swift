@@ -39,7 +39,8 @@ final class TableScreen {
             .filter { seen.insert($0.data.withUnsafeBytes(\.baseAddress)).inserted }
     }
 
-    /// Scrolls to a range of rows. Returns the rows with an icon that left and that appeared.
+    /// Scrolls to a range of rows. Returns requests for the rows with an icon that left or
+    /// appeared.
     func show(_ range: Range<Int>) -> (left: [RowRequest], appeared: [RowRequest]) {
         let now = ContinuousClock.now
         let left = visible.filter { !range.contains($0) }.compactMap(leave)
@@ -155,7 +156,7 @@ struct Arrival: Sendable {
 
 /// The queue of results for the main thread.
 final class Inbox: @unchecked Sendable {
-    // Unchecked because it has variables: every access holds `condition`.
+    // Unchecked because the state is mutable. Every access holds `condition`.
     private let condition = NSCondition()
     private var arrivals: [Arrival] = []
     private var isEnded = false
