@@ -8,7 +8,8 @@ final class AcceptGate: ChannelDuplexHandler {
     typealias InboundOut = Channel
     typealias OutboundIn = Never
 
-    /// The delay after an error such as EMFILE, which the kernel would repeat at once.
+    /// The delay before the next accept after an error such as EMFILE. Without a delay, the error
+    /// would occur again at once.
     private static let pause = TimeAmount.milliseconds(100)
 
     private let limit: Int

@@ -9,7 +9,8 @@ import Synchronization
 package final class CacheServer: Sendable {
     /// The send buffer of a connection, in bytes. The kernel's default limit is several megabytes.
     private static let sendBuffer = 128 << 10
-    /// In bytes. All requests in a read are parsed before the first is answered.
+    /// The receive buffer of a connection, in bytes. Small, because all requests in one read are
+    /// parsed before the first is answered.
     private static let receiveBuffer = 4 << 10
 
     private let configuration: ServerConfiguration

@@ -2,8 +2,8 @@ import NIOCore
 import NIOPosix
 
 extension ConnectionHandler {
-    /// In bytes. A small body is copied into the head's buffer, because sending two buffers takes
-    /// longer.
+    /// The maximum size of a small body, in bytes. Small bodies are copied into the head's buffer,
+    /// because sending two buffers takes longer.
     private static let smallBody = 16 << 10
 
     private static let lengthName = Array("Content-Length: ".utf8)

@@ -3,7 +3,7 @@ import LarderExport
 import NIOCore
 
 struct GalleryAnswer: Sendable {
-    /// Allows only the page's script and this server's icons, and no embedding in other pages.
+    /// Allows only scripts, styles and images of this server. Forbids embedding in other pages.
     private static let policy = """
         default-src 'none'; img-src 'self' data:; script-src 'self'; style-src 'self'; \
         base-uri 'none'; form-action 'none'; frame-ancestors 'none'

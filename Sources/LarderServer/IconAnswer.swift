@@ -2,7 +2,8 @@ import LarderExport
 import NIOCore
 
 struct IconAnswer: Sendable {
-    /// Fields that prevent content sniffing, and scripts and external loads in SVG.
+    /// Header fields that prevent content sniffing, and prevent SVG images from running scripts and
+    /// loading other files.
     private static let harmless = [
         ("X-Content-Type-Options", "nosniff"),
         ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),

@@ -52,14 +52,15 @@ struct RoutedRequest: Sendable {
     /// The path as it was sent. For a mirror, the URL.
     let path: Substring
     let query: Substring?
-    /// The server's URL as the client knows it, without a trailing slash.
+    /// The server's URL for this client, without a trailing slash.
     let base: String
     /// The icon's key in memory: the target, or a mirror's URL.
     let key: CacheKey
 }
 
 struct Router: Sendable {
-    /// In bytes. A percent-encoded URL of 8 KiB fits if it is mostly ASCII letters and digits.
+    /// The maximum length of a target, in bytes. A percent-encoded URL of 8 KiB fits if it is
+    /// mostly ASCII letters and digits.
     static let longestTarget = TargetMask.longest
 
     enum Choice {

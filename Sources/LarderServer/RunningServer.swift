@@ -5,7 +5,7 @@ import Synchronization
 final class RunningServer: Sendable {
     typealias Loop = (any EventLoop, NIOLoopBoundBox<LoopConnections>)
 
-    /// In seconds.
+    /// The time between recordings of uses and missing icons, in seconds.
     private static let recordInterval = 5
 
     private let answerer: RequestAnswerer

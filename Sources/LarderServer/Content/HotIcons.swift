@@ -17,7 +17,8 @@ final class KnownIcon: Sendable {
     let file: FileIdentity
     let generation: Int
     let foundAt: NIODeadline
-    /// In bytes, including the key, because clients choose the key's length.
+    /// The memory that the icon takes, in bytes. Includes the key, because clients choose its
+    /// length.
     let cost: Int
 
     init(

@@ -6,11 +6,12 @@ import Synchronization
 
 /// The icons of the cache. Methods may wait for the disk, except those named `…AtOnce`.
 final class IconStore: Sendable {
-    /// In bytes. Larger objects are sent from their files.
+    /// The maximum size of an object in memory, in bytes. Larger objects are sent from their files.
     static let largestInMemory: Int64 = 64 << 10
     /// The age at which an icon is looked up again, so that its use is recorded.
     private static let maximumAge = TimeAmount.minutes(10)
-    /// In bytes, for servers that keep no bodies in memory.
+    /// The minimum size of the table of icons, in bytes. Used by servers that keep no bodies in
+    /// memory.
     private static let minimumTableLimit = 8 << 20
     private static let maximumIdentities = 1 << 18
     /// The maximum number of files to keep open, at most a quarter of the process's limit. Opening
@@ -238,7 +239,7 @@ final class IconStore: Sendable {
     }
 
     /// Records the use of objects for eviction. If another process is writing the index, the batch
-    /// is dropped. Its objects are noted at their next look-up. Called every few seconds.
+    /// is dropped. Its objects are recorded after their next look-up. Called every few seconds.
     func recordUse() {
         let objects = state.withLock { state in
             defer { state.used = [] }

@@ -95,7 +95,7 @@ private struct SpoolWriter {
 }
 
 final class ManifestText: ChunkSource {
-    /// In bytes. Memory holds one chunk per client.
+    /// The size of a chunk, in bytes. Memory holds one chunk per client.
     private static let pieceSize = 8 << 10
 
     private let spool: ManifestSpool

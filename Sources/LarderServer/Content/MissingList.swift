@@ -22,7 +22,7 @@ final class MissingList: Sendable {
         var isChanged = false
         var isFull = false
         var isFullReported = false
-        /// The cache's generation at the last look-up of all URLs; nil if the look-up failed.
+        /// The cache's generation at the last look-up of all URLs. Nil if the look-up failed.
         var generation: Int?
 
         mutating func makeRoom(for count: Int) -> Bool {

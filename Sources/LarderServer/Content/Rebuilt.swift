@@ -8,7 +8,7 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         var least = TimeAmount.zero
         /// The minimum lifetime as a multiple of the build time.
         var factor = 0
-        /// The maximum lifetime, even with an unchanged source; nil for no limit.
+        /// The maximum lifetime, even with an unchanged source. Nil means no limit.
         var most: TimeAmount?
         /// Whether a failed build is retried with an unchanged source.
         var retriesFailures = true

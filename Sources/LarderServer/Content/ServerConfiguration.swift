@@ -4,12 +4,12 @@ import Logging
 package struct ServerConfiguration: Sendable {
     package var cache: String
     package var host = "127.0.0.1"
-    /// The port. With 0, the system chooses.
+    /// The port. If it is 0, the system chooses a port.
     package var port = 8080
     package var manifests: [ServedManifest] = []
     package var manifestRules = ManifestRules()
     /// The URL that clients use, without a trailing slash, for example `https://icons.example`.
-    /// Default: nil, the `Host` of each request.
+    /// Default: nil, which means the `Host` field of each request.
     package var publicURL: String?
     /// Whether the server is a proxy for all `http` URLs.
     package var isMirror = false
@@ -18,7 +18,7 @@ package struct ServerConfiguration: Sendable {
     /// The value of `Access-Control-Allow-Origin` for icons, objects and manifests. Default: nil,
     /// so pages of other origins can show icons but not read them.
     package var allowedOrigin: String?
-    /// The maximum size of icons in memory, in bytes. With 0, icons are read from the disk.
+    /// The maximum size of icons in memory, in bytes. If it is 0, icons are read from the disk.
     package var memoryLimit = 64 << 20
     /// The maximum number of connections. Further connections wait.
     package var maximumConnections = 4_096
@@ -34,8 +34,8 @@ package struct ServerConfiguration: Sendable {
     package var missing: MissingListOutput?
     /// Receives messages, for example about damaged objects, on any thread.
     package var onProblem: @Sendable (String) -> Void = { _ in }
-    /// Receives lines of the access log with line ends. Called concurrently by event loops, which
-    /// wait.
+    /// Receives lines of the access log, including line ends. Event loops call it concurrently and
+    /// wait for it to return.
     package var accessLog: (@Sendable (String) -> Void)?
     /// Receives events for the operator: connections, refused and slow clients, limits, reopened
     /// caches and galleries. Secrets in URLs are masked. Default: nil.

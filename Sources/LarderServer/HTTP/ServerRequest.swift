@@ -76,12 +76,13 @@ struct EntityTagList {
 
     init(_ field: String) { self.field = field }
 
-    /// Whether the list contains a tag in strong or weak form, or is `*`. For `If-None-Match`.
+    /// Whether the list contains a tag in strong or weak form, or is `*`. Use this for
+    /// `If-None-Match`.
     ///
     /// - Parameter tag: A strong tag with quotation marks.
     func matchesWeakly(_ tag: String) -> Bool { matches(tag, asWeak: true) }
 
-    /// Whether the list contains a tag in strong form, or is `*`. For `If-Match`.
+    /// Whether the list contains a tag in strong form, or is `*`. Use this for `If-Match`.
     func matchesStrongly(_ tag: String) -> Bool { matches(tag, asWeak: false) }
 
     private func matches(_ tag: String, asWeak: Bool) -> Bool {
@@ -101,7 +102,7 @@ struct EntityTagList {
         }
     }
 
-    /// Whether the field is exactly this tag, and no date. For `If-Range`.
+    /// Whether the field is exactly this tag, and not a date. Use this for `If-Range`.
     func isStrongly(_ tag: String) -> Bool { field.utf8.trimmingBlanks.elementsEqual(tag.utf8) }
 }
 

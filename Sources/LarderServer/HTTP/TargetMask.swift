@@ -6,10 +6,10 @@ import LarderCore
 /// A URL may contain other URLs, so secrets are searched for everywhere, also in several decodings.
 /// Masking runs on an event loop, in time proportional to the target's limited length.
 struct TargetMask {
-    /// In bytes. The query of a longer target is masked.
+    /// The maximum length of a target, in bytes. The whole query of a longer target is masked.
     static let longest = 16 << 10
     private static let mostParameters = 100
-    /// In bytes. A parameter with a longer name is masked.
+    /// The maximum length of a parameter name, in bytes. A parameter with a longer name is masked.
     private static let longestName = 256
     private static let mostDecodings = 3
     private static let mask = "***"
@@ -19,8 +19,9 @@ struct TargetMask {
 
     private init(_ text: String) { self.text = text }
 
-    /// Returns a target for the log: unchanged without secrets, otherwise decoded and masked. If
-    /// the target is too long or has too many parameters, the query is masked.
+    /// Returns a target for the log. A target without secrets is unchanged. Other targets are
+    /// decoded and masked. If the target is too long or has too many parameters, the query is
+    /// masked.
     static func shown(_ target: String) -> String {
         if let shown = masked(target) { return shown.sanitizedForTerminal }
         guard let mark = target.utf8.firstIndex(where: { "?#".utf8.contains($0) }),
