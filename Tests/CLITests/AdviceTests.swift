@@ -113,7 +113,7 @@ import Testing
             #expect(error.code == "tls")
             #expect(
                 error.message.hasSuffix(
-                    "; the server seems to speak http: write http:// in the URL"), "\(error)")
+                    "; the server seems to use http; write http:// in the URL"), "\(error)")
             _ = server.waitForEnd()
         }
     }
@@ -134,7 +134,7 @@ import Testing
             let run = try larder.prefetch(manifest, options: isUnknown ? [] : authority)
             let error = try #require(try run.line(1).error)
             #expect(error.code == "certificate")
-            let advice = "; name the authority to trust with --ca-cert FILE"
+            let advice = "; use --ca-cert FILE to trust the certificate authority in FILE"
             #expect(error.message.hasSuffix(advice) == isUnknown, "\(error)")
             guard isUnknown else { return }
             let file =

@@ -13,7 +13,10 @@ import Testing
         let port = try Origin.refusedPort()
         try await expectFailure(
             of: "http://127.0.0.1:\(port)/a.png", "connection-refused",
-            says: ["127.0.0.1 port \(port)", "; check the URL's port, and that the server runs"])
+            says: [
+                "127.0.0.1 port \(port)",
+                "; check the port in the URL, and that the server is running",
+            ])
     }
 
     @Test func aServerThatNeverAcceptsCausesAConnectTimeout() async throws {

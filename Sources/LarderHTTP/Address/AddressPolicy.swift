@@ -49,7 +49,7 @@ public struct AddressPolicy: Sendable {
     }
 
     static func advised(_ refusal: String, _ url: HTTPURL) -> String {
-        "\(refusal); to permit the address: --allow-private-network or --allow-host \(url.host)"
+        "\(refusal); permit it with --allow-private-network or --allow-host \(url.host)"
     }
 }
 

@@ -88,8 +88,8 @@ struct IPNetwork: Sendable {
 /// Source: IANA's Special-Purpose Address Registries (RFC 6890 and its updates), and the address
 /// space registries for reserved ranges.
 extension IPAddress {
-    /// The kind of a non-public address, such as `a loopback address`, or nil. If an IPv4 address
-    /// is embedded, its kind is returned.
+    /// The kind of a non-public address, such as `a loopback address`, or nil. For an IPv6 address
+    /// with an embedded IPv4 address, this is the kind of the IPv4 address.
     var specialKind: String? {
         if case .v6(let number) = self, number > 1 {
             let translations = Self.translations.filter { $0.network.contains(self) }
@@ -135,7 +135,7 @@ extension IPAddress {
         // A public address that leads to a platform service within Azure
         // (https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16).
         "a cloud platform's address": ["168.63.129.16"],
-        "a protocol assignment's address": ["192.0.0.0/24", "2001::/23"],
+        "a protocol assignment address": ["192.0.0.0/24", "2001::/23"],
         "a documentation address": [
             "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20",
         ],

@@ -7,7 +7,7 @@ package enum CurlLibrary {
         larder_version_info()?.pointee.version.map { String(cString: $0) } ?? "unknown"
     }
 
-    /// Never cleaned up, because other code in the process may use libcurl.
+    /// libcurl is never cleaned up, because other code in the process may use it.
     static let initialization = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
     /// libcurl's default file of certificate authorities, or the distribution's file if libcurl was

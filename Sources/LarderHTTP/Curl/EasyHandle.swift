@@ -10,7 +10,7 @@ final class EasyHandle {
     let connectTo: StringList
     let resolve: StringList
     private let rateLimit: RateLimit?
-    // Kept because libcurl has pointers to both objects.
+    // Retained because libcurl has pointers to these two objects.
     private let sessions: SessionShare
     private let sockets: OpenSockets
     private var headers: StringList?
@@ -112,7 +112,7 @@ final class EasyHandle {
         try set(CURLOPT_URL, request.url.string)
         let waits = request.sharesConnection && request.url.scheme == .https
         try set(CURLOPT_PIPEWAIT, waits ? 1 : 0)
-        // The connection's other HTTP/2 transfers can finish before it is closed.
+        // Other HTTP/2 transfers on the connection can finish before it is closed.
         try set(CURLOPT_FORBID_REUSE, request.isLastOfHost ? 1 : 0)
         // The following calls also reset the previous request's options.
         try setMethod(of: request)
@@ -187,16 +187,16 @@ final class EasyHandle {
         var lines: [UInt8] = []
         lines.reserveCapacity(512)
         var cookie: String?
-        // With CURLOPT_ACCEPT_ENCODING, libcurl would decode the body. Signed requests lack this
-        // field, because intermediaries change it.
+        // `Accept-Encoding` is an ordinary field, because with CURLOPT_ACCEPT_ENCODING libcurl
+        // would decode the body. Signed requests lack the field, because intermediaries change it.
         var acceptsGzip = request.signing == nil
         for (name, value) in fields {
             guard HeaderFields.isSendable(name: name, value: value) else {
                 throw TransferError(
                     code: .invalidRequest, message: "the header field '\(name)' cannot be sent")
             }
-            // libcurl merges this field with a redirect chain's cookies, because a request has only
-            // one such field (RFC 6265, section 5.4).
+            // libcurl merges a `Cookie` field with the cookies of a redirect chain, because a
+            // request can have only one such field (RFC 6265, section 5.4).
             if name.utf8.isWord("cookie"), !value.isEmpty {
                 cookie = value
                 continue
@@ -337,8 +337,8 @@ final class EasyHandle {
         return at(context)
     }
 
-    /// Unretained because this object owns the easy handle, and libcurl calls only while the easy
-    /// handle exists.
+    /// Unretained because this object owns the easy handle, and libcurl uses the pointer only while
+    /// the easy handle exists.
     private static func at(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
         context.map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
     }

@@ -20,8 +20,8 @@ extension EasyHandle {
         try set(CURLOPT_NOSIGNAL, 1)
         // By default, removing a transfer waits for its lookup and blocks all other transfers.
         try set(CURLOPT_QUICK_EXIT, 1)
-        // With the default of a minute, each lookup would visit all cached names: quadratic time
-        // for thousands of hosts.
+        // With the default of a minute, each lookup would visit all cached names. That takes
+        // quadratic time for thousands of hosts.
         try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
@@ -38,7 +38,8 @@ extension EasyHandle {
         }
         try set(CURLOPT_LOW_SPEED_TIME, configuration.stallTimeout.wholeSeconds)
         try set(CURLOPT_LOW_SPEED_LIMIT, max(1, configuration.stallSpeed))
-        // With a rate limit, several pieces arrive per second. libcurl's minimum is 1 KiB.
+        // With a low rate limit, the buffer is small, so that several pieces arrive per second.
+        // libcurl's minimum is 1 KiB.
         let eighth = configuration.maximumBytesPerSecond.map { max(1 << 10, Int($0 / 8)) }
         try set(CURLOPT_BUFFERSIZE, min(16 << 10, eighth ?? .max))
     }

@@ -5,7 +5,7 @@ import Logging
 /// A libcurl multi handle with transfers and connections. Belongs to the loop's queue.
 final class MultiHandle {
     private let pointer: UnsafeMutableRawPointer
-    /// Kept because open connections have a pointer to this object.
+    /// Retained because open connections have a pointer to this object.
     private let sockets: OpenSockets
     let idleConnections: Int
 

@@ -77,7 +77,7 @@ extension EasyHandle {
         guard let proxy = transfer.proxy, !isConnected else {
             let host = transfer.order.request.url.host
             if code == .connectionRefused {
-                return words + "; check the URL's port, and that the server runs"
+                return words + "; check the port in the URL, and that the server is running"
             }
             return [.certificate, .tls].contains(code)
                 ? words + Self.advice(on: words.replacing(host, with: "")) : words
@@ -93,10 +93,10 @@ extension EasyHandle {
         let plain = ["wrong version number", "packet length too long"]
         let unknown = ["self-signed", "self signed", "unable to get local issuer"]
         if plain.contains(where: words.contains) {
-            return "; the server seems to speak http: write http:// in the URL"
+            return "; the server seems to use http; write http:// in the URL"
         }
         return unknown.contains(where: words.contains)
-            ? "; name the authority to trust with --ca-cert FILE" : ""
+            ? "; use --ca-cert FILE to trust the certificate authority in FILE" : ""
     }
 
     /// Without a free descriptor, a lookup fails as if the name were unknown.

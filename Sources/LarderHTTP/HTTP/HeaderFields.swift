@@ -34,7 +34,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
 
     package subscript(first name: String) -> String? { firstValue(of: name).map(Self.text) }
 
-    /// Percent-encodes a value that is not UTF-8.
+    /// Returns the value of a URL field. Bytes that are not UTF-8 are percent-encoded.
     package func url(_ name: String) -> String? {
         firstValue(of: name).map { String(urlBytes: Self.withoutBlanks($0)) }
     }

@@ -1,4 +1,4 @@
-/// The final head.
+/// The head of a final response, not of an interim response (1xx).
 package struct ResponseHead: Sendable {
     package var status: Int
     /// The HTTP version: `1.0`, `1.1`, `2` or `3`.

@@ -126,8 +126,8 @@ extension TransferLoop: TaskExecutor {
 /// Runs `body` as a task, and blocks the thread until the task ends. Calls `isCancelled` every 50
 /// ms, and cancels the task if the result is true.
 ///
-/// - Parameter executor: Runs the task. Default: the thread pool. All its threads may be waiting in
-///   this function.
+/// - Parameter executor: Runs the task. Default: the thread pool, whose threads may all be waiting
+///   in this function.
 package func waitForTask<Answer: Sendable>(
     on executor: (any TaskExecutor)? = nil, unless isCancelled: () -> Bool = { false },
     _ body: @escaping @Sendable () async throws -> Answer

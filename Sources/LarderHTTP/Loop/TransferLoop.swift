@@ -5,8 +5,8 @@ import LarderCore
 import Logging
 import Synchronization
 
-/// A loop that runs transfers concurrently, each from its call of ``start(_:receiver:)``. Callers
-/// limit the number of transfers.
+/// A loop that runs transfers concurrently. ``start(_:receiver:)`` starts a transfer at once, so
+/// callers limit the number of transfers.
 ///
 /// Connections are kept and shared. HTTP/2 is used over TLS if the server offers it. Certificates
 /// are verified. The environment (proxies, `.netrc`) is ignored. Redirects are returned as

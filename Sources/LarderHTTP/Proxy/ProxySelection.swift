@@ -2,8 +2,8 @@ import LarderCore
 
 /// The proxy for each URL.
 ///
-/// libcurl does not select the proxy, because the ``AddressPolicy`` must know whether a connection
-/// goes to a proxy. A proxy's address may be private.
+/// Larder selects the proxy, not libcurl, because the check of an address depends on the selection.
+/// The ``AddressPolicy`` does not apply to a proxy's address, which may be private.
 public struct ProxySelection: Sendable {
     /// Uses no proxy.
     public static let none = ProxySelection(http: nil, https: nil)
@@ -76,7 +76,7 @@ public struct ProxySelection: Sendable {
 
 /// The URL and credentials of a proxy.
 public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
-    /// The error of an invalid proxy. The text is not quoted, because it may contain a password.
+    /// The error of an invalid proxy. It does not contain the text, which may include a password.
     public enum ParseError: Error, Equatable, Sendable {
         /// The scheme is not http, https, socks4, socks4a, socks5 or socks5h.
         case unsupportedScheme

@@ -30,8 +30,8 @@ public struct TransferConfiguration: Sendable {
     /// A PEM file of certificate authorities for servers and https proxies. Default: the system's
     /// file.
     public var certificateAuthorities: String?
-    /// The client certificate. Sent if the server requests a certificate, only with
-    /// ``TransferRequest/usesStoredCredentials``. Default: nil.
+    /// The client certificate. Sent if the server requests a certificate and
+    /// ``TransferRequest/usesStoredCredentials`` is true. Default: nil.
     public var clientCertificate: ClientCertificate?
     /// A `.netrc` file, used for URLs without credentials. Default: nil.
     public var netrcFile: String?

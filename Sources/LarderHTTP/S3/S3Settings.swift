@@ -91,8 +91,8 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
         if segments.last?.isEmpty == true { segments.removeLast() }
         guard segments.allSatisfy(Self.isSegment), text.utf8.count <= 512 else {
             throw S3SettingsError(
-                "expected a prefix of letters, digits, '-', '.', '_' and '~' "
-                    + "between single slashes, of at most 512 bytes")
+                "expected a prefix of at most 512 bytes, with letters, digits, '-', '.', '_' and "
+                    + "'~' between single slashes")
         }
         prefix = segments.map { $0 + "/" }.joined()
     }

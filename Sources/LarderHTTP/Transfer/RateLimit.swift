@@ -1,8 +1,8 @@
 /// A token bucket for received body bytes, with a queue of waiting transfers.
 ///
-/// A whole piece passes if a token remains, so the bucket can be in debt. The rate is exceeded by
-/// at most a quarter of a second's bytes and one piece. New transfers queue behind waiting
-/// transfers. Belongs to the loop's queue.
+/// A whole piece passes if a token remains, so the bucket can be in debt. Transfers can exceed the
+/// rate by at most one piece and the bytes of 250 ms. New transfers queue behind waiting transfers.
+/// Belongs to the loop's queue.
 final class RateLimit {
     private let bytesPerSecond: Double
     private let capacity: Double
