@@ -211,8 +211,8 @@ extension EntryFailure {
 
     static let offline = EntryFailure(
         isSkip: false, code: "offline",
-        message: "not in the cache with the required bytes; downloads are turned off;"
-            + " a prefetch without --offline downloads the icon")
+        message: "not in the cache, or not with the required digest and size; downloads are"
+            + " turned off; a prefetch without --offline downloads the icon")
 
     static let notFailedBefore = EntryFailure(
         isSkip: true, code: "not-failed-before",

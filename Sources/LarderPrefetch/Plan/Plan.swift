@@ -79,7 +79,8 @@ final class Plan: Sendable {
         pending = Mutex(toFetch)
     }
 
-    // No other index, because updating an index for each entry would take most of the time.
+    // There is no other index, because updating an index for each entry would take most of the
+    // time.
     private static let tables = """
         PRAGMA main.cache_size = -1536; -- KiB; a sort uses as much again
         CREATE TABLE main.entries (
@@ -239,7 +240,7 @@ public struct PlanPolicy: Sendable, Equatable {
     /// Default: false.
     public var retriesOnlyFailed = false
     /// Whether to make no requests. Cached resources then count as fresh, and missing resources
-    /// fail, and also icons from `data:` URLs if the cache is read-only. Default: false.
+    /// fail. If the cache is read-only, missing icons from `data:` URLs fail too. Default: false.
     public var isOffline = false
 
     /// Creates a policy with default values.

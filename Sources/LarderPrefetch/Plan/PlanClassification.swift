@@ -166,7 +166,7 @@ final class PlanClassification {
                 && expectation.mismatch(digest: known.digest, size: known.size) == nil
     }
 
-    /// Whether the manifest contains the bytes, so that they cannot differ from a later download.
+    /// Whether a manifest contains the resource's bytes, as a `data:` URL.
     private func isInline(_ resource: NamedResource) throws -> Bool {
         try db.prepared("SELECT 1 FROM inline WHERE fetch = ?").firstInteger(resource.id) != nil
     }
@@ -244,7 +244,7 @@ final class PlanClassification {
         let places = try [conflict.first, conflict.second].flatMap { id in
             try select.rows(id) { row in
                 let name = manifests[Int(row.integer())]
-                // Each entry in conflict stores the message.
+                // Shortened, because each entry in conflict stores the message.
                 let end = name.utf8.count > 480 ? "…" + name.suffix(120) : name
                 return "\(end.sanitizedForTerminal): entry \(row.integer())"
             }
@@ -292,7 +292,7 @@ private struct Demands {
 
     init(leader: Int64) { self.leader = leader }
 
-    /// Returns an earlier entry that requires other bytes, or nil.
+    /// Returns an earlier entry that requires a different digest or size, or nil.
     mutating func add(_ expectation: Expectation, by entry: Int64) -> Int64? {
         var other: Int64?
         if let value = expectation.size {

@@ -75,7 +75,7 @@ struct NamedResource {
     var icons = 0
     var known: Known?
     var lastFailure: Failure?
-    /// The first two entries that require different bytes.
+    /// The first two entries that require different digests or sizes.
     var conflict: (first: Int64, second: Int64)?
 
     struct Known {

@@ -131,14 +131,15 @@ public struct PlanSummary: Sendable, Equatable {
     public var cached = 0
     /// The number of resources that are cached but stale.
     public var stale = 0
-    /// The number of resources to fetch that are not in the cache with the required bytes.
+    /// The number of resources to fetch because they are not in the cache, or not with the required
+    /// digest and size.
     public var missing = 0
     /// The number of skipped ``icons``: entries without an icon, ``unfetched``, and ``leftAlone``.
     public var skipped = 0
     /// The number of ``icons`` that are never fetched, by kind.
     public internal(set) var unfetched: [IconValue.Kind: Int] = [:]
     /// The number of failing ``icons``: invalid icons, ``remembered``, ``unavailable``, and icons
-    /// for which entries require different bytes.
+    /// whose entries require different digests or sizes.
     public var failed = 0
     /// The number of resources not fetched because of a recorded permanent failure.
     public var remembered = 0
@@ -169,19 +170,20 @@ public struct PlanSummary: Sendable, Equatable {
 
 /// The status of a resource in a plan.
 public enum PlanStatus: Int, Sendable {
-    /// Not in the cache with the required bytes, or not used (``PlanPolicy/fetchesAll``). The run
-    /// fetches the resource.
+    /// Not in the cache, or not with the required digest and size, or not used because of
+    /// ``PlanPolicy/fetchesAll``. The run fetches the resource.
     case missing = 0
     /// In the cache, but not fresh. The run revalidates the resource.
     case stale = 1
     /// In the cache and fresh.
     case cached = 2
-    /// Not fetched because of a recent permanent failure, or because the entries require different
-    /// bytes.
+    /// Not fetched because of a recent permanent failure, or because every entry requires a digest
+    /// or size and these requirements contradict each other.
     case failed = 3
     /// Not fetched, because the resource has not failed before (``PlanPolicy/retriesOnlyFailed``).
     case skipped = 4
-    /// Not in the cache with the required bytes, and not fetched (``PlanPolicy/isOffline``).
+    /// Not in the cache, or not with the required digest and size, and not fetched because of
+    /// ``PlanPolicy/isOffline``.
     case unavailable = 5
 
     /// The name that outputs use for the status.

@@ -24,8 +24,8 @@ public struct PrefetchConfiguration: Sendable {
     public var maximumObjectBytes: Int64 = 16 << 20
     /// Whether to store bodies that are not images. Default: false.
     public var acceptsAnyContent = false
-    /// Whether to store `no-store` responses, which are then always stale. Default: false, such
-    /// responses are only checked.
+    /// Whether to store `no-store` responses, which are then always stale. Default: false. Such
+    /// responses are then checked, but not stored.
     public var storesUnstorable = false
     /// The rules that decide which resources to fetch.
     public var policy = PlanPolicy()
@@ -44,12 +44,12 @@ public struct PrefetchConfiguration: Sendable {
     public var allowsDowngrade = false
     /// The settings of connections: timeouts, certificates, proxies, addresses, User-Agent.
     public var transfer = TransferConfiguration()
-    /// An object store with icons that several machines share. Asked before the origins. Default:
+    /// An object store with icons that several machines share, used before the origins. Default:
     /// nil.
     public var remote: Remote?
     /// The wait for another process that rebuilds the cache's index. Default: none.
     public var lockWait = LockWait.none
-    /// The time that transfers in flight have to finish after an interruption. Default: 2 s.
+    /// The time after an interruption in which transfers in flight can finish. Default: 2 s.
     public var grace: Duration = .seconds(2)
     /// The logger for the run. Connections use it too, unless ``transfer`` has its own. Credentials
     /// and queries are removed from logged URLs. Default: nil.

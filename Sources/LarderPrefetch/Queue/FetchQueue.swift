@@ -285,12 +285,12 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     /// Requests a feed after the next responses are staged, unless the end of an operation will
-    /// feed.
+    /// cause one.
     private func feedAfterStaging() {
         let isFull = isBacklogged
         guard isFull || operations == 0 && unstaged.load(ordering: .acquiring) > 0 else { return }
         isFeedRequested.store(true, ordering: .sequentiallyConsistent)
-        // Work that was staged just before did not see the request.
+        // Responses that were staged just before the request do not cause a feed.
         if isFull ? !isBacklogged : unstaged.load(ordering: .sequentiallyConsistent) == 0 {
             feedIfRequested()
         }
@@ -319,7 +319,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         let origin: Logger.MetadataValue = "\(schedule.name(of: cursor))"
         if case .held(let delay, _, let status) = sign {
             logger.info(
-                "origin asks to wait",
+                "origin requests a delay",
                 metadata: ["origin": origin, "delay": "\(delay)", "status": "\(status)"])
         }
         if let failure {

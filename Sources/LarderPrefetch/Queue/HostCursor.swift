@@ -29,7 +29,7 @@ final class HostCursor {
     var nextStart: ContinuousClock.Instant?
     var notBefore: ContinuousClock.Instant? { [heldUntil, nextStart].compactMap(\.self).max() }
     private(set) var isSilent = false
-    /// Whether the last request had a response that did not ask to wait.
+    /// Whether the last request was answered, and the response did not request a delay.
     private(set) var isAnswering = false
     private(set) var failure: ResourceFailure?
     private var troubleBegan: ContinuousClock.Instant?
@@ -58,8 +58,8 @@ final class HostCursor {
 
     typealias Source = (Int, PlannedResource.Place?, Int) throws -> [PlannedResource]
 
-    /// Records the result of a request. Gives up the origin if it was silent or asked to wait for
-    /// longer than `patience`, so that the run can end.
+    /// Records the result of a request. Gives up the origin if it was silent for longer than
+    /// `patience`, or requested a longer delay, so that the run can end.
     func note(_ sign: HostSign, patience: Duration) {
         let now = ContinuousClock.now
         switch sign {
@@ -78,7 +78,9 @@ final class HostCursor {
             let total = until - began
             guard max(delay, total) > patience else { break }
             let wait = delay > patience ? text(delay) : "\(text(total)) in total"
-            giveUp("answered with status \(status) and asked to wait \(wait) (Retry-After)", status)
+            giveUp(
+                "answered with status \(status) and requested a delay of \(wait) (Retry-After)",
+                status)
         }
 
         func text(_ duration: Duration) -> String { DurationText.describe(duration / .seconds(1)) }
@@ -113,7 +115,7 @@ final class HostCursor {
     /// Subtracts a fetch that has only connected.
     func untake() { taken -= 1 }
 
-    /// Whether no URL is left. False for origins that are only redirect targets. Must be called
+    /// Whether no URL remains. False for origins that are only redirect targets. Must be called
     /// directly after ``head(from:)``.
     var isLast: Bool {
         planned > 0 && isExhausted && page.isEmpty && returned.isEmpty && waiting == 0

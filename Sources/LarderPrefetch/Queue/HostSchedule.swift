@@ -25,7 +25,7 @@ import LarderHTTP
 /// - is at its limit: `limit(of:)`
 /// - has too many retries and redirects in memory: ``HostCursor/isFull``
 /// - is not silent, and a connection to it is being opened: ``HostCursor/connecting``
-/// - asked to wait, or has reached its rate limit: `held`
+/// - requested a delay, or has reached its rate limit: `held`
 /// - has no connection, and enough other connections are being opened: `unconnected`, `reserved`
 /// - waits for a slot (`hasSlot(for:)`) or comes after another origin: `ready`
 ///
@@ -170,7 +170,8 @@ struct HostSchedule {
             if !onlyConnects, let interval = cursor.limit.interval {
                 cursor.nextStart = now() + interval
             }
-            // `place` reads no page at the limit, but `isLast` needs the page.
+            // Reads the page that `isLast` needs. `place` does not read it if the origin is at its
+            // limit.
             _ = try cursor.head(from: source)
             try place(number)
             if number == newcomer { try admitNewcomer() }
@@ -215,7 +216,7 @@ struct HostSchedule {
         if let place = reserved.firstIndex(of: priority) { reserved.remove(at: place) }
     }
 
-    /// The origin may have asked to wait after the fetch was taken.
+    /// The origin may have requested a delay after the fetch was taken.
     func mayStart(_ cursor: Int) -> Bool {
         guard let cursor = cursors[cursor] else { return true }
         return cursor.failure == nil && cursor.heldUntil.map { $0 <= now() } ?? true
@@ -271,7 +272,7 @@ struct HostSchedule {
         cursorLimit = max(readAhead, 2 * cursors.count)
     }
 
-    /// Returns the failure if the origin is given up.
+    /// Records the result of a request. Returns the failure if the origin is given up.
     @discardableResult
     mutating func note(_ sign: HostSign, of number: Int) throws -> ResourceFailure? {
         guard let cursor = cursors[number], cursor.failure == nil else { return nil }
@@ -322,7 +323,7 @@ struct HostSchedule {
     }
 
     /// Counts a redirected fetch that starts (1) or stops (-1) waiting at another origin. Returns
-    /// the redirecting origin. ``HostCursor/sentAway`` limits memory.
+    /// the redirecting origin. ``HostCursor/isFull`` uses the count to limit memory.
     @discardableResult
     private mutating func countAway(_ fetch: Attempt, at number: Int, _ change: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
@@ -462,7 +463,7 @@ struct OriginNames {
 /// The state of an origin after a request.
 enum HostSign: Sendable {
     case answered
-    /// The origin asked to wait (Retry-After).
+    /// The origin requested a delay (Retry-After).
     case held(Duration, since: ContinuousClock.Instant, status: Int)
     case silent
     /// The request was not sent, or was cancelled.
@@ -494,7 +495,7 @@ struct HostLimits: Sendable {
     let perHost: Int
     /// The maximum number of requests in flight to a host from this run.
     let most: Int
-    /// The maximum number of requests a second to a host from all workers.
+    /// The maximum number of requests per second to a host from all workers.
     let ratePerHost: Double?
     var shard: Shard?
 

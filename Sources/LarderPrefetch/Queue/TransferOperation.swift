@@ -66,7 +66,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         case failed(ResourceFailure)
         /// The server did not send the rest of a partial body, so the whole body is fetched.
         case restart
-        /// No request was sent, because the origin asked to wait or the run is ending.
+        /// No request was sent, because the origin requested a delay or the run is ending.
         case held
         /// The cache failed, so the run cannot continue.
         case broken(CacheError)

@@ -4,8 +4,8 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The stage that copies missing objects from a remote, before origins are asked. If an object is
-/// in the cache, only its reference is read.
+/// The stage that copies missing objects from a remote, before any request to an origin. If an
+/// object is in the cache, only its reference is read.
 final class PullStage: Depositor, Sendable {
     private let context: RemoteContext
     private let state = Mutex(State())
@@ -19,7 +19,7 @@ final class PullStage: Depositor, Sendable {
         let result: ResourceResult
         /// Zero if the object was in the cache.
         let receivedBytes: Int64
-        /// If false, the origin is asked whether the resource has changed.
+        /// If false, the queue revalidates the resource at its origin.
         let isFresh: Bool
     }
 
@@ -158,7 +158,7 @@ final class PullStage: Depositor, Sendable {
             else { return (body: received.body, reference: nil) }
             return received
         } catch let error as RemoteError where [.tooLarge, .notFound].contains(error.code) {
-            // The reference may contain a different reason for the failure.
+            // The reference is read next, because it may show another reason for the failure.
             return nil
         }
     }

@@ -11,12 +11,13 @@ public struct Remote: Sendable {
         /// Copies objects from the remote, but stores none there.
         case read
         /// Stores objects that the remote lacks. Copies no objects that are fresh in the remote.
-        /// For caches that are not read.
+        /// Use this for caches that no app reads.
         case fill
-        /// Copies objects of any age from the remote. Asks no origin, so icons that the remote
-        /// lacks fail.
+        /// Copies objects of any age from the remote. Makes no requests to origins, so icons that
+        /// the remote lacks fail.
         case only
-        /// Stores the cache's objects in the remote. Copies nothing, and asks no origin.
+        /// Stores the cache's objects in the remote. Copies nothing, and makes no requests to
+        /// origins.
         case store
     }
 
@@ -43,8 +44,8 @@ public struct Remote: Sendable {
     }
 }
 
-/// The names in a remote. Objects are named as in a cache directory. References contain the
-/// object's digest in their names.
+/// The names in a remote. Objects are named as in a cache directory. The name of a reference
+/// contains the digest of its object.
 package enum RemoteLayout {
     static let objects = "objects/sha256/"
     static let references = "refs/"

@@ -13,8 +13,8 @@ public struct RemoteEvictor: Sendable {
     public struct Policy: Sendable {
         /// The maximum time since a reference was last renewed, in seconds.
         public var maximumAge: TimeInterval
-        /// The minimum age of removed objects, in seconds. References to newer objects may follow.
-        /// Default: a day.
+        /// The minimum age of removed objects, in seconds. References to newer objects may still be
+        /// written. Default: a day.
         public var grace: TimeInterval = 86_400
         /// Whether to only count, without removing anything. Default: false.
         public var isDryRun = false
@@ -50,7 +50,8 @@ public struct RemoteEvictor: Sendable {
 private struct Eviction: Sendable {
     private let run: RemoteRun<RemoteEvictionReport>
     private let policy: RemoteEvictor.Policy
-    /// By this machine's clock. The store's clock is similar, because stores check signature times.
+    /// The start of the eviction by this machine's clock. The store's clock is similar, because
+    /// stores check the times of signatures.
     private let start = Date()
     private var latest: Date { start.addingTimeInterval(-policy.grace) }
 
@@ -167,7 +168,8 @@ private struct Eviction: Sendable {
     private func remove(_ reference: RemoteStore.ListedReference) async throws -> Bool {
         if policy.isDryRun { return true }
         let now = try await store.storage.head(reference.key)?.modified ?? .distantPast
-        // The date in a HEAD response has a resolution of one second.
+        // The date in a HEAD response has a resolution of one second, so a difference of less than
+        // a second is not a change.
         guard now.timeIntervalSince(reference.known.modified) < 1 else { return false }
         try await store.storage.delete(reference.key)
         return true
@@ -194,7 +196,7 @@ private struct Eviction: Sendable {
 public struct RemoteEvictionReport: Sendable, RemoteRunReport {
     /// The location of the remote, as `s3://bucket/prefix`.
     public internal(set) var location: String
-    /// Whether the eviction only counted.
+    /// Whether references and objects were only counted, and not removed.
     public internal(set) var isDryRun = false
     /// The number of references.
     public internal(set) var references = 0
@@ -202,15 +204,15 @@ public struct RemoteEvictionReport: Sendable, RemoteRunReport {
     public internal(set) var objects = 0
     /// The total size of objects, in bytes.
     public internal(set) var bytes: Int64 = 0
-    /// The number of removed references older than the limit.
+    /// The number of references that were removed because of their age.
     public internal(set) var expired = 0
-    /// The number of removed references with a newer reference to the same URL.
+    /// The number of references that were removed because the same URL has a newer reference.
     public internal(set) var replaced = 0
     /// The number of objects that were removed because they had no references.
     public internal(set) var evictedObjects = 0
     /// The total size of removed objects, in bytes.
     public internal(set) var evictedBytes: Int64 = 0
-    /// The number of removed references without an object.
+    /// The number of references that were removed because their object does not exist.
     public internal(set) var undone = 0
     /// The duration in seconds.
     public internal(set) var seconds: Double = 0

@@ -26,8 +26,9 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     func count(_ change: (inout Report) -> Void) { state.withLock { change(&$0) } }
     func reportProgress() { onProgress(report) }
 
-    /// Calls `body` for several bytes at once. `body` lists the objects or references of a byte.
-    /// The limit of names applies to all bytes together.
+    /// Calls `body` for every value of a byte, several at once. `body` lists the objects whose
+    /// digests start with this byte, or the references of this part. The limit of names applies to
+    /// all calls together.
     func forEachByte(
         where isWanted: (UInt8) -> Bool = { _ in true },
         _ body: @escaping @Sendable (UInt8) async throws -> Void
@@ -42,7 +43,7 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
         }
     }
 
-    /// Calls `body` for several objects of a state at once, in digest order.
+    /// Calls `body` for the objects in a state, in digest order, several at once.
     func forEachObject(
         _ state: RemoteScratch.State,
         _ body: @escaping @Sendable (Digest, Int64) async throws -> Void
@@ -94,7 +95,7 @@ extension RemoteRun {
     ) async throws {
         var failure: (any Error)?
         do { try await body() } catch { failure = error }
-        // Also after an error, references to removed objects may exist. A separate task is used,
+        // References to removed objects may exist even after an error. Uses a separate task,
         // because this task may be cancelled.
         try await Task { try await removeNewReferences(undone) }.value
         if let failure { throw failure }

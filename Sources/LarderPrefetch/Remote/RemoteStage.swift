@@ -4,7 +4,7 @@ import LarderHTTP
 import Logging
 import Synchronization
 
-/// The stage that uses a remote before origins are asked, and after each commit.
+/// The stage that uses a remote before any request to an origin, and after each commit.
 final class RemoteStage: Sendable {
     private let context: RemoteContext
     private let pullStage: PullStage

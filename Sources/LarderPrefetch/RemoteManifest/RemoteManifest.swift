@@ -25,7 +25,7 @@ package struct RemoteManifest: Sendable {
     var isCancelled: @Sendable () -> Bool = { false }
 
     /// Downloads the manifest. The result contains the URL after redirects, to resolve relative
-    /// URLs. A copy is always revalidated, because a user who names a URL wants its current
+    /// URLs. A copy is always revalidated, because a user who names a URL expects its current
     /// content.
     ///
     /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` if only copies are

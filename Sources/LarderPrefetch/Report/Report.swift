@@ -215,7 +215,8 @@ struct ResourceResult: Sendable {
     let id: Int64
     let result: Result<Success, ResourceFailure>
     var isFailure: Bool { if case .failure = result { true } else { false } }
-    /// The icons that wait for this result. Nil if an entry requires a digest or size.
+    /// The numbers of entries and icons that wait for this result. Nil if each entry must be
+    /// checked, because one requires a digest or size.
     var waiting: Waiting?
     var attempts = 0
     var seconds = 0.0

@@ -12,7 +12,8 @@ package struct ResourceFailure: RetriableFailure, Equatable {
     package var retryAfter: Duration?
     var asksUnconditionally: Bool { [Reason.evicted, .validator].contains { $0.rawValue == code } }
 
-    /// Whether the failure is recorded for later runs, because its cause is the resource.
+    /// Whether the failure is recorded for later runs. Only failures that the resource caused are
+    /// recorded.
     var isRemembered: Bool {
         let ours: [Reason] = [.cancelled, .storage, .obstructed, .evicted, .notInRemote]
         let transfers: [TransferError.Code] = [.cancelled, .abandoned, .outOfFiles]

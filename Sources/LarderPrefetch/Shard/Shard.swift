@@ -57,7 +57,8 @@ public struct Shard: Sendable, Equatable {
 
 /// A worker's share of a split host's limits, in proportion to its pieces.
 public struct HostShare: Hashable, Sendable {
-    /// At least 1, because redirects can lead to any host.
+    /// The number of the worker's pieces. At least 1, because redirects can lead to hosts of other
+    /// workers.
     let pieces: Int
     let total: Int
 
@@ -65,7 +66,7 @@ public struct HostShare: Hashable, Sendable {
     /// the sum over all workers can exceed `limit`.
     public func requests(of limit: Int) -> Int { max(pieces, limit * pieces / total) }
 
-    /// Returns the maximum number of requests a second.
+    /// Returns the maximum number of requests per second.
     public func rate(of limit: Double) -> Double { limit * Double(pieces) / Double(total) }
 }
 

@@ -51,9 +51,10 @@ public struct CacheVerification: Sendable {
     /// Repairs the findings of a verification, and records the results in `report`. Moves damaged
     /// objects to `quarantine/` and downloads them again.
     ///
-    /// An object that cannot be downloaded, or no longer matches the manifests, is no longer
-    /// served. Its URL is marked as damaged. The failure is not recorded, so that the next repair
-    /// or prefetch tries again. Entries that were never cached are not downloaded.
+    /// If an object cannot be downloaded, or the downloaded bytes do not match the manifests, the
+    /// object is no longer served, and its URL is marked as damaged. The failure is not recorded,
+    /// so that the next repair or prefetch tries again. Entries that were never cached are not
+    /// downloaded.
     ///
     /// - Parameters:
     ///   - isCancelled: Called a few times per second. If it returns true, the repair ends as after

@@ -19,7 +19,7 @@ final class ManifestCoverage: Sendable {
         hasDamaged = plan.hasIndex && cache.hasDamaged
         for (source, summary) in zip(manifests, plan.summary.manifests) {
             if let refusal = summary.refusal(of: source) { throw refusal }
-            // Without digests, nothing would be compared.
+            // If no entry has a digest at the given path, no digest would be compared.
             let digest = ManifestSummary.NamedPart.integrity
             if summary.entries > 0, summary.unmet.contains(digest) {
                 throw ManifestError(.malformed, source: source.name, digest.warning)

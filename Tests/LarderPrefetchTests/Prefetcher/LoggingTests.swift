@@ -24,7 +24,7 @@ import Testing
         }
         #expect(log.messages("manifests planned").first?["missing"] == "1")
         #expect(log.messages("redirected").first?["to"] == origin.url("/icon"))
-        let origins = log.messages("origin asks to wait").map { $0["origin"] }
+        let origins = log.messages("origin requests a delay").map { $0["origin"] }
         #expect(origins == [try HTTPURL(origin.url("/")).origin])
         let retries = log.messages("retrying")
         #expect(retries.map { $0["code"] } == ["http-503"])

@@ -156,7 +156,7 @@ import Testing
         #expect(try icons(remote(origin.url("/apps.plist"))) == [origin.url("/a.png")])
     }
 
-    /// A stalled download, and a server that asks to wait for five minutes.
+    /// A stalled download, and a server that requests a delay of five minutes.
     @Test(.timeLimit(.minutes(2)), arguments: [true, false])
     func aCancelledDownloadEndsPromptly(isStalled: Bool) async throws {
         let stalled = Reply.ok("[{").announcing(length: 100).stalling(after: 2)
