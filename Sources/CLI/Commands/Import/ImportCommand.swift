@@ -82,7 +82,13 @@ struct ImportCommand: AsyncParsableCommand {
             for name in selection.manifest where name != "-" && !LocalManifests.isURL(name) {
                 try MissingInput.check(name, for: "--manifest")
             }
-            try Self.asMissingInput { try configuration.check(besideCacheAt: self.cache.path) }
+            try Self.asMissingInput {
+                do throws(CacheError) {
+                    try configuration.check(besideCacheAt: self.cache.path)
+                } catch {
+                    throw error.located(inCacheAt: self.cache.absolutePath)
+                }
+            }
             run.interrupts.ask()
             let cache = try self.cache.existing {
                 try Cache.create(at: self.cache.path, wait: run.wait, log: Log.cache)
