@@ -1,12 +1,12 @@
 #!/bin/bash
 # Fills a remote with eight workers, the tasks of a Slurm job array: sbatch slurm-array.sh
 # [OPTION…]. The options are passed to each larder prefetch. The manifest and larder must be on
-# every node. Credentials are read from the AWS variables, which sbatch passes on, and files.
+# every node. Credentials are read from the AWS files and variables. sbatch passes variables on.
 #
 # Slurm requeues a task if its node fails or the task is preempted. A task that could not finish
 # (status 2: more than 5 % of its icons failed, or the remote stopped working; 74: the disk is full;
 # 143: its time limit was reached) requeues itself up to three times. On the same node, it uses its
-# cache. On another node, it downloads icons again that it had not shared. To run one task by hand,
+# cache. On another node, it downloads icons again that it had not shared. To run one task again,
 # use scontrol requeue JOB_TASK, because sbatch --array=3 would be an array with one task.
 #SBATCH --job-name=larder
 #SBATCH --array=0-7
