@@ -14,12 +14,12 @@ struct Larder: AsyncParsableCommand {
         ProgramText.release()
         SharedMemory.guardAgainstFailingDisk()
         CurlHosts.install()
-        // Even the name of the program is missing. Current Linux kernels replace an empty list by
-        // one empty argument. Swift finds no arguments if /proc is not mounted.
+        // The list normally contains at least the name of the program. Current Linux kernels add an
+        // empty argument to an empty list. Swift finds no arguments if /proc is not mounted.
         if CommandLine.arguments.allSatisfy(\.isEmpty) {
             leave(
                 saying: "Error: The system passed no arguments to larder. "
-                    + "Start it by its name, and in a chroot, mount /proc.",
+                    + "Start larder by its name. In a chroot, mount /proc first.",
                 .validationFailure)
         }
         Suggestion.optionsInUse = { OptionsInUse.text(for: $0) }
@@ -53,7 +53,8 @@ struct Larder: AsyncParsableCommand {
 
     /// Parses the command line, or exits with a message. If the first argument is a subcommand, its
     /// parser is called directly. Otherwise, the root's parser would inspect all options two more
-    /// times, and validate them in a debug build, which took a quarter of a short run.
+    /// times, and a debug build would also validate them. That took a quarter of the time of a
+    /// short run.
     private static func parsedCommand(
         _ arguments: [String], usesFile: Bool
     ) -> any ParsableCommand {
@@ -71,7 +72,7 @@ struct Larder: AsyncParsableCommand {
                     let file = ConfigFile.inUse.withLock { $0 }
                     leave(saying: file?.locating(message) ?? message, .validationFailure)
                 default:
-                    // The parser takes the `h` of a misspelt `-cache` for a request for help.
+                    // The parser interprets the `h` of a misspelt `-cache` as a request for help.
                     if let option = UnknownOption(in: words, of: named) {
                         leave(saying: option.message, .validationFailure)
                     }
@@ -110,7 +111,8 @@ struct Larder: AsyncParsableCommand {
             || argument == "---completion" || argument == "--experimental-dump-help"
     }
 
-    /// Exits without the exit handlers of libraries: OpenSSL's handler alone would page in 3 MB.
+    /// Exits without calling the exit handlers of libraries, because OpenSSL's handler would load
+    /// 3 MB into memory.
     private static func leave(_ status: Int32) -> Never {
         do { try Console.flush() } catch {
             Console.complain("\(error)")

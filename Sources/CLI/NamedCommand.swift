@@ -7,7 +7,7 @@ struct NamedCommand {
     static let program = NamedCommand(name: "", type: Larder.self)
     /// Former commands that are now programs.
     private static let programs = ["rehearse": "larder-rehearse"]
-    /// The options of each command, because writing the help takes a millisecond.
+    /// The options of each command, kept because reading them from the help takes a millisecond.
     private static let knownOptions = Mutex<[String: [NamedOption]]>([:])
 
     let name: String
@@ -96,7 +96,7 @@ struct NamedCommand {
         let path = unexpected.map(String.init) ?? ""
         _ = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
         if let manifest, !isDirectory.boolValue {
-            return ": a manifest is named after \(manifest)"
+            return ": write a manifest after \(manifest)"
         }
         guard names["--cache"] != nil, !path.isEmpty, !LocalManifests.isURL(path) else { return "" }
         return ": for a cache, write --cache \(path.shellQuoted)"
@@ -109,7 +109,8 @@ struct NamedCommand {
         return next.find(Array(words.dropFirst()))
     }
 
-    /// Throws if the first words after `help` name no command, or are a command's option.
+    /// Throws if the first word is not a command, or is an option that belongs after a command.
+    /// Skips `help`.
     func check(_ words: [String]) throws {
         let (group, rest) = find(Array(words.drop { $0 == "help" }))
         guard group.isGroup, let word = rest.first else { return }
@@ -147,7 +148,7 @@ private struct NamedOption {
 }
 
 /// An option that a command does not have. The argument parser would report other errors first, and
-/// take the option's value for a manifest.
+/// would interpret the option's value as a manifest.
 struct UnknownOption {
     /// Omits the option's value, which may be a password.
     let message: String

@@ -24,13 +24,13 @@ import Testing
         ),
         (
             ["verify", "a.json"],
-            "Unexpected argument 'a.json': a manifest is named after --manifest"
+            "Unexpected argument 'a.json': write a manifest after --manifest"
         ),
         (
             ["export", "out", "a.json", "--layout", "files"],
-            "Unexpected argument 'a.json': a manifest is named after --manifest"
+            "Unexpected argument 'a.json': write a manifest after --manifest"
         ),
-        (["evict", "a.json"], "Unexpected argument 'a.json': a manifest is named after --keep"),
+        (["evict", "a.json"], "Unexpected argument 'a.json': write a manifest after --keep"),
         (
             ["evict", "--max-size", "2", "GB"],
             "Unexpected argument 'GB': write 2GB without a space"
@@ -38,7 +38,7 @@ import Testing
         // A size in days would be refused.
         (
             ["evict", "--max-size", "2", "d"],
-            "Unexpected argument 'd': a manifest is named after --keep"
+            "Unexpected argument 'd': write a manifest after --keep"
         ),
         (["--nosuch", "status"], "Unknown option '--nosuch'"),
         (["status", "icons"], "Unexpected argument 'icons': for a cache, write --cache icons"),
@@ -75,7 +75,7 @@ import Testing
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
             #expect(try larder.prefetch(manifest).status == 0)
-            let advice = "\nno limit was given, so only leftovers are removed; add one, such as"
+            let advice = "\nno limit was given, so only leftovers are removed; add a limit, such as"
             let evict = try larder.run("evict")
             #expect(evict.status == 0, "\(evict)")
             #expect(evict.standardOutput.hasSuffix("\(advice) --max-size 2GB\n"), "\(evict)")

@@ -78,7 +78,7 @@ import Testing
                 let text = String(decoding: try stream.readToEnd() ?? Data(), as: UTF8.self)
                 #expect(try process.wait().status == 130)
                 #expect(text.contains("\nwould evict 150 objects"), "\(text)")
-                #expect(text.contains("\ninterrupted: evicted objects are gone"), "\(text)")
+                #expect(text.contains("\ninterrupted: the remaining objects are kept"), "\(text)")
                 #expect(try larder.status().objects == 150)
             }
         }

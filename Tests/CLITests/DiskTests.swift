@@ -75,7 +75,7 @@ import Testing
             let evict = try larder.run("evict", "--min-free", "1200kB", "--quiet")
             #expect(evict.status == 2, "\(evict)")
             #expect(
-                evict.standardError == "larder: limit not reached: too little free space;"
+                evict.standardError == "larder: limit not met: too little free space;"
                     + " to free more, remove other files from the disk\n", "\(evict)")
         }
     }

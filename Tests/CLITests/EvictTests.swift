@@ -122,7 +122,7 @@ import Testing
             #expect(more.status == 2 && more.standardOutput.isEmpty, "\(more)")
             #expect(
                 more.standardError
-                    == "larder: limit not reached: too many objects; 1 object is protected\n"
+                    == "larder: limit not met: too many objects; 1 object is protected\n"
             )
             #expect(try cached(larder) == [urls[0], urls[2]])
         }

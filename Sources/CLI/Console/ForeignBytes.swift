@@ -18,7 +18,7 @@ enum ForeignBytes {
         for (number, argument) in arguments.enumerated().dropFirst()
         where String(validatingCString: argument) == nil {
             guard isCache(number) else { leave("argument \(number)", argument) }
-            // `CommandLine.arguments` reads the arguments on first use.
+            // Replaces the argument before the first use of `CommandLine.arguments` reads it.
             CommandLine.unsafeArgv[number] = strdup(String(path: argument))
         }
         let awsVariables = ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("AWS_") }

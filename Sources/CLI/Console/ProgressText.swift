@@ -3,7 +3,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A line of progress. A narrow terminal omits or shortens the least important figures.
+/// A line of progress. On a narrow terminal, the least important figures are shortened or omitted.
 package struct ProgressText: Sendable {
     private var parts: [(forms: [String], rank: Int)] = []
 
@@ -83,7 +83,7 @@ extension String {
 
 /// The C library's character widths, which depend on the thread's locale.
 private enum CharacterWidths {
-    // Unsafe because it is a pointer. Safe because the locale never changes.
+    // The compiler cannot check a pointer. This one is safe, because the locale never changes.
     nonisolated(unsafe) private static let locale =
         newlocale(1 << LC_CTYPE, "C.UTF-8", nil) ?? newlocale(1 << LC_CTYPE, "UTF-8", nil)
 

@@ -133,7 +133,7 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// The next ``show(_:)`` draws the line at once.
+    /// Erases the line. The next ``show(_:)`` draws it at once.
     func clear() {
         state.withLock { state in
             (state.latest, state.lastMade) = (nil, nil)

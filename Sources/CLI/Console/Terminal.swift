@@ -7,7 +7,7 @@ enum Terminal {
     /// Whether the terminal supports no control sequences, or `$TERM` is not set.
     static let isDumb = ["", "dumb"].contains(environment("TERM") ?? "")
 
-    /// Whether the process may draw. In the background, the terminal has a shell's prompt.
+    /// Whether the process may draw. In the background, the terminal shows a shell's prompt.
     static var isInForeground: Bool {
         let foreground = tcgetpgrp(STDERR_FILENO)
         // The foreground group of another session's terminal is unknown.

@@ -10,8 +10,8 @@ struct CacheOptions: ParsableArguments {
         ), completion: .directory)
     var directory: String?
 
-    /// Here, because every command with a cache has these options. ``ConfigFile`` handles the
-    /// option before the command line is parsed.
+    /// Declared only for the help and the completions. ``ConfigFile`` removes the option before the
+    /// command line is parsed.
     @Flag(help: .rare("Ignore the configuration file: see larder config --help."))
     var noConfig = false
 

@@ -26,7 +26,7 @@ extension CompletionKind {
     static let manifest = file(extensions: [
         "gz", "json", "jsonl", "ndjson", "opml", "plist", "rss", "txt", "xml", "yaml", "yml",
     ])
-    /// The URLs and keys in the cache. For `unpin`, only pinned names.
+    /// The URLs and keys in the cache. For `unpin`, only the pinned ones.
     static let cachedNames = custom { words, index, prefix in
         // Exits after 2 s, because the shell waits.
         alarm(2)
@@ -60,8 +60,8 @@ struct CachedNames {
             let options = try? CacheOptions.parse(
                 cache.map { ["--cache", $0.expandingHome] } ?? []),
             let cache = try? Cache.open(at: options.path),
-            // The shell inserts the common prefix of all names. The first names and the last name
-            // have the same prefix.
+            // The shell inserts the common prefix of all names, which is the common prefix of the
+            // first and the last name.
             let names = try? cache.keys(
                 beginningWith: text, limit: Self.maximumCount, arePinned: arePinned)
         else { return [] }

@@ -3,7 +3,8 @@ import Foundation
 /// The lines of the file that have an effect. The command line overrides a command's section, which
 /// overrides the lines for all commands.
 extension ConfigFile {
-    /// Options that a command does not accept together, or of which one disables the other.
+    /// Pairs of options that a command does not accept together, or of which one disables the
+    /// other.
     static let opposites = [
         ("--wait", "--no-wait"), ("--quiet", "--verbose"), ("--json", "--format"),
         ("--netrc", "--netrc-file"), ("--remote-unsigned", "--remote-profile"),
@@ -14,8 +15,8 @@ extension ConfigFile {
         ("--manifest", "--max-duration"), ("--sample", "--max-duration"),
     ]
 
-    /// Options that a command accepts only with one of others. Without this rule, a line for one
-    /// command would be an error in another.
+    /// Options that a command accepts only together with one of the listed options. Without this
+    /// rule, a line for one command would be an error in another command.
     private static let needs: [(option: String, others: [String])] =
         [
             "--remote-endpoint", "--remote-region", "--remote-profile", "--remote-unsigned",
@@ -60,8 +61,8 @@ extension ConfigFile {
         }
     }
 
-    /// Returns the cache of a command line without `--cache`, for completions. Ignores a wrong
-    /// file.
+    /// Returns the file's `--cache` for a command line without this option, for completions.
+    /// Returns nil if the file is not valid.
     static func cache(for words: [String]) -> String? {
         guard withoutExclusion(words).count == words.count else { return nil }
         let (command, rest) = NamedCommand.program.find(words)
@@ -76,8 +77,8 @@ extension ConfigFile {
         }
     }
 
-    /// Adds the place of each line whose option a message of the parser names, because users would
-    /// look for the option in their command line.
+    /// Adds the line numbers of the file's options that the parser's message names. Otherwise,
+    /// users would look for these options in their command line.
     func locating(_ message: String) -> String {
         let end = message.firstRange(of: "\nUsage:")?.lowerBound ?? message.endIndex
         let words = message[..<end].split { !$0.isLetter && $0 != "-" }

@@ -48,8 +48,8 @@ struct ConnectionOptions: ParsableArguments {
         help: .rare(
             """
             Connect to the second host and port instead of the first. An empty first host or port \
-            matches any. An empty second host or port keeps the URL's host or port. May be \
-            repeated.
+            matches any host or port. An empty second host or port keeps the URL's host or port. \
+            May be repeated.
             """, "host:port:host:port"))
     var connectTo: [String] = []
 

@@ -5,8 +5,8 @@ struct LockOptions: ParsableArguments {
     @Option(
         help: .common(
             """
-            Hold a lock of this name, and wait while another run holds it. The name has letters, \
-            digits, '.', '_' and '-'.
+            Hold a lock with this name, and wait while another run holds it. The name may contain \
+            letters, digits, '.', '_' and '-'.
             """, "name"))
     var exclusive: String?
 

@@ -85,7 +85,7 @@ enum OptionsInUse {
         isShown(value, of: name) ? value.shellQuoted : "'…'"
     }
 
-    /// Whether a value is no secret.
+    /// Whether a value contains no secret.
     static func isShown(_ value: String, of name: String) -> Bool {
         name != "--header" && !(name == "--proxy" && value.utf8.contains(UInt8(ascii: "@")))
             && value.removingUserinfo.shownAsURL.isSame(as: value)

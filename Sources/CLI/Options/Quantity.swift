@@ -6,8 +6,8 @@ struct Quantity {
     let unit: Substring
     let hasFraction: Bool
 
-    /// Removes a quantity from the start of a text. Returns nil without a number, or if the number
-    /// has more than 38 digits, the precision of `Decimal`.
+    /// Removes a quantity from the start of a text. Returns nil if there is no number, or if it has
+    /// more than 38 digits, the precision of `Decimal`.
     init?(takenFrom text: inout Substring) {
         guard let match = text.prefixMatch(of: /([0-9]*)(\.[0-9]+)?([^0-9.]*)/) else { return nil }
         let digits = match.output.1 + (match.output.2 ?? "")
@@ -47,7 +47,7 @@ struct Quantity {
         throw ValidationError("expected a number, such as 5, 0.5 or 5/s")
     }
 
-    /// Parses a percentage from 0 to 100. A decimal is exact: 0.1 % of 1,000 is 1.
+    /// Parses a percentage from 0 to 100. `Decimal` is exact, so that 0.1 % of 1,000 is 1.
     static func percent(_ argument: String) -> Decimal? {
         var rest = argument[...]
         guard argument.prefix(1).isDigits, let quantity = Quantity(takenFrom: &rest), rest.isEmpty,

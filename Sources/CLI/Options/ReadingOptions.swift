@@ -3,8 +3,8 @@ import LarderCore
 import LarderManifest
 import LarderPrefetch
 
-/// Options for reading manifests. All commands have the same options, to find the icons that a
-/// prefetch stored.
+/// Options for reading manifests. All commands have the same options, so that they find the icons
+/// that a prefetch stored.
 struct ReadingOptions: ParsableArguments {
     @OptionGroup var entry: EntryOptions
 
@@ -54,12 +54,12 @@ struct EntryOptions: ParsableArguments {
             "The number of pixels for {size}, {width}, {height}, {w} and {h} in icon URLs.", "n"))
     var iconSize = 512
 
-    @Option(help: .rare("Download ipfs: URLs from this gateway: https://ipfs.io.", "url"))
+    @Option(help: .rare("Download ipfs: URLs from this gateway, such as https://ipfs.io.", "url"))
     var ipfsGateway: String?
 
     @Option(
         help: .rare(
-            "The maximum number of entries in a manifest. Each icon of an entry counts.", "n"))
+            "The maximum number of entries. An entry counts once for each of its icons.", "n"))
     var maxEntries = ManifestLimits().maximumEntries
 
     @Option(

@@ -8,8 +8,8 @@ struct ShardOptions: ParsableArguments {
         name: .customLong("shard"),
         help: .common(
             """
-            Process only the hosts of worker i of n, counted from 0: 0/8. auto/n takes i from \
-            Kubernetes, Slurm or GNU parallel. auto also takes n, from Slurm.
+            Process only the hosts of worker i of n, counted from 0, for example 0/8. auto/n \
+            takes i from Kubernetes, Slurm or GNU parallel. auto also takes n, from Slurm.
             """, "i/n"), transform: ShardName.parse)
     var name: ShardName?
 
@@ -110,7 +110,7 @@ enum ShardName: Equatable {
             let most = Shard.allowedCounts.upperBound
             guard count <= most else {
                 throw ValidationError(
-                    "--shard auto: the Slurm array has \(count) tasks, at most \(most) can run.")
+                    "--shard auto: the Slurm array has \(count) tasks. At most \(most) can run.")
             }
             guard task.index < count else {
                 throw ValidationError(
@@ -134,8 +134,8 @@ struct SchedulerTask {
     let variable: String
     let number: Int
 
-    /// - Throws: `ValidationError` without a scheduler, or with several schedulers. A scheduler may
-    ///   run inside another, so the index would be ambiguous.
+    /// - Throws: `ValidationError` if no scheduler or several have set their variables. A scheduler
+    ///   may run inside another, so the index would be ambiguous.
     init(_ environment: [String: String]) throws {
         let set = ["JOB_COMPLETION_INDEX", Self.slurm, Self.parallel]
             .filter { environment[$0]?.isEmpty == false }

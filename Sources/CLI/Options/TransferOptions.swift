@@ -42,7 +42,7 @@ struct TransferOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            "The maximum rate of requests to one scheme, host and port: 5 or 0.5 per second.", "n"),
+            "The maximum number of requests per second to a scheme, host and port.", "n"),
         transform: Quantity.perSecond)
     var ratePerHost: Double?
 
@@ -81,7 +81,7 @@ struct TransferOptions: ParsableArguments {
 /// variant of an icon.
 ///
 /// The option groups are not nested, because in a debug build the parser validates a group four
-/// times for each level above it. The validation took most of a short run.
+/// times for each level above it. The validation took most of the time of a short run.
 protocol NetworkCommand: ParsableCommand {
     var transfer: TransferOptions { get }
     var connections: ConnectionOptions { get }

@@ -31,8 +31,8 @@ enum ExitStatus: Int32, CaseIterable {
         switch self {
         case .done: "everything requested is done"
         case .couldNotRun: "the command could not run"
-        case .someFailed: "some entries failed, corruption was found, or a limit was not reached"
-        case .badManifest: "an input is not a manifest"
+        case .someFailed: "some entries failed, corruption was found, or a limit could not be met"
+        case .badManifest: "a manifest is not valid"
         case .missingInput: "an input or the cache is missing"
         case .storage: "the disk is full or failing, or output was lost; stored objects are kept"
         case .locked: "another process holds the lock"
@@ -83,8 +83,8 @@ enum ExitStatus: Int32, CaseIterable {
 
     /// Runs a command's body. Reports an error as a message and throws an exit status.
     ///
-    /// - Parameter cache: The cache of relative names in errors, or nil if the command uses two
-    ///   caches.
+    /// - Parameter cache: The cache that contains the files with relative names in errors, or nil
+    ///   if the command uses two caches.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
         do {
             let status: ExitCode?

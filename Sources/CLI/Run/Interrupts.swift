@@ -3,8 +3,8 @@ import LarderCache
 import Synchronization
 
 /// The handler of SIGINT, SIGTERM and SIGHUP. If the run has called ``ask(_:_:)``, the first signal
-/// asks the run to stop, and the second exits at once. Without this call, the first exits at once.
-/// An ignored SIGHUP stays ignored, for nohup(1).
+/// asks the run to stop, and the second ends the process. Without this call, the first signal ends
+/// the process. An ignored SIGHUP stays ignored, for nohup(1).
 final class Interrupts: Sendable {
     private struct State {
         var signal: Int32?

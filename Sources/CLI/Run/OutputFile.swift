@@ -195,7 +195,8 @@ final class OutputReplacement: Sendable {
 
         private mutating func create() throws(CacheError) -> (String, FileDescriptor) {
             let folder = try openFolder()
-            // Not .prom: Prometheus' textfile collector would read the unfinished file.
+            // The name does not end with .prom, because Prometheus' textfile collector would read
+            // the unfinished file.
             let name = "\(path.lastName).\(String(UInt32.random(in: .min ... .max), radix: 36)).tmp"
             let file = try naming("open") { () throws(CacheError) in
                 try folder.open(name, flags: O_WRONLY | O_CREAT | O_EXCL, mode: mode)
@@ -212,7 +213,7 @@ final class OutputReplacement: Sendable {
                 renameat(folder.raw, name, folder.raw, path.lastName) == 0
             else { throw CacheError("write", subject: path, errno: errno) }
             file = nil
-            // Best effort: a crash could only bring back the old file, which is complete.
+            // Ignores failures, because a crash could only restore the old file, which is complete.
             if let readable = try? folder.directory(".") { fsync(readable.raw) }
         }
 

@@ -19,7 +19,7 @@ struct ConfigCommand: AsyncParsableCommand {
             An option in the command line replaces all lines of the same option or its opposite, \
             such as --wait and --no-wait, even if it can be repeated. A section replaces the lines \
             before the first section in the same way. $LARDER_CACHE replaces --cache. Lines \
-            replace other variables.
+            override all other variables.
 
             With a command, prints its options from the file and the variables. Without a command, \
             prints each line with the commands to which it applies.

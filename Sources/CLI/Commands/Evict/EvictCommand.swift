@@ -30,13 +30,14 @@ struct EvictCommand: AsyncParsableCommand {
     // Makes -1 an invalid value, not an unknown option.
     @Option(
         parsing: .unconditional,
-        help: .common("The maximum total size of objects: 500MB, 2GiB, or 0.", "size"),
+        help: .common("The maximum total size of objects, for example 500MB or 2GiB.", "size"),
         transform: ByteCount.parse)
     var maxSize: ByteCount?
 
     @Option(
         parsing: .unconditional,
-        help: .common("The maximum age of objects: 12h, 30d.", "time"), transform: TimeSpan.parse)
+        help: .common("The maximum age of objects, for example 12h or 30d.", "time"),
+        transform: TimeSpan.parse)
     var maxAge: TimeSpan?
 
     @Option(
@@ -52,7 +53,8 @@ struct EvictCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .unconditional,
-        help: .common("The minimum free space on the cache's file system: 500MB, 2GiB.", "size"),
+        help: .common(
+            "The minimum free space on the cache's file system, such as 500MB or 2GiB.", "size"),
         transform: ByteCount.parse)
     var minFree: ByteCount?
 
@@ -123,7 +125,7 @@ struct EvictCommand: AsyncParsableCommand {
             let failure = report.isInterrupted ? nil : report.failure
             let advice =
                 hasNoLimit && only.isEmpty
-                ? "\nno limit was given, so only leftovers are removed; add one, such as"
+                ? "\nno limit was given, so only leftovers are removed; add a limit, such as"
                     + " --max-size 2GB" : ""
             output.write(
                 json: report.json, text: report.text(colors.output) + advice,

@@ -49,7 +49,7 @@ extension EvictionReport {
         }
         let time = DurationText.describe(seconds)
         lines.append("\(describe(left)) \(isDryRun ? "would be left" : "left") (\(time))")
-        if isInterrupted { lines.append("interrupted: evicted objects are gone, the rest is kept") }
+        if isInterrupted { lines.append("interrupted: the remaining objects are kept") }
         if let shortfall { lines.append(paint.failed(shortfall)) }
         return lines.joined(separator: "\n")
     }
@@ -61,7 +61,7 @@ extension EvictionReport {
     private var shortfall: String? {
         guard !missed.isEmpty, !isInterrupted else { return nil }
         let kept = held.values.reduce(0) { $0 + $1.count }
-        return "limit not reached: \(missed.map(\.text).joined(separator: ", "))"
+        return "limit not met: \(missed.map(\.text).joined(separator: ", "))"
             + (kept > 0 ? "; \(kept.of("object is", "objects are")) protected" : "")
             + (missed.contains(.free) ? "; to free more, remove other files from the disk" : "")
     }

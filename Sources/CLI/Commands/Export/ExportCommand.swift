@@ -10,9 +10,9 @@ struct ExportCommand: AsyncParsableCommand {
         discussion: """
             A library's layout (\(ExportLayout.names(where: \.hasFolder))) is the disk cache of \
             that library, so that an app starts with a filled cache. Each file is named after the \
-            URL exactly as the manifest spells it. files writes files with readable names and an \
-            index.json. asset-catalog writes an asset catalog for Xcode, to a directory whose name \
-            ends with .xcassets. gallery writes a web page with all icons.
+            URL exactly as the manifest spells it. The layout files has files with readable names \
+            and an index.json. asset-catalog is an asset catalog for Xcode, in a directory whose \
+            name ends with .xcassets. gallery is a web page with all icons.
 
             Each object is compared with its digest while it is written. A second run writes only \
             changes. The exit status is 2 if an icon is not cached, or is damaged and was not \
@@ -105,7 +105,7 @@ struct ExportCommand: AsyncParsableCommand {
             {
                 try OutputFile.write(source, to: installer)
             }
-            // The user's name for the layout: `kingfisher`, even with --kingfisher-version 7.
+            // Reports the layout that the user named, even with --kingfisher-version 7.
             report.layout = layout
             output.write(
                 json: report.json, text: report.text(colors.output), complaint: report.complaint)

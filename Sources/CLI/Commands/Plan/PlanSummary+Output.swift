@@ -14,7 +14,7 @@ extension PlanSummary {
         let counts = nonzero([
             (cached, "cached \(cached)"), (stale, paint.stale("stale \(stale)")),
             (missing, "missing \(missing)"), (remembered, "recently gone \(remembered)"),
-            (leftAlone, "not failed before \(leftAlone)"),
+            (leftAlone, "excluded by --retry-failed \(leftAlone)"),
         ])
         let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
         return entries.of("entry", "entries") + several

@@ -56,8 +56,8 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     @Option(
         help: .rare(
             """
-            The number or percentage of icons that may fail with exit status 0, for example 20 or \
-            2.5%. (default: 0)
+            Exit with status 0 if at most this number or percentage of icons failed, for example \
+            20 or 2.5%. (default: 0)
             """, "n|p%"), transform: FailureAllowance.parse)
     var maxFailures = FailureAllowance.none
 
@@ -204,7 +204,7 @@ extension CacheRun {
             switch event {
             case .planned:
                 ProgramText.release()
-                // Set only now, because nothing is in flight while manifests are read, and reading
+                // Before this event, a signal exits at once. Nothing is in flight then, and reading
                 // a pipe may never return.
                 interrupts.ask("transfers in flight have 2 s to finish") { prefetcher.cancel() }
             case .finished(let report): last = report

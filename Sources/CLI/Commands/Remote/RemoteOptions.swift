@@ -23,8 +23,8 @@ struct RemoteOptions: ParsableArguments {
     @Option(
         help: .common(
             """
-            The server of the remote, if not Amazon S3: http://127.0.0.1:9000. (default: \
-            $AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL or the profile's endpoint)
+            The server of the remote, if not Amazon S3, for example http://127.0.0.1:9000. \
+            (default: $AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL or the profile's endpoint)
             """, "url"))
     var remoteEndpoint: String?
 
@@ -110,8 +110,8 @@ struct RemotePartOptions: ParsableArguments {
         name: .customLong("shard"),
         help: .common(
             """
-            Process only the part of worker i of n, counted from 0: 0/8. auto and auto/n work as \
-            for prefetch.
+            Process only the part of worker i of n, counted from 0, for example 0/8. auto and \
+            auto/n work as for prefetch.
             """, "i/n"), transform: ShardName.parse)
     var name: ShardName?
     var shard: Shard? { get throws { try name?.shard() } }
@@ -120,7 +120,7 @@ struct RemotePartOptions: ParsableArguments {
 }
 
 extension CacheRun {
-    /// Runs an operation on a whole remote. A cancellation by a signal still returns a report.
+    /// Runs an operation on a whole remote. If a signal cancels it, it still returns a report.
     func upkeep<Report: Sendable>(
         _ body: @escaping @Sendable () async throws -> Report
     ) async throws -> Report {

@@ -77,7 +77,7 @@ struct RemoteEvictCommand: AsyncParsableCommand {
     // Makes -1 an invalid value, not an unknown option.
     @Option(
         parsing: .unconditional,
-        help: .common("Remove references that were not renewed for this time: 12h, 30d.", "time"),
+        help: .common("Remove references not renewed within this time, such as 30d.", "time"),
         transform: TimeSpan.parse)
     var maxAge: TimeSpan
 

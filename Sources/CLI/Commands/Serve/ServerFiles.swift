@@ -67,7 +67,7 @@ final class AccessLog: Sendable {
             end.signal()
         }
         if end.wait(timeout: .now() + Self.lastPatience) == .timedOut {
-            Console.complain("--access-log: the last lines were lost: the reader does not read")
+            Console.complain("--access-log: the last lines were lost: the reader is blocked")
         }
         sayLosses(isLast: true)
     }

@@ -88,7 +88,7 @@ extension VerifyReport {
         return "to download the missing icons: \(command), with the same options"
     }
 
-    /// Includes repaired problems.
+    /// One line about all problems, including repaired ones, or nil without any.
     package var complaint: String? {
         let bad = findings.filter(\.kind.isCorruption)
         let interruption = isInterrupted ? "interrupted after \(objects.of("object"))" : nil
