@@ -49,8 +49,7 @@ final class GalleryFiles: GalleryPlace {
         report.icons += 1
         switch item {
         case .icon(let icon): note(icon)
-        case .withoutIcon(let name, let reason):
-            report.problems.note(ExportFailure(.noIcon, name: name, reason))
+        case .withoutIcon(let failure): report.problems.note(failure)
         case .excess:
             report.problems.note(
                 ExportFailure(.notShown, "a gallery shows at most \(GalleryLimits.icons) icons"))

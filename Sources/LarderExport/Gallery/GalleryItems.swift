@@ -38,8 +38,9 @@ extension Gallery {
             let reader = ManifestReader(
                 source: source.cached { [cache] in try cache.manifest($0)?.file }, rules: rules)
             let summary = try reader.read { item in
-                if let reason = item.reasonToSkip {
-                    return try body(.withoutIcon(name: item.name ?? "", reason: reason))
+                if let (code, reason) = item.reasonToSkip {
+                    return try body(
+                        .withoutIcon(ExportFailure(code, name: item.name ?? "", reason)))
                 }
                 let key = item.resourceKey
                 waiting.append((item, key))
@@ -123,10 +124,11 @@ extension Gallery {
 }
 
 extension ManifestItem {
-    fileprivate var reasonToSkip: String? {
+    fileprivate var reasonToSkip: (ExportCode, String)? {
         switch result {
-        case .skipped(let reason): reason
-        case .unfetched: value?.reason ?? "not fetched"
+        case .skipped(let reason): (.noIcon, reason)
+        case .unfetched(let kind):
+            (ExportCode(rawValue: kind.rawValue) ?? .noIcon, value?.reason ?? "")
         case .entry, .inline, .failed: nil
         }
     }
@@ -198,7 +200,7 @@ package enum GalleryState: String, CaseIterable, Sendable {
 
 package enum GalleryItem: Sendable {
     case icon(GalleryIcon)
-    case withoutIcon(name: String, reason: String)
+    case withoutIcon(ExportFailure)
     /// An icon beyond ``GalleryLimits/icons``.
     case excess
 }
