@@ -293,11 +293,10 @@ import Testing
     func anIconWithoutASchemeSuggestsOne(_ icon: String, _ advice: String) async throws {
         try await withFixture { larder in
             let run = try larder.prefetch(larder.manifest(icon))
-            #expect(run.status == 2, "\(run.finished)")
+            #expect(run.status == 0, "\(run.finished)")
             let error = try #require(try run.line(1).error)
-            #expect(error.code == "relative-url")
-            #expect(
-                error.message.hasSuffix("icon '\(icon)' is a relative URL\(advice)"), "\(error)")
+            #expect(error.code == "relative")
+            #expect(error.message == "icon '\(icon)' is a relative name\(advice)", "\(error)")
         }
     }
 }
