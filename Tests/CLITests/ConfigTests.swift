@@ -317,7 +317,7 @@ import Testing
                 finished.standardOutput == """
                     file: \(larder.directory.path("larder.conf"))
                     line 1  --max-size=2GB  evict
-                    line 2  --header=…      prefetch, plan, verify, remote pull
+                    line 2  --header=…      prefetch, plan, verify, localize, remote pull
                     line 4  --header=…      remote push
 
                     """)
