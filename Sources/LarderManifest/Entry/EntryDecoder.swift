@@ -139,7 +139,8 @@ final class EntryDecoder {
                 throw EntryError(
                     .tooLarge, "the entry has more than \(ManifestLimits.maximumIcons) icons")
             }
-            for match in matches where !match.value.isBlank && !leads(place.path, into: match.value) {
+            for match in matches where !match.value.isBlank && !leads(place.path, into: match.value)
+            {
                 found.append((match, place))
             }
         }
