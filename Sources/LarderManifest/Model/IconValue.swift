@@ -72,8 +72,9 @@ public struct IconValue: Equatable, Sendable {
     package var shownText: String {
         guard kind != .data else { return text }
         var shown = text
-        if text.utf8.contains(UInt8(ascii: "@")) {
-            // In a malformed or unknown URL, a password may contain any delimiter.
+        if text.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "?") }) {
+            // In a malformed or unknown URL, a password may contain any delimiter, and any member
+            // of the query may be secret.
             let isUnknown = kind == .otherScheme || kind == .url && (try? HTTPURL(text)) == nil
             if isUnknown { return text.maskingSecrets }
             let plain = text.removingUserinfo
