@@ -27,7 +27,7 @@ let package = Package(
             ]),
     ],
     // Enabled by default. An app that embeds LarderCache or LarderIcons can use `traits: []`, so
-    // that only GRDB and swift-crypto are resolved.
+    // that only GRDB, swift-crypto and swift-asn1 are resolved.
     traits: [
         .trait(name: "Prefetching", description: "LarderPrefetch and the command line"),
         .default(enabledTraits: ["Prefetching"]),
