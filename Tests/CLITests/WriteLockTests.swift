@@ -91,7 +91,7 @@ import Testing
                     "--write-lock", lock,
                 ] + options)
             #expect(run.status == 2, "\(run)")
-            #expect(run.standardError.contains("not written, because 1 of 2 icons are missing"))
+            #expect(run.standardError.contains("not written, because 1 of 2 icons is missing"))
             #expect(text(lock) == "old")
             let files = try FileManager.default.contentsOfDirectory(atPath: larder.directory.path)
             #expect(!files.contains { $0.hasSuffix(".tmp") })
@@ -232,7 +232,7 @@ import Testing
             let run = try process.wait()
             gate.open()
             #expect(run.status == 130, "\(run)")
-            #expect(run.standardError.contains("not written, because 1 of 1 icons are missing"))
+            #expect(run.standardError.contains("not written, because 1 of 1 icon is missing"))
             #expect(text(lock) == "old")
         }
     }

@@ -130,7 +130,8 @@ struct PrefetchConsole {
         let lacking = report.count(.failed) + report.count(.unfinished)
         let reason =
             lacking > 0
-            ? "\(lacking) of \(report.icons) icons are missing" : "the run did not finish"
+            ? "\(lacking) of \(report.icons.of("icon")) \(lacking == 1 ? "is" : "are") missing"
+            : "the run did not finish"
         return "--write-lock '\(lock)': not written, because \(reason)"
     }
 
