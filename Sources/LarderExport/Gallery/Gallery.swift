@@ -91,6 +91,7 @@ extension GalleryIcon {
         if let manifest { json.set("manifest", manifest) }
         json.set("state", state.rawValue)
         if let note { json.set("note", note) }
+        if let failedAt { json.set("failed", failedAt.timeIntervalSince1970) }
         guard let resource else { return json }
         if let address { json.set("image", address) }
         json.set("digest", resource.object.digest.hex)

@@ -78,12 +78,13 @@ extension Gallery {
         isIntact: (StoredObject) throws -> Bool
     ) throws -> GalleryIcon {
         func icon(
-            _ url: String?, _ state: GalleryState, _ note: String?, _ mismatch: String? = nil
+            _ url: String?, _ state: GalleryState, _ note: String?, _ mismatch: String? = nil,
+            failedAt: Date? = nil
         ) -> GalleryIcon {
             GalleryIcon(
                 name: item.name, url: url, manifest: manifest,
                 resource: state == .missing || state == .failed ? nil : found.resource,
-                state: state, note: note, mismatch: mismatch)
+                state: state, note: note, mismatch: mismatch, failedAt: failedAt)
         }
         if case .failed(let error) = item.result { return icon(nil, .failed, error.message) }
         let url = item.shownURL
@@ -99,7 +100,7 @@ extension Gallery {
             return icon(url, state, note)
         }
         if let failure = found.failure {
-            return icon(url, .failed, "\(failure.reason), \(failure.age) ago")
+            return icon(url, .failed, failure.reason, failedAt: failure.failedAt)
         }
         return icon(url, .missing, "the icon is not in the cache")
     }
@@ -148,10 +149,12 @@ package struct GalleryIcon: Sendable {
     let note: String?
     /// The error code if the cached bytes do not match the manifest.
     let mismatch: String?
+    /// The time of the failed download.
+    let failedAt: Date?
 
     init(
         name: String?, url: String?, manifest: Int?, resource: Resource?, state: GalleryState,
-        note: String?, mismatch: String? = nil
+        note: String?, mismatch: String? = nil, failedAt: Date? = nil
     ) {
         let name = name.flatMap { $0.isEmpty ? nil : $0 } ?? Self.name(in: url) ?? "unnamed"
         self.name = name.cut(to: GalleryLimits.nameBytes)
@@ -161,6 +164,7 @@ package struct GalleryIcon: Sendable {
         self.resource = resource
         self.state = state
         self.mismatch = mismatch
+        self.failedAt = failedAt
         self.note = note?.cut(to: GalleryLimits.nameBytes)
     }
 

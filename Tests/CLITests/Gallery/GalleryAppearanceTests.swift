@@ -26,6 +26,9 @@ struct GalleryAppearanceTests {
             #expect(problems == ["1 missing", "2 failed", "1 damaged"])
             let names = [["Kiosk"], ["Radio", "Guest Wi-Fi"], ["Search"]]
             for (number, names) in names.enumerated() {
+                // Other filters are reset, because they could hide the problems.
+                try await page.choose("manifest", "1")
+                try await page.browser.run("document.getElementById('search').value = 'clock'")
                 try await page.browser.run("\(buttons)[\(number)].click()")
                 #expect(try await page.names == names)
                 let pressed = try await page.browser.run(
@@ -61,20 +64,37 @@ struct GalleryAppearanceTests {
         }
     }
 
+    @Test func problemsStandOut() async throws {
+        try await withGallery { page in
+            for isDark in [false, true] {
+                try await page.browser.prefer(dark: isDark)
+                let styles = try await page.browser.run(
+                    """
+                    return ["li:not(.problem) .card", ".problem .card"].map((selector) =>
+                      [...document.querySelectorAll(selector)].map((card) => {
+                        const style = getComputedStyle(card);
+                        return [style.backgroundColor, style.borderTopColor];
+                      }));
+                    """, as: [[[String]]].self)
+                try #require(styles.map(\.count) == [Self.icons.count - 3, 4])
+                #expect(styles.allSatisfy { Set($0).count == 1 })
+                for (plain, problem) in zip(styles[0][0], styles[1][0]) {
+                    #expect(plain != problem)
+                }
+            }
+        }
+    }
+
     /// The ring is outside its card, where `content-visibility` could clip it.
     @Test func theFocusedCardHasARingAndItsFullName() async throws {
         try await withGallery { page in
             let browser = page.browser
-            let isCut = """
-                const name = document.querySelectorAll(".name span")[\(Self.longName)];
-                return name.scrollWidth > name.clientWidth || name.scrollHeight > name.clientHeight;
-                """
-            #expect(try await browser.run(isCut, as: Bool.self))
+            #expect(try await isNameCut(browser))
             try await browser.run("document.getElementById('reset').focus()")
             try await browser.press(Key.tab)
             for _ in 0..<Self.longName { try await browser.press(Key.right) }
             #expect(try await page.focus == Self.icons[Self.longName].0)
-            #expect(try await !browser.run(isCut, as: Bool.self))
+            #expect(try await !isNameCut(browser))
             let picture = try await browser.screenshot().base64EncodedString()
             let colours = try await browser.run(
                 """
@@ -96,15 +116,82 @@ struct GalleryAppearanceTests {
         }
     }
 
+    private func isNameCut(_ browser: Browser) async throws -> Bool {
+        try await browser.run(
+            """
+            const name = document.querySelectorAll(".name span")[\(Self.longName)];
+            return name.scrollWidth > name.clientWidth || name.scrollHeight > name.clientHeight;
+            """, as: Bool.self)
+    }
+
+    /// The end of a long name is below its card, where `content-visibility` could clip it.
     @Test func theNameUnderThePointerIsWhole() async throws {
         try await withGallery { page in
+            let browser = page.browser
             let item = "li:nth-child(\(Self.longName + 1))"
-            try await page.browser.point(at: "\(item) .picture")
-            try await page.browser.wait(
+            try await browser.run(
+                """
+                document.querySelector("\(item) .name span").textContent = "Long name ".repeat(10);
+                """)
+            #expect(try await isNameCut(browser))
+            try await browser.point(at: "\(item) .picture")
+            try await browser.wait(
                 until: """
                     getComputedStyle(document.querySelector("\(item) .name span")).whiteSpace
                       !== "nowrap"
                     """)
+            #expect(try await !isNameCut(browser))
+            let isVisible = try await browser.run(
+                """
+                const name = document.querySelector("\(item) .name span");
+                const area = name.getBoundingClientRect();
+                const card = name.closest(".card").getBoundingClientRect();
+                const [x, y] = [area.x + area.width / 2, area.bottom - 3];
+                return [y > card.bottom, document.elementFromPoint(x, y) === name];
+                """, as: [Bool].self)
+            #expect(isVisible == [true, true])
+        }
+    }
+
+    /// A box with another ratio would show the background around the image.
+    @Test func aLargeImageKeepsItsRatio() async throws {
+        try await withFixture { larder in
+            let sizes = [(width: 2000, height: 500), (width: 300, height: 2400)]
+            for (number, size) in sizes.enumerated() {
+                let image = """
+                    <svg xmlns="http://www.w3.org/2000/svg" width="\(size.width)"
+                    height="\(size.height)"><rect width="99" height="99"/></svg>
+                    """
+                larder.origin.on("/\(number)", .ok(Array(image.utf8), type: "image/svg+xml"))
+            }
+            let urls = sizes.indices.map { larder.origin.url("/\($0)") }
+            let manifest = try larder.manifest(urls: urls)
+            #expect(try larder.prefetch(manifest).status == 0)
+            let directory = larder.directory.path("gallery")
+            let export = try larder.run(
+                "export", directory, "--layout", "gallery", "--manifest", manifest)
+            try #require(export.status == 0, "\(export)")
+            try await withPage(in: directory) { page in
+                for (number, size) in sizes.enumerated() {
+                    try await page.browser.run(
+                        "document.querySelectorAll('.card')[\(number)].click()")
+                    try await page.waitForImages()
+                    let boxes = try await page.browser.run(
+                        """
+                        return [document.querySelector("#detail-picture img"),
+                          document.querySelectorAll(".card img")[\(number)]].map((image) => {
+                          const area = image.getBoundingClientRect();
+                          return [area.width, area.height, innerHeight];
+                        });
+                        """, as: [[Double]].self)
+                    for box in boxes {
+                        #expect(box[1] < box[2], "\(box)")
+                        let ratio = Double(size.width) / Double(size.height)
+                        #expect(abs(box[0] / box[1] / ratio - 1) < 0.02, "\(box)")
+                    }
+                    try await page.click("detail-close")
+                }
+            }
         }
     }
 
@@ -202,12 +289,18 @@ struct GalleryAppearanceTests {
             let export = try larder.run(
                 "export", directory, "--layout", "gallery", "--manifest", apps, "--manifest", kiosk)
             try #require(export.status == 2, "\(export)")
-            let browser = try await Browser()
-            defer { browser.stop() }
-            let page = try await GalleryPage(browser, "file://\(directory)/index.html")
-            try await browser.prefer(dark: false)
-            try await page.waitForImages()
-            try await body(page)
+            try await withPage(in: directory, body)
         }
+    }
+
+    private func withPage(
+        in directory: String, _ body: (GalleryPage) async throws -> Void
+    ) async throws {
+        let browser = try await Browser()
+        defer { browser.stop() }
+        let page = try await GalleryPage(browser, "file://\(directory)/index.html")
+        try await browser.prefer(dark: false)
+        try await page.waitForImages()
+        try await body(page)
     }
 }

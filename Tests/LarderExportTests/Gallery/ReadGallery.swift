@@ -21,6 +21,7 @@ struct ReadGallery {
         let manifest: Int?
         let state: String
         let note: String?
+        let failed: Double?
         let image: String?
         let digest: String?
         let size: Int?

@@ -272,7 +272,7 @@ globalThis.larder = (() => {
     name.append(element("span", icon.name));
     button.append(
       frame, name, element("span", icon.host ?? "no host", "host"),
-      element("span", isProblem ? sentence(icon.note) : facts(icon), "facts"));
+      element("span", isProblem ? sentence(icon) : facts(icon), "facts"));
     if (icon.state !== "fresh") button.append(element("span", labels[icon.state], "state"));
     item.append(button);
     return item;
@@ -284,7 +284,11 @@ globalThis.larder = (() => {
     image.alt = "";
     image.loading = loading;
     image.decoding = "async";
-    if (icon.width && icon.height) [image.width, image.height] = [icon.width, icon.height];
+    if (icon.width && icon.height) {
+      [image.width, image.height] = [icon.width, icon.height];
+      // The limit of the height limits the width, so that the box keeps the ratio.
+      image.style.setProperty("--ratio", icon.width / icon.height);
+    }
     image.onerror = () => image.replaceWith(element("span", "cannot be shown", "none"));
     image.src = about.objects + icon.image;
     return image;
@@ -294,8 +298,10 @@ globalThis.larder = (() => {
     return `${size(icon.size)} · ${age(icon.received)}`;
   }
 
-  function sentence(note) {
-    return note ? `${note[0].toUpperCase()}${note.slice(1)}.` : undefined;
+  function sentence({ note, failed }) {
+    if (!note) return undefined;
+    const when = failed === undefined ? "" : `, ${age(failed)}`;
+    return `${note[0].toUpperCase()}${note.slice(1)}${when}.`;
   }
 
   function size(value) {
@@ -318,7 +324,7 @@ globalThis.larder = (() => {
     find("detail-name").textContent = icon.name;
     find("detail-picture").replaceChildren(picture(icon, "eager"));
     const rows = [
-      ["State", labels[icon.state]], ["Problem", sentence(icon.note)],
+      ["State", labels[icon.state]], ["Problem", sentence(icon)],
       ["URL", icon.url], ["Host", icon.host],
       ["Manifest", icon.manifest === undefined ? undefined : about.manifests[icon.manifest]],
       ["Type", icon.type],
@@ -433,7 +439,9 @@ globalThis.larder = (() => {
     });
     find("problems").addEventListener("click", ({ target }) => {
       if (target.localName !== "button") return;
-      find("state").value = find("state").value === target.value ? "" : target.value;
+      const isOn = find("state").value === target.value;
+      for (const id of ["search", ...filters]) find(id).value = "";
+      if (!isOn) find("state").value = target.value;
       changed();
     });
     find("unfold").addEventListener("click", () => {
