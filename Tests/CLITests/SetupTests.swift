@@ -38,7 +38,8 @@ import Testing
         #expect(
             finished.standardError.contains(
                 "apt-get install --yes --no-install-recommends"
-                    + " dpkg-dev binutils chrpath gcc python3'\n"),
+                    + " dpkg-dev binutils chrpath gcc make python3"
+                    + " libssl-dev libnghttp2-dev libidn2-dev libunistring-dev'\n"),
             "\(finished)")
     }
 }

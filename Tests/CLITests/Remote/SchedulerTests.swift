@@ -190,11 +190,18 @@ import Testing
             #expect(command == ["larder", "prefetch"])
             #expect(arguments.contains("auto/\(count)"))
             #expect(arguments.allSatisfy { !$0.isEmpty } && arguments.count == 10)
+            // The header creates the ConfigMap.
+            let volumes = try #require(pod["volumes"]?.array).compactMap(\.object)
+            let mounts = try #require(container["volumeMounts"]?.array).compactMap(\.object)
+            let map = try #require(
+                volumes.first { $0["configMap"]?.object?["name"] == .string("larder-manifest") })
+            let folder = try #require(
+                mounts.first { $0["name"] == map["name"] }?["mountPath"]?.string)
             let manifest = try remote.manifest(Self.count)
             for index in 0..<count {
                 let own = arguments.map { argument in
                     switch argument {
-                    case "https://example.com/apps.json": manifest
+                    case "\(folder)/apps.json": manifest
                     case "s3://icons/shared": remote.bucket.location
                     case "/cache/larder": remote.cache("\(index)")
                     default: argument
