@@ -123,7 +123,9 @@ import Testing
             }
             for (_, command) in runs.sorted(by: { $0.minute < $1.minute }) {
                 let finished = try RunningProcess(
-                    "/bin/sh", ["-c", command], environment: environment, directory: folder
+                    "/usr/bin/env",
+                    ["-i"] + environment.map { "\($0)=\($1)" } + ["/bin/sh", "-c", command],
+                    directory: folder
                 ).wait()
                 #expect(finished.status == 0, "\(finished)")
                 #expect(
