@@ -246,7 +246,7 @@ import Testing
                     + " run as its owner, or give this user access\n")
             let cat = try Nobody.run(larder.binary, ["cat", urls[0], "--cache", larder.cache])
             #expect(Array(cat.standardOutputBytes) == Icons.icon(0), "\(cat)")
-            let fresh = larder.cache + "/below"
+            let fresh = larder.directory.path("below")
             let create = try Nobody.run(larder.binary, ["prefetch", manifest, "--cache", fresh])
             #expect(create.status == 1, "\(create)")
             #expect(create.standardError.contains("\(fresh): "), "\(create)")

@@ -226,6 +226,16 @@ import Testing
                 #expect(!FileManager.default.fileExists(atPath: new))
                 #expect(files(seed) == before)
             }
+            for options in [
+                // This layout needs an `index.json`.
+                ["--layout", "files", "--manifest", manifest],
+                ["--layout", "nuke", "--manifest", "none.json", "--exclusive", "nightly"],
+                ["--layout", "nuke", "--manifest", "https://a.example/", "--exclusive", "nightly"],
+            ] {
+                let finished = try larder.binary.run(["import", seed, "--cache", new] + options)
+                #expect(finished.status == 66, "\(finished)")
+                #expect(!FileManager.default.fileExists(atPath: new))
+            }
             // The cache can be next to the directory of the library, as on a Mac.
             let finished = try larder.binary.run([
                 "import", seed, "--layout", "nuke", "--manifest", manifest, "--cache",

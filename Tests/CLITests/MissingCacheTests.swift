@@ -18,7 +18,10 @@ import Testing
         ("pin", .refuse), ("unpin --all", .refuse), ("reindex", .refuse),
         ("reindex --exclusive nightly", .refuse), ("snapshot OUTPUT", .refuse),
         ("export OUTPUT --layout files", .refuse),
-        ("localize APPS --output OUTPUT", .refuse), ("serve --listen 127.0.0.1:0", .refuse),
+        ("localize APPS --output OUTPUT", .refuse),
+        // The manifest is read from the cache.
+        ("import SEED --layout nuke --manifest URL", .refuse),
+        ("serve --listen 127.0.0.1:0", .refuse),
         ("remote push \(remote)", .refuse), ("remote verify --repair \(remote)", .refuse),
         ("plan APPS", .readAsEmpty),
         ("prefetch APPS --allow-private-network", .create), ("pin URL", .create),

@@ -63,12 +63,18 @@ package enum Ownership {
 /// Checks for a cache's root. A read-only root may have any owner, because digests protect the
 /// objects.
 enum CacheRoot {
-    /// Throws `.unusable` if another user could change the directory or owns a link on the path.
+    /// Throws `.unusable` if another user could change the directory or owns a link on the path, or
+    /// if a new cache would be inside another cache.
     static func open(
         _ path: String, create: Bool
     ) throws(CacheError) -> (root: FileDescriptor, isWritable: Bool) {
         let place = UsersPath(path)
         try place.checkLinks(isLast: !create)
+        if create, !isTagged(path), let outer = place.parents.first(where: isTagged) {
+            throw CacheError(
+                .unusable, subject: path,
+                message: "is inside the cache \(outer); choose another directory")
+        }
         let root: FileDescriptor
         do throws(CacheError) {
             root = try place.directory(create: create, checksLinks: false)
@@ -79,6 +85,16 @@ enum CacheRoot {
         try place.checkLinks()
         try Ownership.check(root.status(), of: path)
         return (try root.reopened(as: path, isGuarded: true), true)
+    }
+
+    /// Whether the directory has the tag of a cache. Ignores directories that other users could
+    /// change, because they could add the tag.
+    private static func isTagged(_ path: String) -> Bool {
+        let tag = Array(CacheLayout.tagContents.utf8)
+        guard let directory = try? FileDescriptor.open(path, flags: O_RDONLY | O_DIRECTORY),
+            let status = try? directory.status(), Ownership.fault(of: status) == nil
+        else { return false }
+        return (try? directory.file(CacheLayout.tag).read(atMost: tag.count)) == tag
     }
 
     static func checkLevels(of root: FileDescriptor) throws(CacheError) {

@@ -55,6 +55,11 @@ package struct UsersPath {
         self.foreignLink = foreignLink
     }
 
+    /// The parent directories, from the nearest to `/`, with links resolved.
+    var parents: some Sequence<String> {
+        sequence(first: place.parentDirectory) { $0.utf8.count > 1 ? $0.parentDirectory : nil }
+    }
+
     private static var workingDirectory: String {
         var path = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
         return getcwd(&path, path.count) == nil

@@ -43,12 +43,16 @@ struct ListedFiles {
             ) WITHOUT ROWID;
             """)
         guard try add(FileIndex(in: directory), checkCancellation) else {
-            throw CacheError(
-                .missing, subject: directory.subject,
-                message: "has no \(FileIndex.file) that lists the URLs of its files")
+            throw Self.missingIndex(in: directory)
         }
         // If an export was killed, some files are only in the pending list.
         _ = try add(FileIndex(in: directory, FileIndex.pendingFile), checkCancellation)
+    }
+
+    static func missingIndex(in directory: FileDescriptor) -> CacheError {
+        CacheError(
+            .missing, subject: directory.subject,
+            message: "has no \(FileIndex.file) that lists the URLs of its files")
     }
 
     private func add(_ index: FileIndex, _ checkCancellation: () throws -> Void) throws -> Bool {

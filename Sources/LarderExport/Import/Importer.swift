@@ -105,10 +105,14 @@ package struct ImportConfiguration: Sendable {
         self.directory = directory
     }
 
-    /// Checks the directory before a cache is created. Throws `.missing` if it does not exist.
-    /// Throws `.unusable` if it is the cache, or if the layout's directory contains the cache.
+    /// Checks the directory before a cache is created. Throws `.missing` if the directory or its
+    /// `index.json` does not exist. Throws `.unusable` if it is the cache, or if the layout's
+    /// directory contains the cache.
     package func check(besideCacheAt path: String) throws(CacheError) {
-        _ = try folder(besideCacheAt: path)
+        let folder = try folder(besideCacheAt: path)
+        if library == nil, try folder.status(of: FileIndex.file) == nil {
+            throw ListedFiles.missingIndex(in: folder)
+        }
     }
 
     /// Opens the layout's directory. Links inside `directory` are not followed.

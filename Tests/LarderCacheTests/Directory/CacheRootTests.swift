@@ -222,6 +222,26 @@ import Testing
         }
     }
 
+    /// For example `--cache cache/objects` by mistake.
+    @Test(arguments: ["objects", "objects/sha256/new", "new", "new/deeper"])
+    func aNewCacheInsideAnotherCacheIsRefused(_ name: String) throws {
+        try withTemporaryDirectory { directory in
+            let root = directory.path("cache")
+            try Cache.filled(at: root, with: Self.contents).close()
+            #expect(symlink("cache", directory.path("link")) == 0)
+            let before = Tree.files(root)
+            for path in ["\(root)/\(name)", directory.path("link/\(name)")] {
+                let error = #expect(throws: CacheError.self) { _ = try Cache.create(at: path) }
+                #expect(error?.code == .unusable && error?.subject == path)
+                #expect(error?.message.hasPrefix("is inside the cache \(root);") == true)
+            }
+            #expect(Tree.files(root) == before && Tree.names(root).contains("new") == false)
+            // Another user could have added the tag.
+            #expect(chmod(root, 0o777) == 0)
+            _ = try Cache.create(at: "\(root)/new")
+        }
+    }
+
     /// `cp -al` of a cache gives its index two names. A write to one would change the other.
     @Test func anIndexWithTwoHardLinksIsRefused() throws {
         try withTemporaryDirectory { directory in

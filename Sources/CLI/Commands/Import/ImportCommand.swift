@@ -67,28 +67,17 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        // The lock of --exclusive creates a cache.
+        try await ExitStatus.of(nil) { try checkInputs(configuration()) }
+        // The cache contains manifests at URLs.
+        let needsCache = selection.manifest.contains(where: LocalManifests.isURL)
         try await CacheRun.of(
-            self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false, makesCache: true
+            self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false,
+            makesCache: !needsCache
         ) { run in
             try HelperThread.requireForTransfers()
-            var configuration = ImportConfiguration(
-                layout: naming.layout(layout), directory: directory)
-            configuration.folder = naming.folder
-            configuration.maximumBytes = maxObjectSize.bytes
-            configuration.acceptsAnyContent = anyContent
-            configuration.manifestRules = try reading.rules()
-            // Inputs are checked before a cache is created.
-            try MissingInput.checkDirectory(directory)
-            for name in selection.manifest where name != "-" && !LocalManifests.isURL(name) {
-                try MissingInput.check(name, for: "--manifest")
-            }
-            try Self.asMissingInput {
-                do throws(CacheError) {
-                    try configuration.check(besideCacheAt: self.cache.path)
-                } catch {
-                    throw error.located(inCacheAt: self.cache.absolutePath)
-                }
-            }
+            let configuration = try configuration()
+            if needsCache { _ = try self.cache.openDamaged(wait: run.wait, isForRepair: false) }
             run.interrupts.ask()
             let cache = try self.cache.existing {
                 try Cache.create(at: self.cache.path, wait: run.wait, log: Log.cache)
@@ -106,6 +95,30 @@ struct ImportCommand: AsyncParsableCommand {
                 json: report.json, text: report.text(colors.output), complaint: report.complaint)
             if report.isInterrupted { try run.interrupts.status.exit() }
             if report.failed > 0 { try ExitStatus.someFailed.exit() }
+        }
+    }
+
+    private func configuration() throws -> ImportConfiguration {
+        var configuration = ImportConfiguration(
+            layout: naming.layout(layout), directory: directory)
+        configuration.folder = naming.folder
+        configuration.maximumBytes = maxObjectSize.bytes
+        configuration.acceptsAnyContent = anyContent
+        configuration.manifestRules = try reading.rules()
+        return configuration
+    }
+
+    private func checkInputs(_ configuration: ImportConfiguration) throws {
+        try MissingInput.checkDirectory(directory)
+        for name in selection.manifest where name != "-" && !LocalManifests.isURL(name) {
+            try MissingInput.check(name, for: "--manifest")
+        }
+        try Self.asMissingInput {
+            do throws(CacheError) {
+                try configuration.check(besideCacheAt: cache.path)
+            } catch {
+                throw error.located(inCacheAt: cache.absolutePath)
+            }
         }
     }
 
