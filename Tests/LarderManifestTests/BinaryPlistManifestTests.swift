@@ -102,7 +102,7 @@ import Testing
     @Test func theExpandedSizeOfAllEntriesIsBounded() throws {
         var builder = BinaryPlistBuilder()
         let shared = builder.add(
-            [0x4F, 0x12] + BinaryPlistBuilder.bigEndian(1_000_000, 4)
+            [0x5F, 0x12] + BinaryPlistBuilder.bigEndian(1_000_000, 4)
                 + [UInt8](repeating: 0, count: 1_000_000))
         builder.root = Int(builder.add(arrayOf: shared, count: 400))
         let error = try #require(try manifestError(builder))

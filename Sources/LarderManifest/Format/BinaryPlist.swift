@@ -8,11 +8,11 @@
 final class BinaryPlist {
     let root: Int
     var size: Int { bytes.count }
-    private let bytes: BinaryPlistBytes
+    let bytes: BinaryPlistBytes
     let objectCount: Int
-    let offsetSize: Int
     let referenceSize: Int
-    let offsetTable: Int
+    private let offsetSize: Int
+    private let offsetTable: Int
     /// The number of remaining lookups. Limited because shared objects can expand without bound.
     private var lookupsLeft: Int
 
@@ -22,7 +22,7 @@ final class BinaryPlist {
     }
 
     enum Object {
-        case scalar(ManifestValue, size: Int)
+        case scalar(ManifestValue, end: Int)
         /// The count is in bytes.
         case string(References, isUTF16: Bool)
         case array(References)
@@ -30,11 +30,11 @@ final class BinaryPlist {
     }
 
     struct References {
-        fileprivate let offset: Int
+        let offset: Int
         let count: Int
     }
 
-    private static let header = Array("bplist00".utf8)
+    static let header = Array("bplist00".utf8)
     private static let trailerSize = 32
 
     init(_ bytes: BinaryPlistBytes) throws {
@@ -71,51 +71,54 @@ final class BinaryPlist {
                 code: .tooLarge,
                 reason: "shared objects expand to too many values for a file of this size")
         }
-        let entry = offsetTable + reference * offsetSize
-        let stored = try bytes.unsigned(at: entry, width: offsetSize)
-        guard stored >= UInt64(Self.header.count), stored < UInt64(offsetTable) else {
-            throw Damage(reason: "object \(reference) is outside the file")
-        }
-        let offset = Int(stored)
+        let offset = try offset(of: reference)
         let marker = try bytes.run(at: offset, count: 1)[0]
         let low = Int(marker & 0x0F)
         switch (marker >> 4, low) {
-        case (0x0, 0x0): return .scalar(.null, size: 1)
-        case (0x0, 0x8): return .scalar(.bool(false), size: 1)
-        case (0x0, 0x9): return .scalar(.bool(true), size: 1)
+        case (0x0, 0x0): return .scalar(.null, end: offset + 1)
+        case (0x0, 0x8): return .scalar(.bool(false), end: offset + 1)
+        case (0x0, 0x9): return .scalar(.bool(true), end: offset + 1)
         case (0x1, 0...4):
-            let size = try checked(reference, at: offset + 1, count: 1 << low)
-            return .scalar(try integer(at: offset + 1, size: size), size: size)
+            let end = try end(reference, offset, 1 << low)
+            return .scalar(try integer(at: offset + 1, size: 1 << low), end: end)
         case (0x2, 2...3):
-            let size = try checked(reference, at: offset + 1, count: 1 << low)
-            let bits = try bytes.unsigned(at: offset + 1, width: size)
+            let end = try end(reference, offset, 1 << low)
+            let bits = try bytes.unsigned(at: offset + 1, width: 1 << low)
             let double =
-                size == 8
+                low == 3
                 ? Double(bitPattern: bits)
                 : Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
-            return .scalar(.double(double), size: size)
+            return .scalar(.double(double), end: end)
         case (0x3, 0x3):
-            return .scalar(
-                .opaque("a date"), size: try checked(reference, at: offset + 1, count: 8))
+            return .scalar(.opaque("a date"), end: try end(reference, offset, 8))
         case (0x4, _):
-            let size = try run(reference, at: offset, low: low, unit: 1).count
-            return .scalar(.opaque("data"), size: size)
+            let run = try run(reference, at: offset, low: low, unit: 1)
+            return .scalar(.opaque("data"), end: run.offset + run.count)
         case (0x5, _):
             return .string(try run(reference, at: offset, low: low, unit: 1), isUTF16: false)
         case (0x6, _):
             let run = try run(reference, at: offset, low: low, unit: 2)
             return .string(References(offset: run.offset, count: run.count * 2), isUTF16: true)
         case (0x8, _):
-            return .scalar(
-                .opaque("a UID"), size: try checked(reference, at: offset + 1, count: low + 1))
-        case (0xA, _): return .array(try run(reference, at: offset, low: low, unit: referenceSize))
+            return .scalar(.opaque("a UID"), end: try end(reference, offset, low + 1))
+        case (0xA, _), (0xC, _):
+            return .array(try run(reference, at: offset, low: low, unit: referenceSize))
         case (0xD, _):
             let run = try run(reference, at: offset, low: low, unit: 2 * referenceSize)
             let values = References(
                 offset: run.offset + run.count * referenceSize, count: run.count)
             return .dictionary(keys: run, values: values)
-        default: return .scalar(.opaque("a value of an unknown type"), size: 1)
+        default: return .scalar(.opaque("a value of an unknown type"), end: offset + 1)
         }
+    }
+
+    func offset(of reference: Int) throws -> Int {
+        let entry = offsetTable + reference * offsetSize
+        let stored = try bytes.unsigned(at: entry, width: offsetSize)
+        guard stored >= UInt64(Self.header.count), stored < UInt64(offsetTable) else {
+            throw Damage(reason: "object \(reference) is outside the file")
+        }
+        return Int(stored)
     }
 
     func reference(_ index: Int, of references: References) throws -> Int {
@@ -161,13 +164,13 @@ final class BinaryPlist {
         var offset = marker + 1
         var count = UInt64(low)
         if low == 0xF {
-            _ = try checked(reference, at: offset, count: 1)
+            _ = try end(reference, offset - 1, 1)
             let kind = try bytes.run(at: offset, count: 1)[0]
             guard kind & 0xF0 == 0x10, kind & 0x0F <= 3 else {
                 throw Damage(reason: "object \(reference) has no valid count")
             }
             let size = 1 << Int(kind & 0x0F)
-            _ = try checked(reference, at: offset + 1, count: size)
+            _ = try end(reference, offset, size)
             count = try bytes.unsigned(at: offset + 1, width: size)
             offset += 1 + size
         }
@@ -177,11 +180,12 @@ final class BinaryPlist {
         return References(offset: offset, count: Int(count))
     }
 
-    private func checked(_ reference: Int, at offset: Int, count: Int) throws -> Int {
-        guard offset + count <= offsetTable else {
+    /// Returns the end of `count` bytes after a marker.
+    private func end(_ reference: Int, _ marker: Int, _ count: Int) throws -> Int {
+        guard marker + 1 + count <= offsetTable else {
             throw Damage(reason: "object \(reference) extends past the end of the objects")
         }
-        return count
+        return marker + 1 + count
     }
 }
 
@@ -204,7 +208,7 @@ final class BinaryPlistBytes {
             input = window.input
             count = size
         } else {
-            (input, count) = try Self.file(of: window, limit: limits.maximumPipedSize)
+            (input, count) = try window.saved(limit: Int64(limits.maximumPipedSize))
         }
         // Allocated last, because a throwing initializer does not run deinit.
         scratch = .allocate(byteCount: 0, alignment: 1)
@@ -259,29 +263,5 @@ final class BinaryPlistBytes {
             }
             filled += got
         }
-    }
-
-    private static func file(
-        of window: ByteWindow, limit: Int
-    ) throws -> (input: ByteInput, count: Int) {
-        let name = window.input.name
-        let file = try UnnamedFile(for: name)
-        let input = ByteInput(descriptor: file.descriptor, isOwned: true, name: name)
-        var count = 0
-        while try window.peek() != nil {
-            count += window.count
-            guard count <= limit else {
-                throw ManifestError(
-                    .tooLarge, source: name,
-                    "a binary plist from a pipe may have at most \(limit) bytes;"
-                        + " save the plist to a file first")
-            }
-            let number = file.append(UnsafeRawBufferPointer(window.unread))
-            guard number == 0 else {
-                throw ManifestError.system(number, "cannot write to a temporary file", source: name)
-            }
-            window.consume(window.count)
-        }
-        return (input, count)
     }
 }

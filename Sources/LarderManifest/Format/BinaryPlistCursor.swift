@@ -120,8 +120,8 @@ final class BinaryPlistCursor: ManifestCursor {
         _ reference: Int, at span: SourceSpan, depth: Int, size: inout Int
     ) throws -> ManifestValue {
         switch try plist.object(reference) {
-        case .scalar(let value, let bytes):
-            try limits.charge(bytes, to: &size)
+        case .scalar(let value, _):
+            try limits.charge(8, to: &size)
             return value
         case .string(let text, let isUTF16):
             let (text, isValid) = try string(text, isUTF16, size: &size)

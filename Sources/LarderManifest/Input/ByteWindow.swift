@@ -3,7 +3,6 @@ import LarderCore
 final class ByteWindow {
     let input: ByteInput
     private let bytes: BufferedBytes
-    private var markSize = 0
 
     init(_ input: ByteInput, capacity: Int = 256 << 10) {
         self.input = input
@@ -20,15 +19,8 @@ final class ByteWindow {
     func fill(to count: Int) throws { try bytes.fill(to: count) }
     func consume(_ count: Int) { bytes.consume(count) }
     func peek() throws -> UInt8? { try bytes.peek() }
-
-    /// The number of bytes before the next byte in its line, without a byte order mark.
-    var indentation: Int { line == 1 ? offset - markSize : column - 1 }
-
-    func consumeMark() {
-        guard unread.starts(with: [0xEF, 0xBB, 0xBF]) else { return }
-        markSize = 3
-        consume(markSize)
-    }
+    func skipMark() { bytes.skipMark() }
+    func unconsumeLine() { bytes.unconsumeLine() }
 
     /// Skips white space. Returns the next byte without consuming it, or nil at the end.
     func peekAfterBlanks() throws -> UInt8? {
@@ -57,6 +49,29 @@ final class ByteWindow {
             if let found = unread.place(of: 0x0A) { return consume(found + 1) }
             consume(count)
         } while try fill()
+    }
+
+    /// Copies the unread bytes and the rest of the input to a temporary file.
+    func saved(limit: Int64) throws -> (input: ByteInput, count: Int) {
+        let file = try UnnamedFile(for: input.name)
+        let copy = ByteInput(
+            descriptor: file.descriptor, isOwned: true, name: input.name, baseURL: input.baseURL)
+        var size = 0
+        while try peek() != nil {
+            size += count
+            guard size <= limit else {
+                throw ManifestError(
+                    .tooLarge, source: input.name,
+                    "a pipe may have at most \(limit) bytes here; save the manifest to a file first")
+            }
+            let number = file.append(UnsafeRawBufferPointer(unread))
+            guard number == 0 else {
+                throw ManifestError.system(
+                    number, "cannot write to a temporary file", source: input.name)
+            }
+            consume(count)
+        }
+        return (copy, size)
     }
 
     func place(at offset: Int = 0) -> ManifestError.Place {

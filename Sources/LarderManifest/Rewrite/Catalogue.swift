@@ -4,8 +4,6 @@ import Foundation
 package final class Catalogue {
     private let input: ByteInput
     private let descriptor: Int32
-    /// The temporary file of a manifest that could not be read twice.
-    private var spool: UnnamedFile?
     private let limits: ManifestLimits
     private let identity: [Int64]?
     /// Whether the manifest is a gzip file. Known after a copy.
@@ -13,20 +11,15 @@ package final class Catalogue {
 
     /// Opens the manifest. A pipe or bytes in memory are first copied to a temporary file.
     package init(_ source: ManifestSource, limits: ManifestLimits = .init()) throws {
-        input = try source.open()
-        self.limits = limits
-        if let file = input.file, input.seekableSize != nil {
-            descriptor = file
-            identity = Self.identity(of: file)
-        } else {
-            let spool = try Self.copy(of: input, limits: limits)
-            descriptor = spool.descriptor
-            self.spool = spool
-            identity = nil
+        var input = try source.open()
+        if input.file == nil || input.seekableSize == nil {
+            input = try ByteWindow(input).saved(limit: limits.maximumUnpackedSize).input
         }
+        self.input = input
+        self.limits = limits
+        descriptor = input.file ?? -1
+        identity = Self.identity(of: descriptor)
     }
-
-    deinit { if let spool { close(spool.descriptor) } }
 
     /// The manifest from its start. Only one reader at a time can use the source.
     package var source: ManifestSource {
@@ -65,15 +58,16 @@ package final class Catalogue {
         if format == .binaryPlist {
             do {
                 let bytes = try BinaryPlistBytes(window, limits: limits)
-                try BinaryPlistWriter(bytes).write(replacing: nextEdit, to: output)
+                var writer = try BinaryPlistWriter(bytes, to: output)
+                try writer.write(replacing: nextEdit)
             } catch let damage as BinaryPlist.Damage {
                 throw ManifestError(damage.code, source: input.name, damage.reason)
             }
         } else {
-            try copy(window, TokenWriter(format, window), replacing: nextEdit, to: output)
+            try copy(window, TokenWriter(format), replacing: nextEdit, to: output)
         }
         try output.finish()
-        if let identity, Self.identity(of: descriptor) != identity { throw changed }
+        if Self.identity(of: descriptor) != identity { throw changed }
         return output.images.count
     }
 
@@ -103,63 +97,11 @@ package final class Catalogue {
             guard window.offset == edit.span.lowerBound, window.count >= edit.span.count else {
                 throw changed
             }
-            let token = Array(window.unread.prefix(edit.span.count))
-            let new = try writer.token(edit.text, for: token) {
-                try Self.isInFlow(window, after: token.count)
-            }
+            let new = writer.token(edit.text, replacing: window.unread.first)
             try new.withUnsafeBytes { try output.write($0) }
-            window.consume(token.count)
+            window.consume(edit.span.count)
         }
         try copy(upTo: .max)
-    }
-
-    /// Whether a YAML value is in a flow collection: only there, a comma or a closing bracket
-    /// follows.
-    private static func isInFlow(_ window: ByteWindow, after count: Int) throws -> Bool {
-        let limit = 64 << 10
-        var place = count
-        var isComment = false
-        while place < count + limit {
-            if place >= window.count, try !window.fill() { return false }
-            switch window.unread[place] {
-            case 0x0A, 0x0D: isComment = false
-            case _ where isComment: break
-            case 0x20, 0x09: break
-            case UInt8(ascii: "#"): isComment = true
-            case let byte: return ",]}".utf8.contains(byte)
-            }
-            place += 1
-        }
-        return true
-    }
-
-    private static func copy(
-        of input: ByteInput, limits: ManifestLimits
-    ) throws -> UnnamedFile {
-        let file = try UnnamedFile(for: input.name)
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-        defer { buffer.deallocate() }
-        var size: Int64 = 0
-        do {
-            while case let count = try input.read(into: buffer), count > 0 {
-                size += Int64(count)
-                guard size <= limits.maximumUnpackedSize else {
-                    throw ManifestError(
-                        .tooLarge, source: input.name,
-                        "the manifest has more than \(limits.maximumUnpackedSize) bytes;"
-                            + " use --max-manifest-size to allow more")
-                }
-                let number = file.append(UnsafeRawBufferPointer(rebasing: buffer.prefix(count)))
-                guard number == 0 else {
-                    throw ManifestError.system(
-                        number, "cannot write to a temporary file", source: input.name)
-                }
-            }
-        } catch {
-            close(file.descriptor)
-            throw error
-        }
-        return file
     }
 
     private static func identity(of file: Int32) -> [Int64]? {

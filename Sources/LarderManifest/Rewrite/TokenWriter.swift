@@ -6,95 +6,51 @@ final class TokenWriter {
     private enum Style { case json, yaml, xml, raw }
 
     private let style: Style
-    /// Non-nil for XML in UTF-16.
-    private let isBigEndian: Bool?
     /// The last byte before the token that is not a blank.
     private var previous: UInt8 = 0
-    private var anchors = YAMLAnchors()
 
-    init(_ format: ManifestFormat, _ window: ByteWindow) {
+    init(_ format: ManifestFormat) {
         switch format {
         case .json, .jsonLines: style = .json
         case .yaml: style = .yaml
         case .xml, .xmlPlist: style = .xml
         case .urlList, .binaryPlist: style = .raw
         }
-        var isBigEndian: Bool?
-        if style == .xml, case .utf16(let value)? = try? XMLEncoding.of(window) {
-            isBigEndian = value
-        }
-        self.isBigEndian = isBigEndian
     }
 
     /// Looks at bytes that are copied.
     func pass(_ bytes: UnsafeRawBufferPointer) {
-        switch style {
-        case .yaml: anchors.pass(bytes)
-        case .xml: previous = bytes.last { !$0.isMarkupBlank && $0 != 0 } ?? previous
-        case .json, .raw: break
-        }
+        if style == .xml { previous = bytes.last { !$0.isMarkupBlank } ?? previous }
     }
 
-    /// Returns the bytes that replace a token.
-    ///
-    /// - Parameter isInFlow: Whether a YAML token is in a flow collection.
-    func token(
-        _ value: String, for token: [UInt8], isInFlow: () throws -> Bool
-    ) throws -> [UInt8] {
+    /// Returns the bytes that replace a token with this first byte.
+    func token(_ value: String, replacing first: UInt8?) -> [UInt8] {
         precondition(value.utf8.allSatisfy { 0x20..<0x7F ~= $0 }, "the value is not ASCII")
-        let first = token.first { $0 != 0 }
         switch style {
-        case .json: return Array("\"\(Self.escaped(value))\"".utf8)
         case .raw: return Array(value.utf8)
         case .xml:
             let isAttribute = previous == UInt8(ascii: "=")
             let quote = isAttribute ? first.flatMap { "\"'".utf8.contains($0) ? $0 : nil } : nil
             let mark = quote.map { [$0] } ?? []
-            return widened(mark + Self.escapedForXML(value) + mark)
-        case .yaml:
-            // The anchor's value is the same, so the alias can stay.
-            if first == UInt8(ascii: "*"), anchors.value(of: token.dropFirst()) == value {
-                return token
-            }
-            anchors.set(value)
-            return Array(try Self.yaml(value, first: first, isInFlow: isInFlow).utf8)
+            return mark + Self.escapedForXML(value) + mark
+        case .yaml where first == UInt8(ascii: "'"):
+            return Array("'\(value.replacing("'", with: "''"))'".utf8)  // text: ASCII
+        case .yaml where first != UInt8(ascii: "\"") && Self.isPlain(value):
+            return Array(value.utf8)
+        case .yaml, .json: return Array("\"\(Self.escaped(value))\"".utf8)
         }
     }
 
-    private static func yaml(
-        _ value: String, first: UInt8?, isInFlow: () throws -> Bool
-    ) throws -> String {
-        switch first {
-        case UInt8(ascii: "'"):
-            return "'" + value.replacing("'", with: "''") + "'"  // text: ASCII
-        case UInt8(ascii: "\""): return "\"\(escaped(value))\""
-        default:
-            let isPlain = try isPlain(value) && !(isInFlow() && !isPlainInFlow(value))
-            return isPlain ? value : "\"\(escaped(value))\""
-        }
-    }
-
-    /// Whether a value can be a plain scalar in a block collection (YAML 1.1 and 1.2). It must have
-    /// a letter and a dot or slash, because other values may be numbers, dates or booleans.
+    /// Whether a value can be a plain scalar in block and flow collections of YAML 1.1 and 1.2. It
+    /// must have a letter and a dot or slash, because other values may be numbers, dates or
+    /// booleans. Parsers disagree about colons and question marks in flow collections.
     private static func isPlain(_ value: String) -> Bool {
-        let bytes = Array(value.utf8)
-        guard let first = bytes.first, first.isASCIILetterOrDigit || "./_".utf8.contains(first),
-            bytes.contains(where: { $0.isASCIILetterOrDigit && !$0.isDigit }),
-            bytes.contains(where: "./".utf8.contains)
-        else { return false }
-        return bytes.indices.allSatisfy { index in
-            switch bytes[index] {
-            case UInt8(ascii: ":"): index + 1 < bytes.count && bytes[index + 1] != 0x20
-            case UInt8(ascii: "#"): bytes[index - 1] != 0x20
-            case 0x20: index + 1 < bytes.count
-            default: true
-            }
-        }
-    }
-
-    /// Parsers of YAML disagree about colons and question marks in flow collections.
-    private static func isPlainInFlow(_ value: String) -> Bool {
-        value.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-._~/%+@=".utf8.contains($0) }
+        let bytes = value.utf8
+        guard let first = bytes.first else { return false }
+        return (first.isASCIILetterOrDigit || "./_".utf8.contains(first))
+            && bytes.contains { $0.isASCIILetterOrDigit && !$0.isDigit }
+            && bytes.contains(where: "./".utf8.contains)
+            && bytes.allSatisfy { $0.isASCIILetterOrDigit || "-._~/%+@=".utf8.contains($0) }
     }
 
     private static func escaped(_ value: String) -> String {
@@ -106,65 +62,6 @@ final class TokenWriter {
     private static func escapedForXML(_ value: String) -> [UInt8] {
         value.utf8.flatMap { byte in
             "&<>\"'".utf8.contains(byte) ? Array("&#\(byte);".utf8) : [byte]
-        }
-    }
-
-    private func widened(_ bytes: [UInt8]) -> [UInt8] {
-        guard let isBigEndian else { return bytes }
-        return bytes.flatMap { isBigEndian ? [0, $0] : [$0, 0] }
-    }
-}
-
-/// The new values of anchored scalars. An alias of such a scalar needs no new value.
-private struct YAMLAnchors {
-    /// libyaml reads longer names, but no program writes them.
-    private static let longestName = 256
-    private static let limit = 10_000
-
-    private enum State {
-        case text
-        case name([UInt8])
-        /// After an anchor, before its value.
-        case ended([UInt8])
-    }
-
-    private var state = State.text
-    private var values: [[UInt8]: String] = [:]
-
-    func value(of name: ArraySlice<UInt8>) -> String? { values[Array(name)] }
-
-    /// An anchor ends before a token that gets a new value. Other anchors of the name end here.
-    mutating func set(_ value: String) {
-        if case .ended(let name) = state, values.count < Self.limit { values[name] = value }
-        state = .text
-    }
-
-    mutating func pass(_ bytes: UnsafeRawBufferPointer) {
-        let bytes = bytes.bindMemory(to: UInt8.self)
-        var place = 0
-        while place < bytes.count {
-            let byte = bytes[place]
-            switch state {
-            case .text:
-                guard let found = bytes.place(of: UInt8(ascii: "&"), from: place) else { return }
-                state = .name([])
-                place = found
-            case .name(var name):
-                let isEnd = byte.isMarkupBlank || ",[]{}".utf8.contains(byte)
-                if isEnd || name.count > Self.longestName {
-                    values[name] = nil
-                    state = byte.isMarkupBlank ? .ended(name) : .text
-                } else {
-                    name.append(byte)
-                    state = .name(name)
-                }
-            case .ended where byte.isMarkupBlank: break
-            case .ended:
-                // A tag may follow the anchor. Other text is the anchored value.
-                state = .text
-                if byte == UInt8(ascii: "&") { continue }
-            }
-            place += 1
         }
     }
 }
