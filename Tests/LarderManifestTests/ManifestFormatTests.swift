@@ -19,7 +19,6 @@ import Testing
             ([0x4D, 0x5A, 0x90, 0x00], "a Windows program"),
             (Array("MZ icons\nof Mozambique".utf8), "starts with 'MZ icons'"),
             (Array("ID3,name".utf8), "starts with 'ID3,name'"),
-            (Array("\u{1B}]0;title\u{7}".utf8), #"starts with '\u{1B}]0;title\u{7}'"#),
         ] as [([UInt8], String)])
     func theErrorNamesTheFormatOfTheFile(bytes: [UInt8], name: String) throws {
         let error = try #require(try manifestError(.bytes(bytes, name: "test")))

@@ -76,6 +76,20 @@ package final class BufferedBytes {
         offset += count
     }
 
+    /// Skips a UTF-8 byte order mark, which does not count as a column.
+    package func skipMark() {
+        guard unread.starts(with: [0xEF, 0xBB, 0xBF]) else { return }
+        consume(3)
+        lineOffset = offset
+    }
+
+    /// Makes the consumed part of the current line unread again, as far as it is in the buffer.
+    package func unconsumeLine() {
+        let count = min(offset - lineOffset, start)
+        start -= count
+        offset -= count
+    }
+
     package func peek() throws -> UInt8? {
         if start == end { guard try fill() else { return nil } }
         return storage[start]

@@ -101,25 +101,4 @@ enum JSONText {
 extension UnsafeBufferPointer<UInt8> {
     /// Whether the text starts with an expression or a statement of a template engine.
     var isTemplate: Bool { starts(with: "{{".utf8) || starts(with: "{%".utf8) }
-
-    /// The index after the leading white space and comments of JSON with comments.
-    var endOfJSONComments: Int {
-        var position = 0
-        while position < count {
-            if self[position].isMarkupBlank {
-                position += 1
-                continue
-            }
-            guard self[position] == UInt8(ascii: "/"), position + 1 < count,
-                let isBlock = self[position + 1].isBlockComment
-            else { return position }
-            position += 2
-            while position < count,
-                isBlock
-                    ? !self[position...].starts(with: "*/".utf8) : self[position] != 0x0A
-            { position += 1 }
-            if isBlock { position = Swift.min(position + 2, count) }
-        }
-        return position
-    }
 }

@@ -28,29 +28,25 @@ extension ManifestFormat {
                 .notAManifest, source: source,
                 "the file is UTF-16 text; only XML manifests may be UTF-16")
         }
-        window.consumeMark()
+        window.skipMark()
         switch try window.peekAfterBlanks() {
         case nil: throw ManifestError(.empty, source: source, "the file has only white space")
         case UInt8(ascii: "<") where !isHTML(window.unread): return .xmlPlist
         case UInt8(ascii: "{") where window.unread.isTemplate:
-            throw window.error(.notAManifest, YAMLText.template)
+            throw window.error(.notAManifest, YAMLParser.template)
         case UInt8(ascii: "["), UInt8(ascii: "{"), UInt8.recordSeparator: return .json
-        case UInt8(ascii: "/"):
-            let start = window.unread.endOfJSONComments
-            guard let next = window.unread[start...].first, "[{".utf8.contains(next) else {
-                throw refusal(of: window)
-            }
-            window.consume(start)
+        case UInt8(ascii: "/") where try "[{".utf8.contains(window.peekAfterComments() ?? 0):
             return .json
         case .some where isPlaylist(window.unread):
             throw ManifestError(
                 .notAManifest, source: source,
                 "the file is a media playlist (#EXTM3U), not a manifest")
         case .some where isURLList(window.unread): return .urlList
-        case .some where window.unread.hasFrontMatter:
-            throw window.error(.notAManifest, YAMLText.frontMatter)
-        case .some where window.unread.isYAML: return .yaml
-        case .some: throw refusal(of: window)
+        case .some:
+            if let found = foreign(in: window) { throw refusal(of: window, found) }
+            // libyaml needs the indentation.
+            window.unconsumeLine()
+            return .yaml
         }
     }
 
@@ -90,27 +86,30 @@ extension ManifestFormat {
         return false
     }
 
-    private static func refusal(of window: ByteWindow) -> ManifestError {
+    private static func foreign(in window: ByteWindow) -> String? {
+        if isHTML(window.unread) { return ContentGuess.page }
         let content = UnsafeRawBufferPointer(window.unread)
+        if let image = ImageFormat.of(content) { return "an image (\(image.mediaType.name))" }
         let head = window.unread.prefix(512)
         // Text may start with the letters of a binary format, such as MZ or ID3.
         let isText = head.prefix(16).allSatisfy { 0x20..<0x7F ~= $0 || $0.isMarkupBlank }
         let mayHaveSignature = !isText || head.first == UInt8(ascii: "%")
-        let found =
-            isHTML(window.unread)
-            ? ContentGuess.page
-            : ImageFormat.of(content).map { "an image (\($0.mediaType.name))" }
-                ?? (mayHaveSignature ? ContentGuess.signature(of: content) : nil)
-                ?? (head.contains(0) ? "binary data" : nil)
-        if let found {
-            return ManifestError(
-                .notAManifest, source: window.input.name, "the file is \(found), not a manifest")
-        }
-        let line = String(decoding: head.prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
+        return (mayHaveSignature ? ContentGuess.signature(of: content) : nil)
+            ?? (head.contains(0) ? "binary data" : nil)
+    }
+
+    private static func refusal(of window: ByteWindow, _ found: String) -> ManifestError {
+        ManifestError(
+            .notAManifest, source: window.input.name, "the file is \(found), not a manifest")
+    }
+
+    /// An error for text that is in none of the formats.
+    static func refusal(of window: ByteWindow) -> ManifestError {
+        let line = window.unread.prefix(512).prefix { $0 != 0x0A && $0 != 0x0D }
         return window.error(
             .notAManifest,
             "the file is not a property list, JSON, YAML or a list of URLs; it starts with "
-                + line.maskingSecrets.quoted(limit: 40))
+                + String(decoding: line, as: UTF8.self).maskingSecrets.quoted(limit: 40))
     }
 }
 

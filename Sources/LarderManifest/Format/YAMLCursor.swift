@@ -85,6 +85,13 @@ final class YAMLCursor: ManifestCursor {
         parser.error(code, reason)
     }
 
+    /// An error for a document that is a single value.
+    var refusal: ManifestError {
+        events.text.utf8.starts(with: "<".utf8)
+            ? parser.error(.notAManifest, YAMLParser.template)
+            : parser.refusal
+    }
+
     private func forEachItem(_ body: () throws -> Void) throws {
         if events.kind == .alias { try events.enterAlias() }
         try events.advance()
@@ -158,13 +165,34 @@ final class YAMLCursor: ManifestCursor {
     private func scalar(size: inout Int) throws -> ManifestValue {
         let (text, isPlain) = try text()
         try limits.charge(text.utf8.count, to: &size)
-        let value =
-            isPlain ? YAMLText.value(text, at: events.span) : .string(text, at: events.span)
+        let value = (isPlain ? Self.typed(text) : nil) ?? .string(text, at: events.span)
         try events.advance()
         return value
     }
 
     private func text() throws -> (text: String, isPlain: Bool) {
         events.kind == .alias ? try events.aliasText() : (events.text, events.isPlain)
+    }
+
+    private static let words: [(String, ManifestValue)] =
+        ["~", "null", "Null", "NULL"].map { ($0, .null) }
+        + ["true", "True", "TRUE"].map { ($0, .bool(true)) }
+        + ["false", "False", "FALSE"].map { ($0, .bool(false)) }
+
+    /// Returns the value of a plain scalar that is not a string in the core schema of YAML 1.2.
+    /// `yes`, `no`, `on` and `off` are strings, as they may be names of icons. So are `.inf`, `.nan`
+    /// and hexadecimal numbers.
+    private static func typed(_ text: String) -> ManifestValue? {
+        let bytes = text.utf8
+        guard let first = bytes.first else { return .null }
+        if bytes.count <= 5, let word = words.first(where: { text.isSame(as: $0.0) }) {
+            return word.1
+        }
+        // The initializers also accept other spellings, such as `-inf`.
+        guard first.isDigit || "+-.".utf8.contains(first), bytes.count <= 64,
+            bytes.contains(where: \.isDigit),
+            bytes.allSatisfy({ $0.isDigit || "+-.eE".utf8.contains($0) })
+        else { return nil }
+        return Int(text).map { .integer($0) } ?? Double(text).map { .double($0) }
     }
 }

@@ -14,10 +14,12 @@ final class YAMLParser {
     private static let lookahead = 128 << 10
     /// libyaml's time for a token grows with the depth.
     private static let maximumDepth = 256
-    /// libyaml's time grows with the square of the number of `%TAG` lines.
-    private static let maximumTagLines = 100
-    /// Each use of a tag copies the prefix that `%TAG` defines.
-    private static let maximumTagSize = 1 << 10
+    /// libyaml's time grows with the square of the number of `%TAG` lines, and each use of a tag
+    /// copies the text that its line defines.
+    private static let maximumDirectives = 1 << 10
+    static let template =
+        "the file is a template with {{ … }} or front matter (---), not a manifest;"
+        + " run its template engine first"
 
     let source: String
     private(set) var kind = Kind.documentEnd
@@ -29,17 +31,14 @@ final class YAMLParser {
     private let event = UnsafeMutablePointer<yaml_event_t>.allocate(capacity: 1)
     private let firstLine: Int
     private let firstOffset: Int
-    /// Spaces for libyaml in place of the first line's indentation, which is already consumed.
-    private let indentation: Int
-    private var fedSpaces = 0
     /// The last converted mark.
     private var known: (index: Int, offset: Int)
     /// The start mark of the last event. Later marks are not before it.
     private var start = 0
     private var depth = 0
     private var isInDocument = false
-    private var opensFlowMapping = false
-    private var knownSpan: SourceSpan?
+    /// Whether there was a list or a map.
+    private var hasContent = false
     private var failure: (any Error)?
 
     init(_ window: ByteWindow, limits: ManifestLimits) {
@@ -49,8 +48,7 @@ final class YAMLParser {
         fed = window.offset
         firstLine = window.line
         firstOffset = window.offset
-        indentation = min(window.indentation, Self.lookahead / 2)
-        known = (indentation, window.offset)
+        known = (0, window.offset)
         event.initialize(to: yaml_event_t())
         guard yaml_parser_initialize(parser) == 1 else { fatalError("out of memory") }
         yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
@@ -81,11 +79,7 @@ final class YAMLParser {
 
     func advance() throws {
         yaml_event_delete(event)
-        knownSpan = nil
         guard yaml_parser_parse(parser, event) == 1 else { throw error() }
-        let before = start
-        let opensFlowMapping = opensFlowMapping
-        self.opensFlowMapping = false
         start = Int(event.pointee.start_mark.index)
         switch event.pointee.type {
         case YAML_SCALAR_EVENT: kind = .scalar
@@ -96,10 +90,10 @@ final class YAMLParser {
         case YAML_MAPPING_START_EVENT:
             kind = .dictionary
             try enter()
-            self.opensFlowMapping =
-                event.pointee.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE
-            if self.opensFlowMapping, opensFlowMapping, start == before + 1 {
-                throw template(.line(line))
+            if event.pointee.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE,
+                window.unread[position(of: start)...].starts(with: "{{".utf8)
+            {
+                throw error(.notAManifest, Self.template)
             }
         case YAML_SEQUENCE_END_EVENT, YAML_MAPPING_END_EVENT:
             kind = .end
@@ -107,17 +101,16 @@ final class YAMLParser {
         case YAML_DOCUMENT_START_EVENT:
             kind = .documentStart
             isInDocument = true
-            let tags = event.pointee.data.document_start.tag_directives
-            if let first = tags.start, let last = tags.end, last - first > Self.maximumTagLines {
-                throw error(.tooLarge, "a document has more than \(Self.maximumTagLines) tags")
+            guard Int(event.pointee.end_mark.index) - start <= Self.maximumDirectives else {
+                throw error(
+                    .tooLarge,
+                    "the directives of a document have more than \(Self.maximumDirectives)"
+                        + " characters")
             }
         case YAML_STREAM_END_EVENT: kind = .streamEnd
         default:
             kind = .documentEnd
             isInDocument = false
-        }
-        if let tag, strnlen(tag, Self.maximumTagSize) == Self.maximumTagSize {
-            throw error(.tooLarge, "a tag has more than \(Self.maximumTagSize) bytes")
         }
     }
 
@@ -133,68 +126,53 @@ final class YAMLParser {
 
     /// Whether a scalar's text decides its type.
     var isPlain: Bool {
-        let scalar = event.pointee.data.scalar
-        guard scalar.style == YAML_PLAIN_SCALAR_STYLE else { return false }
-        guard let tag else { return true }
-        return strcmp(tag, YAML_STR_TAG) != 0 && strcmp(tag, "!") != 0
+        guard event.pointee.data.scalar.style == YAML_PLAIN_SCALAR_STYLE else { return false }
+        guard let tag = event.pointee.data.scalar.tag else { return true }
+        let name = String(cString: tag)
+        return !name.isSame(as: YAML_STR_TAG) && !name.isSame(as: "!")
     }
 
     /// The anchor of a value, or the name of an alias.
     var anchor: String? {
-        let data = event.pointee.data
         let name =
             switch kind {
-            case .scalar: data.scalar.anchor
-            case .alias: data.alias.anchor
-            case .array: data.sequence_start.anchor
-            case .dictionary: data.mapping_start.anchor
+            case .scalar: event.pointee.data.scalar.anchor
+            case .alias: event.pointee.data.alias.anchor
+            case .array: event.pointee.data.sequence_start.anchor
+            case .dictionary: event.pointee.data.mapping_start.anchor
             default: nil as UnsafeMutablePointer<yaml_char_t>?
             }
         return name.map { String(cString: $0) }
     }
 
-    private var tag: UnsafePointer<CChar>? {
-        let data = event.pointee.data
-        let tag =
-            switch kind {
-            case .scalar: data.scalar.tag
-            case .array: data.sequence_start.tag
-            case .dictionary: data.mapping_start.tag
-            default: nil as UnsafeMutablePointer<yaml_char_t>?
-            }
-        return tag.map { UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self) }
-    }
-
     /// The place of a scalar or an alias, without its anchor and tag. A block scalar ends after the
     /// text of its last line.
     var span: SourceSpan {
-        if let knownSpan { return knownSpan }
-        let span = measuredSpan
-        knownSpan = span
-        return span
-    }
-
-    private var measuredSpan: SourceSpan {
-        guard var from = offset(of: start), var to = offset(of: Int(event.pointee.end_mark.index))
-        else { return .unknown }
         let bytes = window.unread
-        let base = window.offset
-        guard kind == .scalar else { return SourceSpan(from..<to) }
-        let scalar = event.pointee.data.scalar
-        if scalar.anchor != nil || scalar.tag != nil {
-            from = base + bytes.endOfProperties(from - base, to - base)
+        var from = position(of: start)
+        var to = bytes.position(after: Int(event.pointee.end_mark.index) - start, from: from)
+        if kind == .scalar {
+            let scalar = event.pointee.data.scalar
+            if scalar.anchor != nil || scalar.tag != nil {
+                from = bytes.endOfProperties(from, to)
+            }
+            if scalar.style == YAML_LITERAL_SCALAR_STYLE
+                || scalar.style == YAML_FOLDED_SCALAR_STYLE
+            {
+                while to > from, bytes[to - 1].isMarkupBlank { to -= 1 }
+            }
         }
-        if scalar.style == YAML_LITERAL_SCALAR_STYLE || scalar.style == YAML_FOLDED_SCALAR_STYLE {
-            while to > from, bytes[to - base - 1].isMarkupBlank { to -= 1 }
-        }
-        return from < to ? SourceSpan(from..<to) : .unknown
+        return from < to ? SourceSpan(window.offset + from..<window.offset + to) : .unknown
     }
 
     func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
         ManifestError(code, source: source, at: .line(line), reason)
     }
 
+    var refusal: ManifestError { ManifestFormat.refusal(of: window) }
+
     private func enter() throws {
+        hasContent = true
         depth += 1
         guard depth <= Self.maximumDepth else {
             throw error(.tooDeep, "the YAML nests deeper than \(Self.maximumDepth) levels")
@@ -202,15 +180,8 @@ final class YAMLParser {
     }
 
     private func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        if fedSpaces < indentation {
-            let spaces = buffer.prefix(indentation - fedSpaces)
-            for index in spaces.indices { buffer[index] = UInt8(ascii: " ") }
-            fedSpaces += spaces.count
-            return spaces.count
-        }
         if fed == window.offset + window.count {
-            _ = offset(of: start)
-            window.consume(known.offset - window.offset)
+            window.consume(position(of: start))
             // Directives and comments are before a document.
             let limit = isInDocument ? limits.maximumEntrySize : 0
             guard window.count <= limit + Self.lookahead else {
@@ -228,14 +199,12 @@ final class YAMLParser {
         return next.count
     }
 
-    /// Converts a mark's character index to a position in the manifest. Returns nil for a mark
-    /// before the last one.
-    private func offset(of index: Int) -> Int? {
-        guard index >= known.index else { return index < indentation ? known.offset : nil }
+    /// Converts a mark's character index to a position in the window. Marks must not decrease.
+    private func position(of index: Int) -> Int {
         let position = window.unread.position(
             after: index - known.index, from: known.offset - window.offset)
         known = (index, window.offset + position)
-        return known.offset
+        return position
     }
 
     private func error() -> any Error {
@@ -246,7 +215,7 @@ final class YAMLParser {
             return ManifestError(.tooLarge, source: source, "out of memory")
         }
         if state.error == YAML_READER_ERROR {
-            let offset = firstOffset + state.problem_offset - indentation - window.offset
+            let offset = firstOffset + state.problem_offset - window.offset
             let reason =
                 problem.utf8.starts(with: "control".utf8)
                 ? "the character U+\(String(state.problem_value, radix: 16, uppercase: true))"
@@ -254,22 +223,14 @@ final class YAMLParser {
                 : "the text is not valid UTF-8"
             return window.error(.malformed, at: max(0, min(offset, window.count)), reason)
         }
-        let start = max(0, known.offset - window.offset)
-        let found = offset(of: Int(state.problem_mark.index)).map { $0 - window.offset }
-        let place =
-            found.map(window.place)
-            ?? .line(Int(state.problem_mark.line) + firstLine)
-        let near = window.unread[start...].prefix(max(0, (found ?? start) + 2 - start))
-        if near.holds("{{") || near.holds("{%") { return template(place) }
-        if problem.isSame(as: "found character that cannot start any token"), let found,
-            found < window.count
-        {
-            let advice = window.unread[found] == 0x09 ? "; indent with spaces" : ""
-            let character = JSONText.character(window.unread, at: found)
-            return ManifestError(
-                .malformed, source: source, at: place,
-                "the YAML is invalid: \(character) cannot start a value\(advice)")
+        let before = position(of: start)
+        let found = position(of: max(start, Int(state.problem_mark.index)))
+        let near = window.unread[before...].prefix(found + 2 - before)
+        let templates: [StaticString] = ["{{", "{%", "<?xml", "<!DOCTYPE", "<html"]
+        if templates.contains(where: near.holds) {
+            return window.error(.notAManifest, at: found, Self.template)
         }
+        guard hasContent else { return refusal }
         var reason = "the YAML is invalid: \(problem)"
         if let context = state.context {
             reason += " \(String(cString: context))"
@@ -277,10 +238,48 @@ final class YAMLParser {
                 reason += " that starts in line \(Int(state.context_mark.line) + firstLine)"
             }
         }
-        return ManifestError(.malformed, source: source, at: place, reason)
+        return window.error(.malformed, at: found, reason)
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Returns the index after `count` characters of UTF-8.
+    fileprivate func position(after count: Int, from start: Int) -> Int {
+        guard let base = baseAddress else { return start }
+        var position = start
+        var rest = count
+        while rest > 0, position < self.count {
+            if rest >= 8, position + 8 <= self.count,
+                UnsafeRawPointer(base + position).loadUnaligned(as: UInt64.self)
+                    & 0x8080_8080_8080_8080 == 0
+            {
+                position += 8
+                rest -= 8
+                continue
+            }
+            position += 1
+            while position < self.count, base[position] & 0xC0 == 0x80 { position += 1 }
+            rest -= 1
+        }
+        return position
     }
 
-    private func template(_ place: ManifestError.Place) -> ManifestError {
-        ManifestError(.notAManifest, source: source, at: place, YAMLText.template)
+    /// Returns the index after the anchor and the tag of a YAML node, and the white space and
+    /// comments after them.
+    fileprivate func endOfProperties(_ start: Int, _ end: Int) -> Int {
+        var position = start
+        while position < end {
+            switch self[position] {
+            case UInt8(ascii: "&"), UInt8(ascii: "!"):
+                while position < end, !self[position].isMarkupBlank { position += 1 }
+            case UInt8(ascii: "#"):
+                while position < end, self[position] != 0x0A, self[position] != 0x0D {
+                    position += 1
+                }
+            case let byte where byte.isMarkupBlank: position += 1
+            default: return position
+            }
+        }
+        return position
     }
 }

@@ -15,10 +15,7 @@ extension ManifestDocument {
         var line = first
         while true {
             let kind = cursor.kind()
-            guard kind != .scalar || recognition.isExplicit else {
-                throw cursor.error(
-                    .notAManifest, "the YAML document is a single value; expected a list or a map")
-            }
+            guard kind != .scalar || recognition.isExplicit else { throw cursor.refusal }
             try walk.walk()
             let hasNext = try cursor.beginDocument()
             isAlone = isAlone && !hasNext
