@@ -17,16 +17,13 @@
 ///     /components/component       elements, from the document's root
 ///     icon/@href                  an attribute
 ///     icon[@type='remote']        the elements with this attribute
-///     name[not(@xml:lang)]        the elements without this attribute
 public struct ManifestPath: Equatable, Sendable {
     enum Segment: Hashable, Sendable {
         case member(String)
         case elements
         case members
+        /// In XML, keeps an element. The name is that of an attribute, with an `@`.
         case elementsWhere(String, String)
-        /// Keeps an element whose attribute has this value, or, if nil, an element without the
-        /// attribute.
-        case attribute(String, String?)
 
         static func == (left: Segment, right: Segment) -> Bool {
             switch (left, right) {
@@ -34,9 +31,6 @@ public struct ManifestPath: Equatable, Sendable {
             case (.elements, .elements), (.members, .members): true
             case (.elementsWhere(let left, let value), .elementsWhere(let right, let other)):
                 left.isSame(as: right) && value.isSame(as: other)
-            case (.attribute(let left, let value), .attribute(let right, let other)):
-                left.isSame(as: right) && (value ?? "").isSame(as: other ?? "")
-                    && (value == nil) == (other == nil)
             default: false
             }
         }
@@ -45,7 +39,7 @@ public struct ManifestPath: Equatable, Sendable {
             switch self {
             case .elements: hasher.combine(0)
             case .members: hasher.combine(1)
-            case .member(let name), .elementsWhere(let name, _), .attribute(let name, _):
+            case .member(let name), .elementsWhere(let name, _):
                 for byte in name.utf8 { hasher.combine(byte) }
             }
         }
@@ -88,70 +82,70 @@ public struct ManifestPath: Equatable, Sendable {
     /// Whether the path has a filter. Paths to entries cannot have filters, because elements are
     /// read one by one.
     public var isFilter: Bool {
-        segments.contains {
-            switch $0 {
-            case .elementsWhere, .attribute: true
-            case .member, .elements, .members: false
-            }
-        }
+        segments.contains { if case .elementsWhere = $0 { true } else { false } }
     }
 
     /// Parses a path.
     public init(_ text: String) throws(SyntaxError) {
-        if Self.isXPath(text) {
-            self = try Self.xpath(text)
-            return
-        }
+        let isXML = Self.isXPath(text)
+        let separator: Character = isXML ? "/" : "."
         var rest = text[...]
-        let isRooted = text.hasPrefix("$") || text.hasPrefix("@")
+        let isRooted = isXML ? text.hasPrefix("/") : text.hasPrefix("$") || text.hasPrefix("@")
         if isRooted { rest.removeFirst() }
         var segments: [Segment] = []
         while let first = rest.first {
             if first == "[" {
-                segments.append(try Self.bracket(&rest))
+                segments.append(try Self.bracket(&rest, isXML: isXML))
                 continue
             }
-            let isFirst = segments.isEmpty && !isRooted
-            guard (first == ".") != isFirst else {
-                let wanted = isFirst ? "a name" : "'.' or '['"
+            let isFirst = segments.isEmpty && (isXML || !isRooted)
+            guard (first == separator) != isFirst else {
+                let wanted = isFirst ? "a name" : "'\(separator)' or '['"
                 throw SyntaxError(description: "expected \(wanted) before \(String(rest).quoted())")
             }
             if !isFirst { rest.removeFirst() }
-            let name = rest.prefix { $0 != "." && $0 != "[" }
-            guard !name.isEmpty, !name.contains(where: { "]'\"?".contains($0) }) else {
+            let name = rest.prefix { $0 != separator && $0 != "[" }
+            guard !name.isEmpty, !name.contains(where: { "]'\"?()".contains($0) }), name != "@" else {
                 throw SyntaxError(description: "expected a name before \(String(rest).quoted())")
             }
             rest = rest[name.endIndex...]
             segments.append(name == "*" ? .members : .member(String(name)))
         }
-        guard !text.isEmpty else { throw SyntaxError(description: "the path is empty") }
-        self.init(segments: segments)
+        guard !segments.isEmpty || isRooted && !isXML else {
+            throw SyntaxError(description: "the path is empty")
+        }
+        let notation: Notation = isXML ? isRooted ? .document : .element : .json
+        self.init(segments: segments, notation: notation)
     }
 
-    private static func bracket(_ rest: inout Substring) throws(SyntaxError) -> Segment {
+    /// Whether the text can only be XPath: it has a slash outside of brackets, or an attribute.
+    private static func isXPath(_ text: String) -> Bool {
+        let start = text.prefix { $0 != "[" }
+        if start.first == "@", let next = start.dropFirst().first, next != "." { return true }
+        return start.contains("/") || text.contains("[@")
+    }
+
+    private static func bracket(
+        _ rest: inout Substring, isXML: Bool
+    ) throws(SyntaxError) -> Segment {
         let whole = rest
         rest.removeFirst()
+        let (opening, equals) = isXML ? ("@", "=") : ("?@.", "==")
         let segment: Segment
-        if rest.hasPrefix("*") {
+        if !isXML, rest.hasPrefix("*") {
             rest.removeFirst()
             segment = .elements
-        } else if rest.hasPrefix("?@.") {
-            rest.removeFirst(3)
-            let name = rest.prefix { $0 != "=" && $0 != "]" }
-            rest = rest[name.endIndex...]
-            guard !name.isEmpty, rest.hasPrefix("=="), case _ = rest.removeFirst(2),
-                let value = quoted(&rest)
-            else {
-                throw SyntaxError(
-                    description: "expected [?@.name=='value'] at \(String(whole).quoted())")
-            }
-            segment = .elementsWhere(String(name), value)
-        } else if let name = quoted(&rest) {
+        } else if !isXML, let name = quoted(&rest) {
             segment = .member(name)
+        } else if rest.hasPrefix(opening), case _ = rest.removeFirst(opening.count),
+            case let name = rest.prefix(while: { $0 != "=" && $0 != "]" }), !name.isEmpty,
+            rest[name.endIndex...].hasPrefix(equals),
+            case _ = rest.removeFirst(name.count + equals.count), let value = quoted(&rest)
+        {
+            segment = .elementsWhere(isXML ? "@\(name)" : String(name), value)
         } else {
-            throw SyntaxError(
-                description: "expected [*], ['name'] or [?@.name=='value'] at"
-                    + " \(String(whole).quoted())")
+            let wanted = isXML ? "[@name='value']" : "[*], ['name'] or [?@.name=='value']"
+            throw SyntaxError(description: "expected \(wanted) at \(String(whole).quoted())")
         }
         guard rest.hasPrefix("]") else {
             throw SyntaxError(description: "missing ']' in \(String(whole).quoted())")
@@ -160,7 +154,7 @@ public struct ManifestPath: Equatable, Sendable {
         return segment
     }
 
-    static func quoted(_ rest: inout Substring) -> String? {
+    private static func quoted(_ rest: inout Substring) -> String? {
         guard let mark = rest.first, mark == "'" || mark == "\"" else { return nil }
         var value = ""
         var index = rest.index(after: rest.startIndex)
@@ -181,20 +175,20 @@ extension ManifestPath: CustomStringConvertible {
     public var description: String { text(quotedBy: "'") }
 
     func text(quotedBy mark: String) -> String {
-        if isXML { return xpath(quotedBy: mark) }
         var text = ""
         for segment in segments {
+            let link = text.isEmpty ? "" : isXML ? "/" : "."
             switch segment {
-            case .member(let name) where name.isPlainWord: text += text.isEmpty ? name : ".\(name)"
+            case .member(let name) where isXML || name.isPlainWord: text += link + name
             case .member(let name): text += "[\(mark)\(name.escaping(mark))\(mark)]"
-            case .elements: text += "[*]"
-            case .members: text += text.isEmpty ? "*" : ".*"
+            case .elements: text += isXML ? "" : "[*]"
+            case .members: text += link + "*"
             case .elementsWhere(let name, let value):
-                text += "[?@.\(name)==\(mark)\(value.escaping(mark))\(mark)]"
-            case .attribute: continue
+                text += isXML ? "[\(name)=" : "[?@.\(name)=="
+                text += "\(mark)\(value.escaping(mark))\(mark)]"
             }
         }
-        return text.isEmpty ? "@" : text
+        return notation == .document ? "/" + text : text.isEmpty ? "@" : text
     }
 }
 
@@ -210,7 +204,7 @@ extension String {
         !isEmpty && allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
     }
 
-    func escaping(_ mark: String) -> String {
+    fileprivate func escaping(_ mark: String) -> String {
         replacing("\\", with: "\\\\").replacing(mark, with: "\\" + mark)
     }
 }
@@ -298,15 +292,9 @@ extension ManifestPath {
                 }
                 collect(next, match.element(.dictionary(members)), limit, &found)
             }
-        case (.attribute(let name, let wanted), let element):
-            var value: String?
-            if case .dictionary(let members) = element,
-                case .string(let text, _)? = members["@" + name]
-            {
-                value = text
-            }
-            let isWanted = wanted.map { value?.isSame(as: $0) ?? false } ?? (value == nil)
-            if isWanted { collect(next, match, limit, &found) }
+        case (.elementsWhere(let key, let value), .dictionary(let members)) where isXML:
+            guard case .string(let text, _)? = members[key], text.isSame(as: value) else { return }
+            collect(next, match, limit, &found)
         default: return
         }
     }

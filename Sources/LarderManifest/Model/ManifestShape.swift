@@ -114,7 +114,7 @@ extension ManifestShape {
                 names: ["name", "short_name"], icons: ["icons[*].src", "icons_localized.*[*].src"]),
             ManifestShape(
                 "AppStream catalogue", ["/components/component", "/component"],
-                marks: ["icon", "id"], names: ["name[not(@xml:lang)]", "name", "id"],
+                marks: ["icon", "id"], names: ["name", "id"],
                 icons: ["icon"]),
             ManifestShape(
                 "Unraid template", ["/Container"], marks: ["Icon", "Name"], names: ["Name"],

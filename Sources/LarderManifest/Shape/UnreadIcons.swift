@@ -137,7 +137,9 @@ final class UnreadIcons {
 
 extension ManifestPath {
     fileprivate func covers(_ place: [Segment]) -> Bool {
-        let segments = segments.filter { if case .attribute = $0 { false } else { true } }
+        let segments = segments.filter {
+            if isXML, case .elementsWhere = $0 { false } else { true }
+        }
         let place = isXML && place.last == .member(XMLCursor.text) ? place.dropLast() : place[...]
         return segments.count == place.count
             && zip(segments, place).allSatisfy { own, segment in

@@ -51,7 +51,7 @@ import Testing
             ),
             (
                 "AppStream catalogue",
-                #"<components><component><id>a</id><name xml:lang="de">D</name><name>A</name><icon type="remote">https://a.example/1</icon></component><component><id>b</id></component></components>"#,
+                #"<components><component><id>a</id><name>A</name><name xml:lang="de">D</name><icon type="remote">https://a.example/1</icon></component><component><id>b</id></component></components>"#,
                 ["1.1 A https://a.example/1", "2.1 b skipped"]
             ),
             (
