@@ -10,41 +10,20 @@ package struct XMLAttribute: Equatable, Sendable {
     package let place: Range<Int>?
 }
 
-/// How the offsets of the filtered text lead to offsets in the file.
-package enum XMLOffsets: Sendable {
-    case unknown
-    /// Each byte of the text is a byte of the file, from this offset.
-    case bytes(from: Int)
-    /// Each character of the text is a byte of the file, from this offset.
-    case latin1(from: Int)
-    case utf16(from: Int)
+/// The place of the filtered text in the file.
+package struct XMLOffsets: Sendable {
+    let start: Int
+    /// Whether the file has one byte for each character. If not, it has the bytes of the text.
+    let isLatin1: Bool
 
-    var start: Int {
-        switch self {
-        case .unknown: 0
-        case .bytes(let start), .latin1(let start), .utf16(let start): start
-        }
-    }
-
-    var areKnown: Bool { if case .unknown = self { false } else { true } }
-
-    /// Whether the text and the file have equal lengths.
-    var areEqual: Bool {
-        switch self {
-        case .unknown, .bytes: true
-        case .latin1, .utf16: false
-        }
+    package init(from start: Int, isLatin1: Bool = false) {
+        self.start = start
+        self.isLatin1 = isLatin1
     }
 
     /// Returns the number of bytes in the file for a text in UTF-8.
     func length(of text: Slice<UnsafeBufferPointer<UInt8>>) -> Int {
-        switch self {
-        case .unknown, .bytes: text.count
-        case .latin1: text.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 }
-        case .utf16:
-            // Characters of four bytes have two units.
-            text.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $1 < 0xF0 ? $0 + 2 : $0 + 4 }
-        }
+        isLatin1 ? text.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 } : text.count
     }
 }
 
@@ -77,10 +56,7 @@ struct XMLTagQueue {
         let tag = tags[first]
         first += 1
         waitingBytes -= tag.size
-        if first == tags.count {
-            tags.removeAll(keepingCapacity: true)
-            first = 0
-        } else if first > 1024, first * 2 > tags.count {
+        if first == tags.count || first > 1024 {
             tags.removeFirst(first)
             first = 0
         }
@@ -127,14 +103,14 @@ struct XMLAttributeParser {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let line: Int
     private let replacement: UInt8?
-    private let offsets: XMLOffsets
+    private let offsets: XMLOffsets?
     /// The next byte, and its offset in the file.
     private var index: Int
     private var offset: Int
 
     /// - Parameter offset: The offset of the tag in the file.
     init(
-        _ tag: XMLTag, line: Int, replacement: UInt8?, offset: Int, _ offsets: XMLOffsets
+        _ tag: XMLTag, line: Int, replacement: UInt8?, offset: Int, _ offsets: XMLOffsets?
     ) {
         bytes = tag.content
         index = 0
@@ -179,12 +155,12 @@ struct XMLAttributeParser {
             let start = offset
             move(to: end + 1)
             attributes.append(
-                .init(name: name, value: value, place: offsets.areKnown ? start..<offset : nil))
+                .init(name: name, value: value, place: offsets.map { _ in start..<offset }))
         }
     }
 
     private mutating func move(to next: Int) {
-        offset += offsets.length(of: bytes[index..<next])
+        offset += offsets?.length(of: bytes[index..<next]) ?? 0
         index = next
     }
 

@@ -14,7 +14,7 @@ final class XMLFilter {
     /// The tags that libxml2 has not reported yet.
     private var tags = XMLTagQueue()
     private var keepsAttributes = false
-    private let offsets: XMLOffsets
+    private let offsets: XMLOffsets?
     /// The offset in the file of the first unread byte.
     private var offset: Int
     /// Whether a comment or an instruction was removed since the last tag.
@@ -59,11 +59,11 @@ final class XMLFilter {
     /// buffer grow by megabytes.
     private static let maximumRead = 512
 
-    init(_ input: BufferedBytes, _ rules: XMLRules, _ offsets: XMLOffsets) {
+    init(_ input: BufferedBytes, _ rules: XMLRules, _ offsets: XMLOffsets?) {
         self.input = input
         self.rules = rules
         self.offsets = offsets
-        offset = offsets.start
+        offset = offsets?.start ?? 0
         elements = XMLElements(rules)
         // Twice the limit, because libxml2 turns CR LF into one byte. The 8 bytes are for a whole
         // character.
@@ -132,7 +132,9 @@ final class XMLFilter {
         }
         if isInCDATA {
             try passCDATA()
-        } else if hasTag, pendingLines == 0, !elements.areAny, offsets.areEqual, passPlainly() {
+        } else if hasTag, pendingLines == 0, !elements.areAny, offsets?.isLatin1 != true,
+            passPlainly()
+        {
             return true
         } else if input.unread[0] == UInt8(ascii: "<") {
             try passMarkup()
@@ -310,7 +312,7 @@ final class XMLFilter {
         }
         hasTag = true
         enter(tag)
-        let place = offset..<offset + offsets.length(of: input.unread.prefix(length))
+        let place = offset..<offset + fileLength(length)
         tags.append(
             .init(
                 place: place, hasNoise: hasNoise, line: input.line, passedLine: passedLine,
@@ -400,8 +402,12 @@ final class XMLFilter {
     }
 
     private func consume(_ count: Int) {
-        offset += offsets.length(of: input.unread.prefix(count))
+        offset += fileLength(count)
         input.consume(count)
+    }
+
+    private func fileLength(_ count: Int) -> Int {
+        offsets?.length(of: input.unread.prefix(count)) ?? 0
     }
 
     private func putPendingLines() {

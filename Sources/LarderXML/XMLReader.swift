@@ -20,7 +20,7 @@ package final class XMLReader {
     private let linesBefore: Int
     /// The names in ``XMLRules/elements``, interned by libxml2 so that addresses can be compared.
     private let names: [UnsafePointer<xmlChar>?]
-    private let offsets: XMLOffsets
+    private let areOffsetsKnown: Bool
     private var lineOfBlanks = 1
     /// The line of the current tag, or 0 if libxml2 knows the line.
     private var lineOfTag = 0
@@ -33,17 +33,17 @@ package final class XMLReader {
     package private(set) var content: Range<Int>?
 
     /// - Parameters:
-    ///   - offsets: How the bytes of `read` lead to offsets in the file.
+    ///   - offsets: The place in the file of the bytes from `read`. Nil if unknown.
     ///   - read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end. Called at
     ///     least once per `bufferSize` bytes. Can throw an error to cancel the reading.
     package init(
-        _ rules: XMLRules, line: Int = 1, offsets: XMLOffsets = .unknown,
+        _ rules: XMLRules, line: Int = 1, offsets: XMLOffsets? = nil,
         bufferSize: Int = 64 << 10,
         _ read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int
     ) throws {
         _ = Self.initialized
         linesBefore = line - 1
-        self.offsets = offsets
+        areOffsetsKnown = offsets != nil
         let input = BufferedBytes(capacity: bufferSize, line: line, read)
         source = Source(XMLFilter(input, rules, offsets))
         let options = XML_PARSE_NONET.rawValue | XML_PARSE_BIG_LINES.rawValue
@@ -110,7 +110,7 @@ package final class XMLReader {
         lineOfTag = tag.line
         attributes = tag.attributes
         content = nil
-        if isEnd, let start = startOfContent, offsets.areKnown, !tag.hasNoise {
+        if isEnd, let start = startOfContent, areOffsetsKnown, !tag.hasNoise {
             content = start..<tag.place.lowerBound
         }
         startOfContent = isEnd || isEmpty ? nil : tag.place.upperBound

@@ -74,12 +74,12 @@ final class ManifestXML {
 
 extension XMLEncoding {
     /// - Parameter start: The offset of the text in the file.
-    fileprivate func offsets(from start: Int) -> XMLOffsets {
+    fileprivate func offsets(from start: Int) -> XMLOffsets? {
         switch self {
         // The decoder replaces each invalid byte by one byte.
-        case .utf8, .latin1(isASCII: true): .bytes(from: start)
-        case .latin1(isASCII: false): .latin1(from: start)
-        case .utf16: .utf16(from: start)
+        case .utf8, .latin1(isASCII: true): XMLOffsets(from: start)
+        case .latin1(isASCII: false): XMLOffsets(from: start, isLatin1: true)
+        case .utf16: nil
         }
     }
 }
