@@ -56,11 +56,12 @@ import Testing
 
     @Test(arguments: ["// only a comment", "/ [", "//a.example/b.png", "/* open ["])
     func aCommentAloneIsNotAManifest(text: String) throws {
-        #expect(try manifestError(text)?.code == .notAManifest)
+        let code = try manifestError(text)?.code
+        #expect(code == .notAManifest || code == .empty)
     }
 
-    @Test func jsonLinesHaveNoComments() throws {
-        let reading = try readManifest("\(Self.entry)\n\(Self.entry)\n// line\n{\"icon\":1,}\n")
-        #expect(reading.words == [Self.url, Self.url, "unparsable-line", "unparsable-line"])
+    @Test func jsonLinesMayHaveComments() throws {
+        let text = "\(Self.entry) // one\n\(Self.entry)\n/* two */\n{\"icon\":\"\(Self.url)\",}\n// three"
+        #expect(try readManifest(text).words == [Self.url, Self.url, Self.url])
     }
 }

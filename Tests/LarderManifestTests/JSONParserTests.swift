@@ -77,8 +77,6 @@ import Testing
     }
 
     @Test(arguments: [
-        ("[1,]", "3: found ']' after a comma; remove the comma"),
-        ("{\"a\":1,}", "7: found '}' after a comma; remove the comma"),
         ("[1 2]", "3: expected ',' or ']', found '2'"),
         ("{\"a\" 1}", "5: expected ':', found '1'"),
         ("{a:1}", "1: expected a key in quotation marks, found 'a'"),

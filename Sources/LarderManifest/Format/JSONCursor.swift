@@ -90,7 +90,7 @@ final class JSONCursor: ManifestCursor {
     ) throws -> Result<Value, EntryError> {
         _ = try window.peekAfterComments()
         let failure: EntryError
-        switch try window.parse(limits, isLines: mayBeJSONLines(), isRelaxed: true, read) {
+        switch try window.parse(limits, isLines: mayBeJSONLines(), read) {
         case .success(let value):
             lastLine = window.line
             return .success(value)
@@ -163,7 +163,7 @@ extension ByteWindow {
     /// Parses and consumes a value. Consumes nothing on failure. If the window ends within the
     /// value, reads more bytes and parses again, so the parser never has to pause.
     func parse<Value>(
-        _ limits: ManifestLimits, isLines: Bool, isRelaxed: Bool,
+        _ limits: ManifestLimits, isLines: Bool,
         _ read: (inout JSONParser) throws(JSONParser.Error) -> Value
     ) throws -> Result<Value, JSONParser.Error> {
         while true {
@@ -171,8 +171,7 @@ extension ByteWindow {
             let bytes = unread.prefix(limits.maximumEntrySize)
             var parser = JSONParser(
                 UnsafeBufferPointer(rebasing: bytes), isWhole: isAtEnd && isWithinLimit,
-                maximumDepth: limits.maximumDepth, isLines: isLines, isRelaxed: isRelaxed,
-                offset: offset)
+                maximumDepth: limits.maximumDepth, isLines: isLines, offset: offset)
             do throws(JSONParser.Error) {
                 let value = try read(&parser)
                 consume(parser.position)
@@ -209,21 +208,21 @@ extension ByteWindow {
         } while try fill()
     }
 
-    /// Skips white space and the separators of RFC 7464. Returns the next byte without consuming
-    /// it.
-    func peekAfterSeparators(skipsComments: Bool = false) throws -> UInt8? {
-        while let byte = try skipsComments ? peekAfterComments() : peekAfterBlanks() {
+    /// Skips white space, comments and the separators of RFC 7464. Returns the next byte without
+    /// consuming it.
+    func peekAfterSeparators() throws -> UInt8? {
+        while let byte = try peekAfterComments() {
             guard byte == .recordSeparator else { return byte }
             consume(1)
         }
         return nil
     }
 
-    /// Whether the rest of the line is blank or starts with another JSON value.
-    func isBetweenValues(permitsComments: Bool = false) throws -> Bool {
+    /// Whether the rest of the line is blank or starts with a comment or another JSON value.
+    func isBetweenValues() throws -> Bool {
         while let byte = try peek(), byte != 0x0A {
             guard byte.isMarkupBlank else {
-                if permitsComments, byte == UInt8(ascii: "/") {
+                if byte == UInt8(ascii: "/") {
                     try fill(to: 2)
                     return count > 1 && unread[1].isBlockComment != nil
                 }

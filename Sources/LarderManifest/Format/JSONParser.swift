@@ -14,7 +14,6 @@ struct JSONParser {
     private let isWhole: Bool
     private let maximumDepth: Int
     private let isLines: Bool
-    private let isRelaxed: Bool
     private let offset: Int
     private(set) var position = 0
 
@@ -29,18 +28,16 @@ struct JSONParser {
     ///   - isWhole: Whether the input ends after the bytes, so that a final number is complete.
     ///   - isLines: Whether a string cannot contain a line break, because the next line is another
     ///     value.
-    ///   - isRelaxed: Whether comments and trailing commas are allowed.
     ///   - offset: The offset of the bytes in the manifest.
     init(
         _ bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, maximumDepth: Int,
-        isLines: Bool = false, isRelaxed: Bool = false, offset: Int = 0
+        isLines: Bool = false, offset: Int = 0
     ) {
         base = bytes.baseAddress
         end = bytes.count
         self.isWhole = isWhole
         self.maximumDepth = maximumDepth
         self.isLines = isLines
-        self.isRelaxed = isRelaxed
         self.offset = offset
     }
 
@@ -104,9 +101,6 @@ struct JSONParser {
             case UInt8(ascii: ","):
                 position += 1
                 guard try next() == end else { continue }
-                guard isRelaxed else {
-                    throw .syntax(at: position, JSONText.trailingComma(before: end))
-                }
                 position += 1
                 return
             case end:
@@ -122,9 +116,7 @@ struct JSONParser {
         while position < end {
             let byte = base[position]
             if !byte.isMarkupBlank {
-                guard byte == UInt8(ascii: "/"), isRelaxed, try skipComment(base) else {
-                    return byte
-                }
+                guard byte == UInt8(ascii: "/"), try skipComment(base) else { return byte }
                 continue
             }
             position += 1

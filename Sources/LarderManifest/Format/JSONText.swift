@@ -83,10 +83,6 @@ enum JSONText {
         return unit
     }
 
-    static func trailingComma(before bracket: UInt8) -> String {
-        "found '\(Character(Unicode.Scalar(bracket)))' after a comma; remove the comma"
-    }
-
     static func character(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> String {
         let window = bytes[index...].prefix(4)
         for length in 1...4 {

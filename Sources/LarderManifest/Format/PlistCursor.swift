@@ -26,7 +26,6 @@ final class PlistCursor: ManifestCursor {
         while try xml.advance() != .finished {}
     }
 
-    var source: String { xml.source }
     var line: Int? { reader.line }
     var progress: Int { xml.progress }
     var shownElement: String { "<\(reader.name.sanitizedForTerminal)>" }

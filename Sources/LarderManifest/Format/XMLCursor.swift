@@ -33,7 +33,6 @@ final class XMLCursor: ManifestCursor {
         line = reader.line
     }
 
-    var source: String { xml.source }
     var progress: Int { xml.progress }
 
     /// Finds errors after the root element.

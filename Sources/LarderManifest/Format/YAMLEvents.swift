@@ -29,10 +29,7 @@ final class YAMLEvents {
     }
 
     /// A position to which ``skip(from:)`` refers.
-    struct Mark {
-        fileprivate let replays: Int
-        fileprivate let depth: Int
-    }
+    typealias Mark = (replays: Int, depth: Int)
 
     private static let maximumAnchors = 10_000
     private static let maximumKept = 8 << 20
@@ -60,7 +57,7 @@ final class YAMLEvents {
     var isPlain: Bool { repeated?.isPlain ?? parser.isPlain }
     var span: SourceSpan { repeated?.span ?? parser.span }
     var progress: Int { parser.fed + repeatedSize }
-    var mark: Mark { Mark(replays: replays.count, depth: depth) }
+    var mark: Mark { (replays.count, depth) }
 
     /// The kind of the value, which may be an alias.
     var valueKind: YAMLParser.Kind { kind == .alias ? kept[anchors[target].start].kind : kind }

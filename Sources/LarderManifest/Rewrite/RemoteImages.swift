@@ -116,18 +116,11 @@ package final class RemoteImages {
 
     /// Whether the text ends in the value of `src` or `srcset` of an open tag.
     private static func isInHTML(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-        guard let tag = openTag(before) else { return false }
-        let isImage = ["img", "source"].contains { tag.starts(with: $0.utf8) }
-        func end(_ word: StaticString) -> Int? {
-            let count = word.utf8CodeUnitCount
-            guard tag.count >= count else { return nil }
-            return (0...(tag.count - count)).last { tag[$0..<$0 + count].isWord(word) }
-                .map { $0 + count }
-        }
-        guard isImage else { return false }
-        if end("srcset=") != nil { return true }
-        // The URL follows directly, after a quotation mark in some form.
-        return end("src=").map { tag.count - $0 <= "&quot;".utf8.count } ?? false
+        guard let tag = openTag(before),
+            ["img", "source"].contains(where: { tag.starts(with: $0.utf8) })
+        else { return false }
+        // A URL in `src` follows directly, after a quotation mark in some form.
+        return tag.holds("srcset=") || tag.suffix("src=&quot;".utf8.count).holds("src=")
     }
 
     /// Returns the text after the `<` or `&lt;` of an open tag in lower case, or nil.

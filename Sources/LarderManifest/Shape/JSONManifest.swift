@@ -17,9 +17,7 @@ extension ManifestDocument {
         defer { cursor.mayBeJSONLines = { false } }
         do {
             try walk.walk()
-            if isObject, !recognition.isExplicit,
-                try !window.isBetweenValues(permitsComments: true)
-            {
+            if isObject, !recognition.isExplicit, try !window.isBetweenValues() {
                 throw cursor.unexpected("the end of the line")
             }
         } catch let error as ManifestError where error.code == .malformed && !isDocument() {
@@ -29,7 +27,7 @@ extension ManifestDocument {
             return .jsonLines
         }
         let length = window.offset - offset
-        let next = try window.peekAfterSeparators(skipsComments: true)
+        let next = try window.peekAfterSeparators()
         let isAlone = next == nil
         if isDocument() || isAlone {
             if isDocument(), !isAlone {
@@ -78,7 +76,7 @@ extension ManifestDocument {
     }
 
     private func take(_ indentation: Int) throws -> Result<ManifestValue, EntryError> {
-        let result = try window.parse(limits, isLines: true, isRelaxed: false) {
+        let result = try window.parse(limits, isLines: true) {
             parser throws(JSONParser.Error) in try parser.value()
         }
         switch result {

@@ -7,31 +7,13 @@ struct ManifestDocument {
 
     func readXML(_ emit: @escaping (RawEntry) throws -> Void) throws -> ManifestFormat {
         let xml = try ManifestXML(window, limits: limits)
-        if try xml.begin() {
-            try readXMLPlist(PlistCursor(xml, limits: limits), emit)
-            return .xmlPlist
+        guard try xml.begin() else {
+            recognition.prepareForXML()
+            let cursor = XMLCursor(xml, limits: limits)
+            try read(cursor, finish: cursor.finish, emit)
+            return .xml
         }
-        try readCatalogue(XMLCursor(xml, limits: limits), emit)
-        return .xml
-    }
-
-    private func readCatalogue(
-        _ cursor: XMLCursor, _ emit: @escaping (RawEntry) throws -> Void
-    ) throws {
-        recognition.prepareForXML()
-        let line = cursor.line
-        let walk = EntryWalk(cursor, recognition, limits: limits, emit)
-        try walk.walk()
-        try cursor.finish()
-        guard try walk.finish() else {
-            throw ManifestError(
-                .notAManifest, source: cursor.source, at: line.map { .line($0) }, walk.refusal)
-        }
-    }
-
-    private func readXMLPlist(
-        _ cursor: PlistCursor, _ emit: @escaping (RawEntry) throws -> Void
-    ) throws {
+        let cursor = PlistCursor(xml, limits: limits)
         guard try cursor.begin() else {
             throw cursor.error(.notAManifest, "the property list is empty")
         }
@@ -40,13 +22,20 @@ struct ManifestDocument {
                 .notAManifest,
                 "the property list is a \(cursor.shownElement); expected an array or dictionary")
         }
+        try read(cursor, finish: cursor.finish, emit)
+        return .xmlPlist
+    }
+
+    private func read<Cursor: ManifestCursor>(
+        _ cursor: Cursor, finish: () throws -> Void, _ emit: @escaping (RawEntry) throws -> Void
+    ) throws {
         let line = cursor.line
         let walk = EntryWalk(cursor, recognition, limits: limits, emit)
         try walk.walk()
-        try cursor.finish()
+        try finish()
         guard try walk.finish() else {
             throw ManifestError(
-                .notAManifest, source: cursor.source, at: line.map { .line($0) }, walk.refusal)
+                .notAManifest, source: window.input.name, at: line.map { .line($0) }, walk.refusal)
         }
     }
 
