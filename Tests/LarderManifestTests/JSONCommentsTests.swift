@@ -61,7 +61,8 @@ import Testing
     }
 
     @Test func jsonLinesMayHaveComments() throws {
-        let text = "\(Self.entry) // one\n\(Self.entry)\n/* two */\n{\"icon\":\"\(Self.url)\",}\n// three"
+        let text =
+            "\(Self.entry) // one\n\(Self.entry)\n/* two */\n{\"icon\":\"\(Self.url)\",}\n// three"
         #expect(try readManifest(text).words == [Self.url, Self.url, Self.url])
     }
 }

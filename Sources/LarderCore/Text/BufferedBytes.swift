@@ -83,7 +83,7 @@ package final class BufferedBytes {
         lineOffset = offset
     }
 
-    /// Makes the consumed part of the current line unread again, as far as it is in the buffer.
+    /// Makes the consumed bytes of the current line unread again, unless the buffer dropped them.
     package func unconsumeLine() {
         let count = min(offset - lineOffset, start)
         start -= count

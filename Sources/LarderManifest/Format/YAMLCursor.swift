@@ -180,8 +180,8 @@ final class YAMLCursor: ManifestCursor {
         + ["false", "False", "FALSE"].map { ($0, .bool(false)) }
 
     /// Returns the value of a plain scalar that is not a string in the core schema of YAML 1.2.
-    /// `yes`, `no`, `on` and `off` are strings, as they may be names of icons. So are `.inf`, `.nan`
-    /// and hexadecimal numbers.
+    /// `yes`, `no`, `on` and `off` are strings, as they may be names of icons. So are `.inf`,
+    /// `.nan` and hexadecimal numbers.
     private static func typed(_ text: String) -> ManifestValue? {
         let bytes = text.utf8
         guard let first = bytes.first else { return .null }

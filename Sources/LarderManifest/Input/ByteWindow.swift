@@ -62,7 +62,8 @@ final class ByteWindow {
             guard size <= limit else {
                 throw ManifestError(
                     .tooLarge, source: input.name,
-                    "a pipe may have at most \(limit) bytes here; save the manifest to a file first")
+                    "a pipe may have at most \(limit) bytes here;"
+                        + " save the manifest to a file first")
             }
             let number = file.append(UnsafeRawBufferPointer(unread))
             guard number == 0 else {

@@ -105,7 +105,8 @@ public struct ManifestPath: Equatable, Sendable {
             }
             if !isFirst { rest.removeFirst() }
             let name = rest.prefix { $0 != separator && $0 != "[" }
-            guard !name.isEmpty, !name.contains(where: { "]'\"?()".contains($0) }), name != "@" else {
+            guard !name.isEmpty, name != "@", !name.contains(where: { "]'\"?()".contains($0) })
+            else {
                 throw SyntaxError(description: "expected a name before \(String(rest).quoted())")
             }
             rest = rest[name.endIndex...]
