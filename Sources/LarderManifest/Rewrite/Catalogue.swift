@@ -97,7 +97,7 @@ package final class Catalogue {
             guard window.offset == edit.span.lowerBound, window.count >= edit.span.count else {
                 throw changed
             }
-            let new = writer.token(edit.text, replacing: window.unread.first)
+            let new = writer.token(edit.text, replacing: window.unread.prefix(edit.span.count))
             try new.withUnsafeBytes { try output.write($0) }
             window.consume(edit.span.count)
         }

@@ -8,6 +8,7 @@ final class TokenWriter {
     private let style: Style
     /// The last byte before the token that is not a blank.
     private var previous: UInt8 = 0
+    private var anchors = YAMLAnchors()
 
     init(_ format: ManifestFormat) {
         switch format {
@@ -20,11 +21,17 @@ final class TokenWriter {
 
     /// Looks at bytes that are copied.
     func pass(_ bytes: UnsafeRawBufferPointer) {
-        if style == .xml { previous = bytes.last { !$0.isMarkupBlank } ?? previous }
+        switch style {
+        case .yaml: anchors.pass(bytes)
+        case .xml: previous = bytes.last { !$0.isMarkupBlank } ?? previous
+        case .json, .raw: break
+        }
     }
 
-    /// Returns the bytes that replace a token with this first byte.
-    func token(_ value: String, replacing first: UInt8?) -> [UInt8] {
+    /// Returns the bytes that replace a token.
+    func token(_ value: String, replacing token: UnsafeBufferPointer<UInt8>.SubSequence) -> [UInt8]
+    {
+        let first = token.first
         precondition(value.utf8.allSatisfy { 0x20..<0x7F ~= $0 }, "the value is not ASCII")
         switch style {
         case .raw: return Array(value.utf8)
@@ -33,11 +40,20 @@ final class TokenWriter {
             let quote = isAttribute ? first.flatMap { "\"'".utf8.contains($0) ? $0 : nil } : nil
             let mark = quote.map { [$0] } ?? []
             return mark + Self.escapedForXML(value) + mark
-        case .yaml where first == UInt8(ascii: "'"):
-            return Array("'\(value.replacing("'", with: "''"))'".utf8)  // text: ASCII
-        case .yaml where first != UInt8(ascii: "\"") && Self.isPlain(value):
-            return Array(value.utf8)
-        case .yaml, .json: return Array("\"\(Self.escaped(value))\"".utf8)
+        case .json: return Array("\"\(Self.escaped(value))\"".utf8)
+        case .yaml:
+            // The anchor's value is the same, so the alias can stay.
+            if first == UInt8(ascii: "*"), anchors.value(of: token.dropFirst()) == value {
+                return Array(token)
+            }
+            anchors.set(value)
+            switch first {
+            case UInt8(ascii: "'"):
+                return Array("'\(value.replacing("'", with: "''"))'".utf8)  // text: ASCII
+            case .some(let first) where first != UInt8(ascii: "\"") && Self.isPlain(value):
+                return Array(value.utf8)
+            default: return Array("\"\(Self.escaped(value))\"".utf8)
+            }
         }
     }
 
@@ -62,6 +78,60 @@ final class TokenWriter {
     private static func escapedForXML(_ value: String) -> [UInt8] {
         value.utf8.flatMap { byte in
             "&<>\"'".utf8.contains(byte) ? Array("&#\(byte);".utf8) : [byte]
+        }
+    }
+}
+
+/// The new values of anchored scalars. An alias of such a scalar needs no new value.
+private struct YAMLAnchors {
+    /// libyaml reads longer names, but no program writes them.
+    private static let longestName = 256
+    private static let limit = 10_000
+
+    private enum State {
+        case text
+        case name([UInt8])
+        /// After an anchor, before its value.
+        case ended([UInt8])
+    }
+
+    private var state = State.text
+    private var values: [[UInt8]: String] = [:]
+
+    func value(of name: some Sequence<UInt8>) -> String? { values[Array(name)] }
+
+    /// An anchor ends before a token that gets a new value. Other anchors of the name end here.
+    mutating func set(_ value: String) {
+        if case .ended(let name) = state, values.count < Self.limit { values[name] = value }
+        state = .text
+    }
+
+    mutating func pass(_ bytes: UnsafeRawBufferPointer) {
+        let bytes = bytes.bindMemory(to: UInt8.self)
+        var place = 0
+        while place < bytes.count {
+            let byte = bytes[place]
+            switch state {
+            case .text:
+                guard let found = bytes.place(of: UInt8(ascii: "&"), from: place) else { return }
+                state = .name([])
+                place = found
+            case .name(var name):
+                let isEnd = byte.isMarkupBlank || ",[]{}".utf8.contains(byte)
+                if isEnd || name.count > Self.longestName {
+                    values[name] = nil
+                    state = byte.isMarkupBlank ? .ended(name) : .text
+                } else {
+                    name.append(byte)
+                    state = .name(name)
+                }
+            case .ended where byte.isMarkupBlank: break
+            case .ended:
+                // A tag may follow the anchor. Other text is the anchored value.
+                state = .text
+                if byte == UInt8(ascii: "&") { continue }
+            }
+            place += 1
         }
     }
 }
