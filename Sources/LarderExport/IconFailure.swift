@@ -44,14 +44,7 @@ package struct IconFailures<Code: FailureCode>: Sendable {
         repeats += 1
     }
 
-    mutating func noteSkipped(_ item: ManifestItem, _ reason: String) {
-        note(IconFailure(.noIcon, name: item.name ?? "", reason))
-    }
-
-    mutating func noteUnfetched(_ item: ManifestItem, _ kind: IconValue.Kind) {
-        guard let code = Code(rawValue: kind.rawValue) else { return }
-        note(IconFailure(code, name: item.name ?? "", item.value?.reason ?? ""))
-    }
+    mutating func noteSkipped(_ code: Code) { counts[code, default: 0] += 1 }
 
     mutating func noteBad(_ item: ManifestItem, _ error: EntryError) {
         let place = item.line.map { "line \($0)" } ?? "entry \(item.position)"
@@ -69,10 +62,6 @@ package enum ExportCode: String, FailureCode {
     case notAnImage = "not-an-image"
     case unsupportedType = "unsupported-type"
     case notShown = "not-shown"
-    case relative
-    case iconSet = "icon-set"
-    case template
-    case otherScheme = "other-scheme"
 
     // Failed.
     case badEntry = "bad-entry"
@@ -88,10 +77,7 @@ package enum ExportCode: String, FailureCode {
     case tooLarge = "too-large"
 
     package var isSkip: Bool {
-        [
-            .noIcon, .noURL, .notAnImage, .unsupportedType, .notShown, .relative, .iconSet,
-            .template, .otherScheme,
-        ].contains(self)
+        [.noIcon, .noURL, .notAnImage, .unsupportedType, .notShown].contains(self)
     }
 }
 
@@ -102,10 +88,6 @@ package enum ImportCode: String, FailureCode {
     case noIcon = "no-icon"
     /// `larder prefetch` stores inline icons.
     case noURL = "no-url"
-    case relative
-    case iconSet = "icon-set"
-    case template
-    case otherScheme = "other-scheme"
 
     // Failed.
     case badEntry = "bad-entry"
@@ -120,7 +102,5 @@ package enum ImportCode: String, FailureCode {
     case sizeMismatch = "size-mismatch"
     case unstored
 
-    package var isSkip: Bool {
-        [.noIcon, .noURL, .relative, .iconSet, .template, .otherScheme].contains(self)
-    }
+    package var isSkip: Bool { self == .noIcon || self == .noURL }
 }

@@ -90,14 +90,14 @@ import Testing
             #expect(try text(manifest) == localized)
             // A new icon in the localized file does not replace the original.
             let added = localized.replacing("mdi:home", with: urls[1])
-            _ = try larder.write(added.utf8, to: "index.json")
-            try localize()
-            #expect(try text(manifest + ".orig") == original)
-            // A new version of the manifest does.
-            let newer = original.replacing("é", with: "ü")
-            _ = try larder.write(newer.utf8, to: "index.json")
-            try localize()
-            #expect(try text(manifest + ".orig") == newer)
+            for target in [["--data"], ["--server", "http://h.example"], []] {
+                _ = try larder.write(added.utf8, to: "index.json")
+                let finished = try larder.run(
+                    arguments: ["localize", manifest, "--in-place"] + target)
+                #expect(finished.status == 0, "\(finished)")
+                #expect(try text(manifest) != added)
+                #expect(try text(manifest + ".orig") == original)
+            }
         }
     }
 
@@ -148,6 +148,27 @@ import Testing
             let finished = try larder.run(
                 "localize", manifest, "--output", larder.directory.path("out.json"))
             #expect(finished.standardError.contains("index.json.md5: has a digest"), "\(finished)")
+            // Its name or shape shows that a catalogue has a digest elsewhere.
+            let url = larder.origin.url("/0.svg")
+            let kodi = ["--entries", "/addons/addon", "--icon-key", "icon"]
+            let index = """
+                {"repo":{"address":"\(url)"},
+                 "packages":{"a":{"metadata":{"icon":{"en-US":{"name":"/a.png"}}}}}}
+                """
+            for (name, text, options, other) in [
+                (
+                    "addons.xml", "<addons><addon><icon>\(url)</icon></addon></addons>", kodi,
+                    "addons.xml.md5"
+                ),
+                ("v2.json", index, [], "entry.json"),
+            ] {
+                let manifest = try larder.write(text.utf8, to: name)
+                let finished = try larder.run(
+                    arguments: [
+                        "localize", manifest, "--missing", "placeholder", "--in-place",
+                    ] + options)
+                #expect(finished.standardError.contains("\(other): has a digest"), "\(finished)")
+            }
         }
     }
 

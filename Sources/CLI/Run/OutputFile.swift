@@ -27,21 +27,22 @@ enum OutputFile {
         }
     }
 
-    /// Copies a file durably. An existing `other` is replaced only if `replacing` is true.
-    static func copy(_ path: String, to other: String, replacing: Bool) throws(OutputError) {
-        let replacement = OutputReplacement(other)
+    /// Copies a file and its permissions durably, unless `other` exists.
+    static func copy(_ path: String, to other: String) throws(OutputError) {
+        let copy: OutputReplacement
         do throws(CacheError) {
             let folder = try UsersPath(path.parentDirectory).folder()
-            if !replacing, try folder.status(of: other.lastName) != nil { return }
             let file = try folder.file(path.lastName)
+            // After the file is open, because another run creates `other` before it replaces it.
+            if try folder.status(of: other.lastName) != nil { return }
+            copy = OutputReplacement(other, mode: try file.status().st_mode & 0o777)
             while case let bytes = try file.read(atMost: 64 << 10), !bytes.isEmpty {
-                replacement.add(bytes)
+                copy.add(bytes)
             }
         } catch {
             throw OutputError(error)
         }
-        try replacement.check()
-        try replacement.commit()
+        try copy.commit()
     }
 
     /// - Throws: `ValidationError` if the file is one of the manifests or is in the cache.

@@ -28,8 +28,8 @@ struct ExportCollection {
                 case .entry(let entry):
                     page.append((name, entry.writtenURL, entry.resourceKey, expectation))
                 case .inline(let entry): page.append((name, nil, entry.resourceKey, expectation))
-                case .skipped(let reason): report.problems.noteSkipped(item, reason)
-                case .unfetched(let kind): report.problems.noteUnfetched(item, kind)
+                case .skipped: report.problems.noteSkipped(.noIcon)
+                case .unfetched: report.problems.noteSkipped(.noURL)
                 case .failed(let error): report.problems.noteBad(item, error)
                 }
                 guard page.count >= DatabaseQueue.pageLimit else { return }

@@ -148,7 +148,6 @@ package struct Exporter {
             }
         }
     }
-
 }
 
 extension Cache {

@@ -128,8 +128,7 @@ extension ManifestItem {
     fileprivate var reasonToSkip: (ExportCode, String)? {
         switch result {
         case .skipped(let reason): (.noIcon, reason)
-        case .unfetched(let kind):
-            (ExportCode(rawValue: kind.rawValue) ?? .noIcon, value?.reason ?? "")
+        case .unfetched: (.noURL, value?.reason ?? "")
         case .entry, .inline, .failed: nil
         }
     }

@@ -35,11 +35,8 @@ struct ImportPages {
         case .entry(let entry):
             page.append(entry)
             if page.count >= DatabaseQueue.pageLimit { try finish() }
-        case .inline(let entry):
-            report.problems.note(
-                ImportFailure(.noURL, name: entry.name, "the icon is inline in the manifest"))
-        case .skipped(let reason): report.problems.noteSkipped(item, reason)
-        case .unfetched(let kind): report.problems.noteUnfetched(item, kind)
+        case .inline, .unfetched: report.problems.noteSkipped(.noURL)
+        case .skipped: report.problems.noteSkipped(.noIcon)
         case .failed(let error): report.problems.noteBad(item, error)
         }
     }

@@ -16,18 +16,12 @@ enum SafeName {
         return [last, host].map(clean).first { !$0.isEmpty } ?? "icon"
     }
 
-    /// Returns a short name in ASCII without a dot, from the last path component of the URL, else
-    /// `icon`. Device names of Windows are possible, so the caller must append something.
+    /// Returns a short name in ASCII without a dot, from the URL.
     static func stem(of url: String) -> String {
-        let last = PathExtension.without(PathExtension.lastComponent(ofURL: url))
-        var stem: [UInt8] = []
-        for byte in last.utf8.prefix(4 * longest) where stem.count < 40 {
-            let isKept = byte.isASCIILetterOrDigit || byte == UInt8(ascii: "_")
-            if isKept || !stem.isEmpty && stem.last != UInt8(ascii: "-") {
-                stem.append(isKept ? byte : UInt8(ascii: "-"))
-            }
+        let words = of("", url: url).utf8.split {
+            !$0.isASCIILetterOrDigit && $0 != UInt8(ascii: "_")
         }
-        while stem.last == UInt8(ascii: "-") { stem.removeLast() }
+        let stem = Array(words.joined(separator: "-".utf8).prefix(40))
         return stem.isEmpty ? "icon" : String(decoding: stem, as: UTF8.self)
     }
 

@@ -6,19 +6,18 @@ import LarderManifest
 /// The icon values of a manifest and their replacements, in a temporary database.
 package final class CatalogueEdits {
     private let database: DatabaseQueue
-    private var page: [(start: Int64, length: Int64, value: Int64)] = []
+    private var page: [CatalogueEdit] = []
     private var last: Int64 = -1
-    /// Values for ``next()``, at most ``textLimit`` bytes.
-    private var texts: [Int64: String] = [:]
-    private var textSize = 0
-    private static let textLimit = 1 << 20
+
+    /// Values can be long `data:` URLs.
+    private static let pageLimit = 16
 
     package init() throws {
         database = try .scratch(
             """
             CREATE TABLE main.icons (
-                id INTEGER PRIMARY KEY, written TEXT NOT NULL, new TEXT NOT NULL,
-                UNIQUE (written, new)
+                id INTEGER PRIMARY KEY, identity BLOB NOT NULL UNIQUE, written TEXT NOT NULL,
+                new TEXT NOT NULL, code TEXT
             );
             CREATE TABLE main.spans (
                 start INTEGER PRIMARY KEY, length INTEGER NOT NULL, icon INTEGER NOT NULL
@@ -27,41 +26,42 @@ package final class CatalogueEdits {
             """)
     }
 
-    /// Records values and their replacements. A replacement of nil keeps the value.
-    package func add(
-        _ icons: [(written: String, new: String?)]
-    ) throws -> [(number: Int64, isNew: Bool)] {
-        var numbers: [(number: Int64, isNew: Bool)] = []
-        try database.inTransaction { db in
-            let find = try PreparedStatement(
-                db, "SELECT id FROM icons WHERE written = ? AND new = ?")
-            let insert = try PreparedStatement(db, "INSERT INTO icons VALUES (NULL, ?, ?)")
-            for (written, new) in icons {
-                if let known = try find.firstInteger(written, new ?? "") {
-                    numbers.append((known, false))
-                } else {
-                    try insert.run(written, new ?? "")
-                    numbers.append((db.lastInsertedRowID, true))
-                }
-            }
-            return .commit
+    /// Returns the number of an icon, and why it failed, or nil if it was not added.
+    func icon(_ identity: Digest) throws -> (number: Int64, code: ExportCode?)? {
+        try database.unsafeRead { db in
+            try PreparedStatement(db, "SELECT id, code FROM icons WHERE identity = ?")
+                .rows(identity) { row in
+                    (number: row.integer(), code: row.text().flatMap { ExportCode(rawValue: $0) })
+                }.first
         }
-        return numbers
     }
 
-    /// Records the spans of values. The first value of a span counts.
-    package func add(_ spans: [(span: Range<Int>, number: Int64)]) throws {
-        try database.run("INSERT OR IGNORE INTO spans VALUES (?, ?, ?)", for: spans) {
-            $1.bind(Int64($0.span.lowerBound))
-            $1.bind(Int64($0.span.count))
-            $1.bind($0.number)
+    /// Records a value and its replacement, unless the icon is known. Returns the icon's number. A
+    /// replacement of nil keeps the value.
+    @discardableResult
+    package func add(
+        _ identity: Digest, written: String, new: String?, code: ExportCode? = nil
+    ) throws -> Int64 {
+        try database.writeWithoutTransaction { db in
+            try PreparedStatement(db, "INSERT OR IGNORE INTO icons VALUES (NULL, ?, ?, ?, ?)")
+                .run(identity, written, new ?? "", code?.rawValue)
+            return try PreparedStatement(db, "SELECT id FROM icons WHERE identity = ?")
+                .firstInteger(identity) ?? 0
+        }
+    }
+
+    /// Records the span of a value that gets a replacement. The first value of a span counts.
+    package func add(_ span: Range<Int>, number: Int64) throws {
+        try database.writeWithoutTransaction { db in
+            try PreparedStatement(db, "INSERT OR IGNORE INTO spans VALUES (?, ?, ?)")
+                .run(span.lowerBound, span.count, number)
         }
     }
 
     /// Takes a file name for an object. Returns false if another object has the name, ignoring
     /// case.
     func take(_ name: String, for digest: Digest) throws -> Bool {
-        let name = String(decoding: name.utf8.lowercasedASCII, as: UTF8.self)
+        let name = SafeName.folded(name)
         return try database.writeWithoutTransaction { db in
             try PreparedStatement(db, "INSERT OR IGNORE INTO files VALUES (?, ?)").run(name, digest)
             return try PreparedStatement(db, "SELECT digest = ? FROM files WHERE name = ?")
@@ -72,56 +72,39 @@ package final class CatalogueEdits {
     /// Returns the next edit in the order of spans, or nil.
     package func next() throws -> CatalogueEdit? {
         if page.isEmpty {
-            page = try database.read { [last] db in
+            page = try database.unsafeRead { db in
                 try PreparedStatement(
                     db,
                     """
-                    SELECT s.start, s.length, s.icon FROM spans s JOIN icons i ON i.id = s.icon
-                    WHERE s.start > ? AND i.new <> '' ORDER BY s.start LIMIT 256
+                    SELECT s.start, s.length, i.id, i.new FROM spans s JOIN icons i ON i.id = s.icon
+                    WHERE s.start > ? ORDER BY s.start LIMIT \(Self.pageLimit)
                     """
-                ).rows(last) { ($0.integer(), $0.integer(), $0.integer()) }
+                ).rows(last) { row in
+                    let start = Int(row.integer())
+                    return CatalogueEdit(
+                        span: start..<start + Int(row.integer()), number: row.integer(),
+                        text: try row.requireText())
+                }
             }.reversed()
         }
-        guard let row = page.popLast() else { return nil }
-        last = row.start
-        let start = Int(row.start)
-        return CatalogueEdit(
-            span: start..<start + Int(row.length), number: row.value, text: try text(row.value))
-    }
-
-    private func text(_ number: Int64) throws -> String {
-        if let text = texts[number] { return text }
-        let found = try database.read { db in
-            try PreparedStatement(db, "SELECT new FROM icons WHERE id = ?")
-                .rows(number) { try $0.requireText() }
-        }
-        let text = found.first ?? ""
-        if textSize + text.utf8.count > Self.textLimit {
-            texts.removeAll()
-            textSize = 0
-        }
-        texts[number] = text
-        textSize += text.utf8.count
-        return text
+        let edit = page.popLast()
+        if let edit { last = Int64(edit.span.lowerBound) }
+        return edit
     }
 
     /// Calls `body` with each value and its replacement, or nil if the value was kept. Values with
     /// several replacements, such as the same relative name in two folders, are left out.
     package func forEachIcon(_ body: (_ written: String, _ new: String?) throws -> Void) throws {
-        try database.forEachRow(
-            { db, last in
-                try PreparedStatement(
-                    db,
-                    """
-                    SELECT written, min(new), count(*) FROM icons
-                    WHERE written > ? GROUP BY written ORDER BY written LIMIT 64
-                    """
-                ).rows(last?.written ?? "") {
-                    (written: try $0.requireText(), new: try $0.requireText(), count: $0.integer())
-                }
-            },
-            { row in
-                if row.count == 1 { try body(row.written, row.new.isEmpty ? nil : row.new) }
-            })
+        try database.unsafeRead { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT written, min(new) FROM icons GROUP BY written HAVING min(new) = max(new)
+                """
+            ).forEach {
+                let (written, new) = (try $0.requireText(), try $0.requireText())
+                try body(written, new.isEmpty ? nil : new)
+            }
+        }
     }
 }

@@ -2,6 +2,8 @@ import LarderManifest
 
 package struct LocalizeReport: Sendable {
     package internal(set) var format = ManifestFormat.json
+    /// The name of the manifest's shape, if it is known.
+    package internal(set) var shape: String?
     /// The number of icon values, without blank ones.
     package internal(set) var icons = 0
     /// The number of icon values with a new value, without placeholders.
@@ -9,7 +11,7 @@ package struct LocalizeReport: Sendable {
     /// The number of icon values of an earlier run.
     package internal(set) var unchanged = 0
     /// The number of icon values that are never fetched, by kind.
-    package internal(set) var kinds: [IconValue.Kind: Int] = [:]
+    package internal(set) var kinds: [String: Int] = [:]
     /// The number of failed icons with a placeholder.
     package internal(set) var placeholders = 0
     package internal(set) var problems = IconFailures<ExportCode>()
@@ -23,6 +25,4 @@ package struct LocalizeReport: Sendable {
 
     /// Whether the output differs from the manifest.
     package var hasChanges: Bool { localized + placeholders > 0 }
-    package var skipped: Int { problems.skipped }
-    package var failed: Int { problems.failed }
 }

@@ -3,15 +3,6 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-package struct LocalizeConfiguration: Sendable {
-    package var target: LocalizeTarget
-    package var manifestRules = ManifestRules()
-    /// Whether missing icons get a placeholder instead of keeping their URLs.
-    package var hasPlaceholders = false
-
-    package init(_ target: LocalizeTarget) { self.target = target }
-}
-
 /// A writer of the same manifest with icons from a cache.
 ///
 /// Values that are never fetched stay. Icons that are missing or damaged keep their URLs.
@@ -19,18 +10,14 @@ package final class Localizer {
     /// The replacements of the last run.
     package let edits: CatalogueEdits
     private let cache: Cache
-    private let configuration: LocalizeConfiguration
+    private let target: LocalizeTarget
+    private let rules: ManifestRules
+    private let hasPlaceholders: Bool
     private let isCancelled: () -> Bool
-    private let onProgress: (ObjectProgress) -> Void
     private let start = ContinuousClock.now
     private var report = LocalizeReport()
     private var writer: ExportWriter?
-    private var known: [Digest: Outcome] = [:]
     private var placeholder: String?
-    /// URLs that stay and are not looked up.
-    private var kept: [String] = []
-
-    private static let knownLimit = 4096
 
     private struct Place {
         let span: Range<Int>
@@ -38,7 +25,7 @@ package final class Localizer {
         let entry: Entry
         let expectation: Expectation
 
-        /// Places with the same identity have the same outcome.
+        /// Places with the same identity have the same replacement.
         var identity: Digest {
             let size = expectation.size.map { String($0) } ?? ""
             let parts = [written, entry.resourceKey, expectation.digest?.hex ?? "", size]
@@ -46,37 +33,32 @@ package final class Localizer {
         }
     }
 
-    private struct Outcome {
-        let number: Int64
-        let code: ExportCode?
-    }
-
-    /// - Parameter isCancelled: Polled regularly. After a cancellation, the output is incomplete.
+    /// - Parameters:
+    ///   - hasPlaceholders: Whether missing icons get a placeholder instead of keeping their URLs.
+    ///   - isCancelled: Polled regularly. After a cancellation, the output is incomplete.
     package init(
-        _ cache: Cache, _ configuration: LocalizeConfiguration,
-        isCancelled: @escaping () -> Bool = { false },
-        onProgress: @escaping (ObjectProgress) -> Void = { _ in }
+        _ cache: Cache, _ target: LocalizeTarget, rules: ManifestRules = .init(),
+        hasPlaceholders: Bool = false, isCancelled: @escaping () -> Bool = { false }
     ) throws {
         self.cache = cache
-        self.configuration = configuration
+        self.target = target
+        self.rules = rules
+        self.hasPlaceholders = hasPlaceholders
         self.isCancelled = isCancelled
-        self.onProgress = onProgress
         edits = try Self.naming { try CatalogueEdits() }
     }
 
     /// Stores the icons durably, and then writes the manifest to `sink`. Throws ``CacheError``,
     /// `ManifestError` and the errors of `sink`.
     package func localize(
-        _ catalogue: Catalogue, to sink: (UnsafeRawBufferPointer) throws -> Void
+        _ catalogue: Catalogue, to sink: @escaping (UnsafeRawBufferPointer) throws -> Void
     ) throws -> LocalizeReport {
         do {
             try Self.naming {
                 try read(catalogue)
                 try writer?.flush()
-                let left = try withoutActuallyEscaping(sink) { sink in
-                    try catalogue.copy(as: report.format, replacing: nextEdit, to: sink)
-                }
-                report.remaining += left
+                report.remaining += try catalogue.copy(
+                    as: report.format, replacing: nextEdit, to: sink)
             }
         } catch is CancellationError {
             report.isInterrupted = true
@@ -99,112 +81,81 @@ package final class Localizer {
     private func read(_ catalogue: Catalogue) throws {
         var page: [Place] = []
         let source = catalogue.source
-        let reader = ManifestReader(source: source, rules: configuration.manifestRules)
+        let reader = ManifestReader(source: source, rules: rules)
         let summary = try reader.read(unless: isCancelled) { item in
-            try note(item) { page.append($0) }
-            guard page.count + kept.count >= DatabaseQueue.pageLimit else { return }
-            try add(page)
+            if let place = try place(of: item) { page.append(place) }
+            guard page.count >= DatabaseQueue.pageLimit else { return }
+            try replace(page)
             page.removeAll(keepingCapacity: true)
         }
         if let refusal = summary.refusal(of: source) { throw refusal }
-        report.format = summary.format
-        try add(page)
+        (report.format, report.shape) = (summary.format, summary.places?.shape)
+        try replace(page)
     }
 
-    private func note(_ item: ManifestItem, _ add: (Place) -> Void) throws {
-        if case .unfetched(.empty) = item.result {
-            report.kinds[.empty, default: 0] += 1
-            return
-        }
-        if case .skipped(let reason) = item.result {
-            return report.problems.noteSkipped(item, reason)
+    /// Returns the place of an icon that may get a new value. Counts other values.
+    private func place(of item: ManifestItem) throws -> Place? {
+        if case .skipped = item.result {
+            report.problems.noteSkipped(.noIcon)
+            return nil
         }
         report.icons += 1
-        if let value = item.value, configuration.target.isOwn(value.text) {
+        if let value = item.value, target.isOwn(value.text) {
             report.unchanged += 1
-            return
+            return nil
         }
         switch item.result {
         case .entry(let entry):
-            guard let value = item.value, !value.span.isEmpty else {
-                report.problems.note(
-                    ExportFailure(
-                        .badEntry, name: entry.name, url: entry.writtenURL,
-                        "the value's place in the file is unknown"))
-                return keep(item.value?.text)
-            }
-            add(
-                Place(
+            if let value = item.value, !value.span.isEmpty {
+                return Place(
                     span: value.span, written: value.text, entry: entry,
-                    expectation: item.result.expectation))
-        case .inline: report.kinds[.data, default: 0] += 1
-        case .unfetched(let kind):
-            report.kinds[kind, default: 0] += 1
-            keep(item.value?.text)
-        case .failed(let error):
-            report.problems.noteBad(item, error)
-            keep(item.value?.text)
+                    expectation: item.result.expectation)
+            }
+            report.problems.note(
+                ExportFailure(
+                    .badEntry, name: entry.name, url: entry.writtenURL,
+                    "the value's place in the file is unknown"))
+        case .inline: report.kinds[IconValue.Kind.data.rawValue, default: 0] += 1
+        case .unfetched(let kind): report.kinds[kind.rawValue, default: 0] += 1
+        case .failed(let error): report.problems.noteBad(item, error)
         case .skipped: break
         }
+        if let value = item.value?.text, RemoteImages.isURL(value) {
+            try edits.add(Digest(of: Array(value.utf8)), written: value, new: nil)
+            noteRemaining(value)
+        }
+        return nil
     }
 
-    private func add(_ page: [Place]) throws {
-        if known.count > Self.knownLimit { known.removeAll(keepingCapacity: true) }
-        let identities = page.map(\.identity)
-        var unknown: [(identity: Digest, place: Place)] = []
-        var seen: Set<Digest> = []
-        for (identity, place) in zip(identities, page)
-        where known[identity] == nil && seen.insert(identity).inserted {
-            unknown.append((identity, place))
-        }
-        let resources = try cache.resources(unknown.map(\.place.entry.resourceKey))
-        var reported: Set<Digest> = []
-        let replacements = try zip(unknown, resources).map { unknown, resource in
-            try replacement(of: unknown.place, resource?.object)
-        }
-        let numbers = try edits.add(
-            zip(unknown, replacements).map { ($0.place.written, $1.new) })
-        for (((identity, _), (_, failure)), (number, isNew)) in zip(
-            zip(unknown, replacements), numbers)
-        {
-            known[identity] = Outcome(number: number, code: failure?.code)
-            if let failure, isNew {
-                report.problems.note(failure)
-                reported.insert(identity)
+    private func replace(_ page: [Place]) throws {
+        let resources = try cache.resources(page.map(\.entry.resourceKey))
+        for (place, resource) in zip(page, resources) {
+            if isCancelled() { throw CancellationError() }
+            let identity = place.identity
+            var number: Int64
+            var code: ExportCode?
+            if let known = try edits.icon(identity) {
+                (number, code) = known
+                if let code { report.problems.noteAgain(code) }
+            } else {
+                let (new, failure) = try replacement(of: place, resource?.object)
+                code = failure?.code
+                number = try edits.add(identity, written: place.written, new: new, code: code)
+                if let failure { report.problems.note(failure) }
             }
-        }
-        var spans: [(span: Range<Int>, number: Int64)] = []
-        for (identity, place) in zip(identities, page) {
-            guard let outcome = known[identity] else { continue }
-            spans.append((place.span, outcome.number))
-            guard let code = outcome.code else {
+            if code == nil {
                 report.localized += 1
-                continue
-            }
-            if reported.remove(identity) == nil { report.problems.noteAgain(code) }
-            if configuration.hasPlaceholders {
+            } else if hasPlaceholders {
                 report.placeholders += 1
             } else {
                 noteRemaining(place.written)
+                continue
             }
+            try edits.add(place.span, number: number)
         }
-        try edits.add(spans)
-        _ = try edits.add(kept.map { ($0, nil) })
-        kept.removeAll(keepingCapacity: true)
-        var progress = ObjectProgress()
-        progress.objects = report.icons
-        progress.bytes = report.bytes
-        progress.seconds = (ContinuousClock.now - start) / .seconds(1)
-        onProgress(progress)
     }
 
-    /// Records a URL that stays. Counts it unless the search of the output does.
-    private func keep(_ value: String?) {
-        guard let value, RemoteImages.isURL(value) else { return }
-        kept.append(value)
-        noteRemaining(value)
-    }
-
+    /// Counts a URL that stays, unless the search of the output does.
     private func noteRemaining(_ value: String) {
         if RemoteImages.isURL(value), !RemoteImages.isFound(in: value) { report.remaining += 1 }
     }
@@ -212,7 +163,6 @@ package final class Localizer {
     private func replacement(
         of place: Place, _ object: StoredObject?
     ) throws -> (new: String?, failure: ExportFailure?) {
-        if isCancelled() { throw CancellationError() }
         guard let object = object.map(cache.sized) else {
             return try failed(place, .missing, "not in the cache; a prefetch downloads the icon")
         }
@@ -221,7 +171,7 @@ package final class Localizer {
         {
             return try failed(place, code, "the cache has different bytes: \(mismatch.message)")
         }
-        if case .data(let limit) = configuration.target, object.size > limit {
+        if case .data(let limit) = target, object.size > limit {
             return try failed(
                 place, .tooLarge,
                 "\(object.size) bytes, more than --max-data allows (\(limit) bytes)")
@@ -238,11 +188,11 @@ package final class Localizer {
     ) throws -> (new: String?, failure: ExportFailure?) {
         let failure = ExportFailure(
             code, name: place.entry.name, url: place.entry.writtenURL, message)
-        return (configuration.hasPlaceholders ? try placeholderValue() : nil, failure)
+        return (hasPlaceholders ? try placeholderValue() : nil, failure)
     }
 
     private func value(of entry: Entry, _ object: StoredObject) throws -> String {
-        switch configuration.target {
+        switch target {
         case .server(let server):
             guard try cache.isPresent(object.digest, size: object.size) else {
                 throw CacheError(
@@ -288,7 +238,7 @@ package final class Localizer {
         if let placeholder { return placeholder }
         let bytes = Array(PlaceholderIcon.svg.utf8)
         let value: String
-        if case .icons(let directory, let prefix) = configuration.target {
+        if case .icons(let directory, let prefix) = target {
             let name = "missing-\(Digest(of: bytes).hex.prefix(8)).svg"
             try writer(in: directory).write(bytes, as: name)
             value = prefix + name

@@ -18,7 +18,14 @@ final class ServedManifests: Sendable {
     /// Whether a manifest is being read. No thread waits, because long manifests would block the
     /// whole pool.
     private let isReading = Atomic<Bool>(false)
-    private let catalogues = Mutex<[BuiltCatalogue]>([])
+    private let catalogues = Mutex<[HostCatalogue]>([])
+
+    private typealias HostCatalogue = (
+        name: String, base: String, spool: Rebuilt<Identity, CatalogueSpool>
+    )
+
+    /// The maximum number of kept catalogues. Clients can send any `Host`.
+    private static let catalogueLimit = 8
 
     init(
         _ manifests: [ServedManifest], rules: ManifestRules, _ cache: LiveCache, log: ServerLog
@@ -42,6 +49,30 @@ final class ServedManifests: Sendable {
     func spool(_ name: String) throws -> ManifestSpool? {
         guard let (manifest, spool) = manifests.first(where: { $0.manifest.name.isSame(as: name) })
         else { return nil }
+        return try current(spool, of: manifest) { try read(manifest) }
+    }
+
+    /// Returns a manifest in its own format, or nil if no manifest has the name. The inner value is
+    /// nil while another request reads a manifest, and if the manifest cannot be read.
+    func catalogue(_ name: String, base: String) throws -> CatalogueSpool?? {
+        guard let (manifest, _) = manifests.first(where: { $0.manifest.name.isSame(as: name) })
+        else { return nil }
+        let spool = catalogues.withLock { all in
+            let known = all.first { $0.name.isSame(as: name) && $0.base.isSame(as: base) }
+            if let known { return known.spool }
+            let new = Rebuilt<Identity, CatalogueSpool>(.init(retriesFailures: false))
+            all = [(name, base, new)] + all.prefix(Self.catalogueLimit - 1)
+            return new
+        }
+        return .some(
+            try current(spool, of: manifest) {
+                try CatalogueSpool(manifest, rules: rules, base: base)
+            })
+    }
+
+    private func current<Spool>(
+        _ spool: Rebuilt<Identity, Spool>, of manifest: ServedManifest, _ read: () throws -> Spool
+    ) throws -> Spool? {
         let identity = try identity(of: manifest)
         let mayRead = isReading.compareExchange(
             expected: false, desired: true, ordering: .acquiringAndReleasing
@@ -51,52 +82,12 @@ final class ServedManifests: Sendable {
         guard case .build = spool.step(identity) else { return spool.last }
         let start = NIODeadline.now()
         do {
-            spool.end(try read(manifest), of: identity, since: start)
+            spool.end(try read(), of: identity, since: start)
         } catch {
             spool.end(nil, of: identity, since: start)
             log.problem("\(error); the last readable version of the manifest is served")
         }
         return spool.last
-    }
-
-    /// Returns a manifest in its own format, or nil if no manifest has the name. The inner value is
-    /// nil while another request reads the manifest, and if it cannot be read.
-    func catalogue(_ name: String, base: String) throws -> CatalogueSpool?? {
-        guard let (manifest, _) = manifests.first(where: { $0.manifest.name.isSame(as: name) })
-        else { return nil }
-        let identity = try identity(of: manifest)
-        let known = catalogues.withLock { all in
-            all.first { $0.name.isSame(as: name) && $0.base.isSame(as: base) }
-        }
-        if let known, known.identity == identity { return .some(known.spool) }
-        let mayRead = isReading.compareExchange(
-            expected: false, desired: true, ordering: .acquiringAndReleasing
-        ).exchanged
-        guard mayRead else { return .some(known?.spool) }
-        defer { isReading.store(false, ordering: .releasing) }
-        var spool = known?.spool
-        do {
-            spool = try CatalogueSpool(manifest, rules: rules, base: base)
-        } catch {
-            log.problem("\(error); the last readable version of the manifest is served")
-        }
-        let built = BuiltCatalogue(name: name, base: base, identity: identity, spool: spool)
-        catalogues.withLock { all in
-            all.removeAll { $0.name.isSame(as: name) && $0.base.isSame(as: base) }
-            all.insert(built, at: 0)
-            all = Array(all.prefix(Self.catalogueLimit))
-        }
-        return .some(spool)
-    }
-
-    /// The maximum number of kept catalogues. Clients can send any `Host`.
-    private static let catalogueLimit = 8
-
-    private struct BuiltCatalogue: Sendable {
-        let name: String
-        let base: String
-        let identity: Identity
-        let spool: CatalogueSpool?
     }
 
     private func read(_ manifest: ServedManifest) throws -> ManifestSpool {

@@ -95,7 +95,7 @@ import Testing
                 #expect(
                     report.problems.counts == [
                         .integrityMismatch: 1, .sizeMismatch: 1, .noIcon: 1, .badEntry: 1,
-                        .missing: 1, .otherScheme: 1,
+                        .missing: 1, .noURL: 1,
                     ])
                 #expect(report.icons == 7 && report.unfinished == 0, "\(report)")
             }

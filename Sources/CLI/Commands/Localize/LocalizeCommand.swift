@@ -60,7 +60,8 @@ struct LocalizeCommand: AsyncParsableCommand, NetworkCommand {
         completion: .file())
     var file: String?
 
-    @Flag(help: "Replace the manifest, and keep the original as FILE.orig.") var inPlace = false
+    @Flag(help: "Replace the manifest, and keep the first original as FILE.orig.")
+    var inPlace = false
 
     @Option(
         help: .common(
@@ -138,41 +139,35 @@ struct LocalizeCommand: AsyncParsableCommand, NetworkCommand {
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, makesCache: fetch) {
             run in
-            var replacement: OutputReplacement?
-            if let path {
-                if !inPlace {
-                    try OutputFile.confirm(
-                        path, isNoneOf: [manifest], orIn: cache.path, for: "--output")
-                }
-                replacement = OutputReplacement(path)
-                try replacement?.check()
+            if let path, !inPlace {
+                try OutputFile.confirm(
+                    path, isNoneOf: [manifest], orIn: cache.path, for: "--output")
             }
+            let replacement = path.map { OutputReplacement($0) }
+            try replacement?.check()
             let rules = try reading.rules()
-            let named = try ManifestOptions.source(manifest)
-            // A pipe is read for the prefetch and again.
-            var catalogue =
-                named.canBeReadAgain ? nil : try Catalogue(named, limits: rules.limits)
-            let fetched =
-                fetch ? try await prefetch(catalogue?.source ?? named, rules, run) : .done
+            var source = try ManifestOptions.source(manifest)
+            var catalogue: Catalogue?
+            if !source.canBeReadAgain {
+                // A pipe is read for the prefetch and again.
+                catalogue = try Catalogue(source, limits: rules.limits)
+                source = catalogue?.source ?? source
+            }
+            let fetched = fetch ? try await prefetch(source, rules, run) : .done
             run.interrupts.ask()
             let cache = try cache.open(wait: run.wait)
-            let opened =
-                try catalogue
-                ?? Catalogue(
-                    LocalManifests.source(manifest, rules: rules, cache: cache),
-                    limits: rules.limits)
-            catalogue = opened
-            var configuration = LocalizeConfiguration(try target())
-            configuration.manifestRules = rules
-            configuration.hasPlaceholders = missing == .placeholder
             let localizer = try Localizer(
-                cache, configuration, isCancelled: { run.interrupts.isAsked },
-                onProgress: { run.line.show($0.text("read")) })
-            let report = try localizer.localize(opened) { bytes in
+                cache, try target(), rules: rules, hasPlaceholders: missing == .placeholder,
+                isCancelled: { run.interrupts.isAsked })
+            let report = try localizer.localize(
+                try catalogue
+                    ?? Catalogue(
+                        LocalManifests.source(manifest, rules: rules, cache: cache),
+                        limits: rules.limits)
+            ) { bytes in
                 if let replacement { replacement.add(bytes) } else { try Console.print(bytes) }
             }
-            run.line.clear()
-            if !report.isInterrupted, let path { try commit(replacement, to: path, report) }
+            if !report.isInterrupted { try commit(replacement, report) }
             try write(report, localizer.edits)
             if report.isInterrupted { try run.interrupts.status.exit() }
             let remains = strict && report.remaining > 0
@@ -180,34 +175,31 @@ struct LocalizeCommand: AsyncParsableCommand, NetworkCommand {
                 Console.complain(
                     "--strict: \(report.remaining.of("image URL remains", "image URLs remain"))")
             }
-            try (report.failed > 0 || remains ? ExitStatus.someFailed : fetched).exit()
+            try (report.problems.failed > 0 || remains ? ExitStatus.someFailed : fetched).exit()
         }
     }
 
-    private func commit(
-        _ replacement: OutputReplacement?, to path: String, _ report: LocalizeReport
-    ) throws {
-        if inPlace {
-            // A run without changes keeps the file and the original of an earlier run.
-            guard report.hasChanges else { return }
-            try OutputFile.copy(path, to: "\(path).orig", replacing: report.unchanged == 0)
-        }
+    private func commit(_ replacement: OutputReplacement?, _ report: LocalizeReport) throws {
+        // A run without changes keeps the file.
+        if inPlace, !report.hasChanges { return }
+        if inPlace { try OutputFile.copy(manifest, to: "\(manifest).orig") }
         try replacement?.commit()
-        guard report.hasChanges, !output.quiet, let file = digestFile() else { return }
+        guard report.hasChanges, !output.quiet, let file = digestFile(report.shape) else { return }
         Console.complain(
             "\(file): has a digest or signature of the original \(manifest.lastName);"
                 + " create it again for the localized file")
     }
 
-    /// Returns a file next to the manifest that probably has the manifest's digest or signature.
-    private func digestFile() -> String? {
-        var names = ["md5", "sha1", "sha256", "sha512", "sha256sum", "asc", "sig"]
+    /// Returns a file that probably has the manifest's digest or signature.
+    private func digestFile(_ shape: String?) -> String? {
+        let known = [
+            "F-Droid index v1": "index-v1.jar", "F-Droid index v2": "entry.json",
+            "addons.xml": "addons.xml.md5",
+        ]
+        return ["md5", "sha1", "sha256", "sha512", "sha256sum", "asc", "sig"]
             .map { "\(manifest).\($0)" }
-        if manifest.lastName.hasPrefix("index-v") {
-            // F-Droid's entry file has the digest of the index.
-            names += ["entry.json", "entry.jar"].map { "\(manifest.parentDirectory)/\($0)" }
-        }
-        return names.first { FileManager.default.fileExists(atPath: $0) }
+            .first { FileManager.default.fileExists(atPath: $0) }
+            ?? known[shape ?? ""] ?? known[manifest.lastName]
     }
 
     /// Runs a prefetch, whose summary is a message. Returns its status, unless the run must end.

@@ -9,7 +9,7 @@ extension LocalizeReport {
             (localized, "localized"), (unchanged, "unchanged"),
             (placeholders, placeholders == 1 ? "placeholder" : "placeholders"),
         ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-        parts += keptKinds.map { "\($0.1) \($0.0.rawValue)" }
+        parts += kinds.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
         parts += problems.parts
         let counts = parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")
         let written =
@@ -17,23 +17,18 @@ extension LocalizeReport {
         lines.append(
             "\(icons.of("icon")) in \(manifest.shownAsURL)\(counts)\(written) "
                 + "(\(DurationText.describe(seconds)))")
-        if !isInterrupted {
-            lines.append(
-                remaining == 0
+        lines.append(
+            isInterrupted
+                ? Self.interruption
+                : remaining == 0
                     ? "no image URL remains"
                     : remaining.of("image URL remains", "image URLs remain"))
-        }
-        if isInterrupted { lines.append("interrupted: the output was not written") }
         return lines.joined(separator: "\n")
     }
 
-    var complaint: String? {
-        isInterrupted ? "interrupted: the output was not written" : problems.complaint
-    }
+    private static let interruption = "interrupted: the output was not written"
 
-    private var keptKinds: [(IconValue.Kind, Int)] {
-        IconValue.Kind.allCases.compactMap { kind in kinds[kind].map { (kind, $0) } }
-    }
+    var complaint: String? { isInterrupted ? Self.interruption : problems.complaint }
 
     /// Prints one JSON object. The replacements are streamed, because there can be a million.
     func printJSON(manifest: String, output: String, _ edits: CatalogueEdits) throws {
@@ -43,12 +38,10 @@ extension LocalizeReport {
         object.set("output", exactly: output)
         object.set([
             "icons": icons, "localized": localized, "unchanged": unchanged,
-            "placeholders": placeholders, "skipped": skipped, "failed": failed, "files": files,
-            "bytes": bytes, "remaining": remaining,
+            "placeholders": placeholders, "skipped": problems.skipped,
+            "failed": problems.failed, "files": files, "bytes": bytes, "remaining": remaining,
         ])
-        var kinds = JSONObject()
-        for (kind, count) in keptKinds { kinds.set(kind.rawValue, count) }
-        object.set("kinds", kinds)
+        object.set("kinds", counts: kinds)
         object.set(problems)
         object.set("interrupted", isInterrupted)
         object.set("seconds", seconds)
