@@ -46,7 +46,7 @@ import Testing
             #expect(
                 lines.dropFirst().dropLast() == [
                     "  failed, http-404: 2",
-                    "  1 URL with another scheme is not fetched; for ipfs:, use --ipfs-gateway",
+                    "  not fetched, other-scheme: 1; for ipfs:, use --ipfs-gateway",
                 ])
             #expect(lines.last?.contains(" received in ") == true)
             #expect(finished.standardError.split(separator: "\n").count == 2)

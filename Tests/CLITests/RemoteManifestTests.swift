@@ -44,7 +44,7 @@ import Testing
                 "--cache", larder.cache,
             ])
             #expect(run.status == 2)
-            #expect(run.standardOutput.contains("1 URL with another scheme is not fetched"))
+            #expect(run.standardOutput.contains("not fetched, other-scheme: 1"))
             #expect(run.standardError.contains("address-refused"))
             #expect(origin.count() == 1)
         }

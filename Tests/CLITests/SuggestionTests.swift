@@ -259,7 +259,7 @@ import Testing
             for text in texts {
                 let plan = try larder.run("plan", try larder.write(text.utf8, to: "feed"))
                 #expect(plan.status == 0 && plan.standardError.isEmpty, "\(plan)")
-                #expect(plan.standardOutput.contains("not fetched; use --base-url"), "\(plan)")
+                #expect(plan.standardOutput.contains("; --base-url resolves them"), "\(plan)")
             }
         }
     }

@@ -6,10 +6,11 @@ import LarderManifest
 final class ManifestFeed: Sendable {
     enum Message: Sendable {
         case begin(Int)
-        case items([ManifestItem], of: Int, share: Double?)
-        case values([(position: Int, value: IconValue)], of: Int)
+        case items([ManifestItem], values: [Value], of: Int, share: Double?)
         case end(ManifestSummary)
     }
+
+    typealias Value = (position: Int, value: IconValue)
 
     private static let batchLimit = 256
     private static let batchByteLimit = 256 << 10
@@ -40,13 +41,11 @@ final class ManifestFeed: Sendable {
             var input: ByteInput?
             var batch: [ManifestItem] = []
             var batchBytes = 0
-            var values: [(position: Int, value: IconValue)] = []
+            var values: [Value] = []
             func sendBatch() throws {
-                if !values.isEmpty { try send(.values(values, of: number)) }
-                values = []
-                guard !batch.isEmpty else { return }
-                try send(.items(batch, of: number, share: input?.shareRead))
-                (batch, batchBytes) = ([], 0)
+                guard !batch.isEmpty || !values.isEmpty else { return }
+                try send(.items(batch, values: values, of: number, share: input?.shareRead))
+                (batch, values, batchBytes) = ([], [], 0)
                 batch.reserveCapacity(Self.batchLimit)
             }
             func note(_ found: [IconValue], at position: Int) {

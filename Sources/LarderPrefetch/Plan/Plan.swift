@@ -47,10 +47,9 @@ final class Plan: Sendable {
                         if isCancelled() { throw CancellationError() }
                         switch message {
                         case .begin(let number): meter.begin(manifests[number].name)
-                        case .items(let items, let number, let share):
+                        case .items(let items, let values, let number, let share):
                             meter.count(items.count, share: share)
                             for item in items { try builder.add(item, of: number) }
-                        case .values(let values, let number):
                             for (position, value) in values {
                                 try builder.add(value, at: position, of: number)
                             }

@@ -67,7 +67,7 @@ struct PlanBuilder {
                 manifest, item.position, item.icon, item.name, nil as String?, reason)
         case .unfetched(let kind):
             summary.skipped += 1
-            summary.unfetched[kind, default: 0] += 1
+            summary.unfetched[kind.rawValue, default: 0] += 1
             try insertProblem.run(
                 manifest, item.position, item.icon, item.name, kind.rawValue,
                 item.value?.reason ?? "not fetched")

@@ -1,34 +1,20 @@
-import LarderManifest
-
 /// The values at the icon places of a plan's manifests, in the plan's database.
 package struct PlannedValues {
-    private let plan: Plan
+    let plan: Plan
 
-    init(_ plan: Plan) { self.plan = plan }
-
-    /// Calls `body` with each value in document order. Credentials are masked.
-    package func forEach(_ body: (PlannedValue) throws -> Void) throws {
+    /// Calls `body` with each value in document order: the manifest's name as given by the caller,
+    /// the entry's position from 1, the name of the value's kind, and the text as written.
+    /// Credentials are masked. The text is untrusted.
+    package func forEach(
+        _ body: (_ manifest: String, _ position: Int64, _ kind: String, _ text: String) -> Void
+    ) throws {
         try plan.database.unsafeRead { db in
             try db.prepared("SELECT manifest, position, kind, text FROM icon_values ORDER BY id")
                 .forEach { row in
-                    try body(
-                        PlannedValue(
-                            manifest: plan.manifests[Int(row.integer())],
-                            position: Int(row.integer()), kind: try row.requireText(),
-                            text: try row.requireText()))
+                    body(
+                        plan.manifests[Int(row.integer())], row.integer(), try row.requireText(),
+                        try row.requireText())
                 }
         }
     }
-}
-
-/// A value at an icon place.
-package struct PlannedValue: Sendable {
-    /// The name of the manifest, as given by the caller.
-    package let manifest: String
-    /// The entry's position in the manifest, from 1.
-    package let position: Int
-    /// The name of an `IconValue.Kind`.
-    package let kind: String
-    /// The text as written. Untrusted text.
-    package let text: String
 }

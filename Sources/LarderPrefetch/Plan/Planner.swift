@@ -58,7 +58,7 @@ public struct Planner: Sendable {
                 try plan.forEachSettledEntry { try $0.forEach(body) }
             }
             try plan.releaseIndex()
-            try conclude(plan.summary, PlannedValues(plan))
+            try conclude(plan.summary, PlannedValues(plan: plan))
             return plan.summary
         }
     }
@@ -136,8 +136,8 @@ public struct PlanSummary: Sendable, Equatable {
     public var missing = 0
     /// The number of skipped ``icons``: entries without an icon, ``unfetched``, and ``leftAlone``.
     public var skipped = 0
-    /// The number of ``icons`` that are never fetched, by kind.
-    public internal(set) var unfetched: [IconValue.Kind: Int] = [:]
+    /// The number of ``icons`` that are never fetched, by the name of their `IconValue.Kind`.
+    public internal(set) var unfetched: [String: Int] = [:]
     /// The number of failing ``icons``: invalid icons, ``remembered``, ``unavailable``, and icons
     /// whose entries require different digests or sizes.
     public var failed = 0
@@ -151,7 +151,7 @@ public struct PlanSummary: Sendable, Equatable {
     /// The number of ``icons`` with an http URL.
     public var insecure = 0
     /// The number of ``unfetched`` icons with an unsupported URL scheme.
-    public var unsupported: Int { unfetched[.otherScheme, default: 0] }
+    public var unsupported: Int { unfetched["other-scheme", default: 0] }
     /// The number of icons that other shards own.
     public var otherShards = 0
     /// The number of values that look like icons but were not read. Only the first shard counts

@@ -15,8 +15,8 @@ public struct Report: Sendable {
     public internal(set) var otherShards = 0
     /// The number of values that look like icons but were not read. See ``PlanSummary/unread``.
     public internal(set) var unread = 0
-    /// The number of icons that are never fetched, by kind. They count as `skipped`.
-    public internal(set) var unfetched: [IconValue.Kind: Int] = [:]
+    /// The number of icons that are never fetched. See ``PlanSummary/unfetched``.
+    public internal(set) var unfetched: [String: Int] = [:]
     /// The names of manifests whose digests and sizes match no icon, perhaps because the digests
     /// and sizes are for other files.
     public internal(set) var foreignDemands: [String] = []

@@ -39,7 +39,7 @@ public struct CacheVerification: Sendable {
             var report = try cache.verify(options, onProgress: onProgress)
             report.note(.manifests, since: start, until: end)
             report.entries = coverage.entries
-            for (kind, count) in coverage.unfetched { report.unfetched[kind.rawValue] = count }
+            report.unfetched = coverage.unfetched
             report.manifests = manifests.map(\.name)
             report.findings += try coverage.damaged()
             report.demands = try coverage.demands(on: report.findings.compactMap(\.digest))

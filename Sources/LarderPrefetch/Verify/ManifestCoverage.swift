@@ -31,7 +31,7 @@ final class ManifestCoverage: Sendable {
     }
 
     var entries: Int { plan.summary.entries }
-    var unfetched: [IconValue.Kind: Int] { plan.summary.unfetched }
+    var unfetched: [String: Int] { plan.summary.unfetched }
 
     /// Must be the last call.
     func close() { try? plan.releaseIndex() }

@@ -37,7 +37,7 @@ import Testing
         expected.skipped = 2
         expected.icons = 4
         expected.insecure = 2
-        expected.unfetched = [.otherScheme: 1]
+        expected.unfetched = ["other-scheme": 1]
         expected.manifests = summary.manifests
         #expect(summary == expected)
     }

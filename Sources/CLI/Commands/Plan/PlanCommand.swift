@@ -79,7 +79,7 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
                     return try summary.writeJSON(quiet ? nil : values) { print($0, terminator: "") }
                 }
                 print(summary.text(paint))
-                if !quiet { summary.unfetched.lines.forEach { print($0) } }
+                if !quiet { summary.unfetched.unfetchedLines.forEach { print($0) } }
             }
             let summary = try planner.plan(
                 sources, keepsValues: json && !quiet,

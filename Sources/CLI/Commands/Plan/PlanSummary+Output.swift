@@ -49,26 +49,20 @@ extension PlanSummary {
             "icons": icons, "insecure": insecure, "unsupported": unsupported,
             "other_shards": otherShards, "unread": unread,
         ])
-        object.set("unfetched", counts: unfetched.byName)
+        object.set("unfetched", counts: unfetched)
         write("\(object.text.dropLast()),\"values\":")
         guard let values else { return write("null}\n") }
         var separator = "["
-        try values.forEach { value in
-            write(separator + value.json)
+        try values.forEach { manifest, position, kind, text in
+            var value = JSONObject()
+            value.set("manifest", manifest.sanitizedForTerminal)
+            value.set("position", position)
+            value.set("value", exactly: text)
+            value.set("kind", kind)
+            write(separator + value.text)
             separator = ","
         }
         write((separator == "[" ? "[" : "") + "]}\n")  // text: ASCII
-    }
-}
-
-extension PlannedValue {
-    fileprivate var json: String {
-        var object = JSONObject()
-        object.set("manifest", manifest.sanitizedForTerminal)
-        object.set("position", position)
-        object.set("value", exactly: text)
-        object.set("kind", kind)
-        return object.text
     }
 }
 

@@ -20,7 +20,7 @@ extension Report {
         ])
         let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
         let all = "\(entries.of("entry", "entries"))\(several): " + counts.joined(separator: ", ")
-        var lines = [all] + failureLines + unfetched.lines
+        var lines = [all] + failureLines + unfetched.unfetchedLines
         lines.append(
             "\(ByteText.describe(receivedBytes)) received in \(DurationText.describe(seconds))")
         if let remote { lines += remote.lines(paint) }
@@ -69,7 +69,7 @@ extension Report {
                 (count(.unfinished), "unfinished \(count(.unfinished))"),
             ])
         let lines = [remote.line(parts) + ", in \(DurationText.describe(seconds))"]
-        return (lines + failureLines + unfetched.lines + remoteLines + endLines(paint))
+        return (lines + failureLines + unfetched.unfetchedLines + remoteLines + endLines(paint))
             .joined(separator: "\n")
     }
 
@@ -86,48 +86,20 @@ extension Report {
         object.set("other_shards", otherShards)
         object.set("remote", remote?.json)
         object.set("unread", unread)
-        object.set("unfetched", counts: unfetched.byName)
+        object.set("unfetched", counts: unfetched)
         return object.text
     }
 }
 
-extension [IconValue.Kind: Int] {
-    var byName: [String: Int] { reduce(into: [:]) { $0[$1.key.rawValue] = $1.value } }
-
-    init(byName counts: [String: Int]) {
-        self = counts.reduce(into: [:]) { result, count in
-            if let kind = IconValue.Kind(rawValue: count.key) { result[kind] = count.value }
-        }
-    }
-
-    /// A line for each kind.
-    var lines: [String] {
-        IconValue.Kind.allCases.compactMap { kind in
-            self[kind].map { count in
-                let advice = kind.advice(for: count == 1 ? "it" : "them")
-                return "  \(count.of(kind.nouns.one, kind.nouns.many)) not fetched\(advice)"
-            }
-        }
-    }
-}
-
-extension IconValue.Kind {
-    fileprivate var nouns: (one: String, many: String) {
-        switch self {
-        case .relative: ("relative name is", "relative names are")
-        case .iconSet: ("name in an icon set is", "names in icon sets are")
-        case .template: ("template is", "templates are")
-        case .otherScheme: ("URL with another scheme is", "URLs with other schemes are")
-        case .url, .data, .empty: ("value is", "values are")
-        }
-    }
-
-    fileprivate func advice(for subject: String) -> String {
-        switch self {
-        case .relative: "; use --base-url to resolve \(subject)"
-        case .otherScheme: "; for ipfs:, use --ipfs-gateway"
-        case .url, .data, .iconSet, .template, .empty: ""
-        }
+extension [String: Int] {
+    /// A line for each kind of icons that are never fetched.
+    var unfetchedLines: [String] {
+        let advice = [
+            "relative": "; --base-url resolves them",
+            "other-scheme": "; for ipfs:, use --ipfs-gateway",
+        ]
+        return sorted { $0.key < $1.key }
+            .map { "  not fetched, \($0.key): \($0.value)\(advice[$0.key, default: ""])" }
     }
 }
 

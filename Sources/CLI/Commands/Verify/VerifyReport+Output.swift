@@ -1,6 +1,5 @@
 import LarderCache
 import LarderCore
-import LarderManifest
 
 extension VerifyReport {
     /// Writes the report in pieces, because a million entries may each have a finding.
@@ -19,7 +18,7 @@ extension VerifyReport {
         lines.append(
             "\(named)\(all.of("object")), \(read)\(checked): "
                 + counts.joined(separator: ", ") + " (\(DurationText.describe(seconds)))")
-        lines += [IconValue.Kind: Int](byName: unfetched).lines
+        lines += unfetched.unfetchedLines
         if leftovers > 0 {
             lines.append(
                 "tmp/: \(leftovers.of("file")) left over from killed runs; "
