@@ -31,8 +31,8 @@ import Testing
         try forEachMessage(of: feed) { message in
             switch message {
             case .begin(let number): begun.append(number)
-            case .values: Issue.record("values without a request")
-            case .items(let items, _, let number, _):
+            case .items(let items, let values, let number, _):
+                #expect(values.isEmpty)
                 #expect(number == ends)
                 positions[number] += items.map(\.position)
             case .end: ends += 1
@@ -70,7 +70,7 @@ import Testing
         #expect(throws: ManifestError.self) {
             try forEachMessage(of: feed) { message in
                 switch message {
-                case .begin, .values: break
+                case .begin: break
                 case .items(let more, _, _, _): items += more.count
                 case .end: ends += 1
                 }
