@@ -114,13 +114,15 @@ import Testing
         run: ([String]) throws -> Finished
     ) throws {
         let before = try times(in: cache)
-        for (manifest, status, outcomes) in [
-            (manifests.complete, 0, ["cached"]),
-            (manifests.incomplete, 2, ["cached", "failed", "failed"]),
-        ] as [(String, Int32, [String])] {
-            let finished = try run([
-                "prefetch", manifest, "--offline", "--report", "-", "--cache", cache,
-            ])
+        for (manifest, options, status, outcomes) in [
+            (manifests.complete, [], 0, ["cached"]),
+            (manifests.incomplete, [], 2, ["cached", "failed", "failed"]),
+            // The file of this lock does not exist and cannot be created.
+            (manifests.complete, ["--exclusive", "nightly"], 0, ["cached"]),
+            (manifests.incomplete, ["--exclusive=a"], 2, ["cached", "failed", "failed"]),
+        ] as [(String, [String], Int32, [String])] {
+            let finished = try run(
+                ["prefetch", manifest, "--offline", "--report", "-", "--cache", cache] + options)
             #expect(finished.status == status, "\(finished)")
             let lines = try JSONValue.lines(finished.standardOutputBytes)
             #expect(lines.compactMap { $0["outcome"]?.string } == outcomes, "\(finished)")

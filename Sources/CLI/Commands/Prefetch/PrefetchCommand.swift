@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import LarderCache
 import LarderManifest
 import LarderPrefetch
 
@@ -138,6 +139,9 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     }
 
     func run() async throws {
+        var locks = locks
+        // A run that only reads needs no lock. It cannot create the lock's file.
+        if offline, Cache.isUnwritable(at: cache.path) { locks.exclusive = nil }
         try await CacheRun.of(
             self, on: cache, locks, isQuiet: output.quiet, makesCache: true,
             recordedAs: .prefetch
