@@ -62,8 +62,8 @@ struct Larder: AsyncParsableCommand {
         do {
             try NamedCommand.program.check(arguments)
             if !named.isGroup, !arguments.contains(where: isForProgram) {
-                let words = usesFile ? configured(given, of: named) : given
-                switch Result(catching: { try named.type.parseAsRoot(words) }) {
+                let (words, result) = parsed(given, of: named, usesFile: usesFile)
+                switch result {
                 case .success(let command) where type(of: command) == named.type: return command
                 // Without arguments, the parser would print the help, not the error.
                 case .failure(let error) where !words.isEmpty:
@@ -87,14 +87,18 @@ struct Larder: AsyncParsableCommand {
         }
     }
 
-    /// Returns the words with the options of the configuration file before them, or exits if the
-    /// file is wrong.
-    private static func configured(_ words: [String], of command: NamedCommand) -> [String] {
+    /// Parses the words with the options of the configuration file before them, or exits if the
+    /// file is wrong. Also returns all words.
+    private static func parsed(
+        _ words: [String], of command: NamedCommand, usesFile: Bool
+    ) -> ([String], Result<any ParsableCommand, any Error>) {
         do {
-            guard var file = try ConfigFile.load(for: command) else { return words }
-            file.used = file.lines(for: command, besides: words)
+            guard usesFile, var file = try ConfigFile.load(for: command) else {
+                return (words, Result { try command.type.parseAsRoot(words) })
+            }
+            let result = file.parse(words, of: command)
             ConfigFile.inUse.withLock { [file] in $0 = file }
-            return file.used.map(\.argument) + words
+            return (file.used.map(\.argument) + words, result)
         } catch let error as ValidationError {
             leave(saying: "Error: \(error.message)", .validationFailure)
         } catch {
@@ -131,7 +135,7 @@ struct Larder: AsyncParsableCommand {
 
             Sizes are written as 500kB, 1.5G, 500MB (10^6) or 500MiB (2^20), durations as 90s, \
             1.5h, 30d or 1h30m. A number without a unit is bytes or seconds. A leading ~/ in an \
-            argument or in $LARDER_CACHE is your home directory.
+            argument, $LARDER_CACHE or $LARDER_CONFIG_PATH is your home directory.
 
             Options can also be in a configuration file: see larder config --help.
 

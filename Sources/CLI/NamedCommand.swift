@@ -163,10 +163,7 @@ struct UnknownOption {
             } else if let other = Self.namesake(of: command, with: name) {
                 ": it is an option of 'larder \(other.name)'"
             } else if name.utf8.count > 2 {
-                NearestName.hint(
-                    for: String(name.drop { $0 == "-" }),
-                    among: known.keys.map { String($0.dropFirst(2)) },
-                    lead: "--")
+                NearestName.hint(forOption: name, among: known.keys)
             } else {
                 ""
             }
@@ -210,6 +207,11 @@ struct UnknownOption {
 }
 
 enum NearestName {
+    static func hint(forOption name: String, among known: some Sequence<String>) -> String {
+        let long = known.filter { $0.hasPrefix("--") }.map { String($0.dropFirst(2)) }
+        return hint(for: String(name.drop { $0 == "-" }), among: long, lead: "--")
+    }
+
     /// Returns a suggestion, such as `. Did you mean 'evict'?`, or "" if no name is similar.
     ///
     /// - Parameter lead: The prefix of the suggested name, such as `--`.

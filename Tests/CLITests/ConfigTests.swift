@@ -66,6 +66,7 @@ import Testing
         ("--version", 1, "belongs in the command line"),
         ("--no-config", 1, "belongs in the command line"),
         ("--user-agent=a\u{1B}b", 1, "control character"),
+        ("--user-agent=a\rb", 1, "control character"),
     ])
     func aWrongLineEndsEveryCommandWithItsPlace(
         _ text: String, _ line: Int, _ reason: String
@@ -79,6 +80,20 @@ import Testing
                 #expect(finished.standardError.hasPrefix(place), "\(finished)")
                 #expect(finished.standardError.contains(reason), "\(finished)")
             }
+        }
+    }
+
+    @Test(arguments: ["--j=4", "--q", "--x=1", "--=x", "--"])
+    func anOptionWithoutASimilarNameGetsNoSuggestion(_ line: String) async throws {
+        try await withFixture { larder in
+            let file = try larder.binary.run(["status"], environment: path(larder, line.utf8))
+            let given = try larder.binary.run(["prefetch", "m", line])
+            for finished in [file, given] {
+                #expect(finished.status != 0, "\(finished)")
+                #expect(!finished.standardError.contains("Did you mean"), "\(finished)")
+            }
+            let name = line.prefix { $0 != "=" }
+            #expect(file.standardError.contains("unknown option '\(name)'"), "\(file)")
         }
     }
 
@@ -117,13 +132,42 @@ import Testing
 
     @Test func aNamedFileMustBeReadable() async throws {
         try await withFixture { larder in
-            for path in [larder.directory.path("missing.conf"), larder.directory.path] {
+            let pipe = larder.directory.path("pipe")
+            #expect(mkfifo(pipe, 0o600) == 0)
+            for path in [larder.directory.path("missing.conf"), larder.directory.path, pipe] {
                 let finished = try larder.binary.run(
                     ["config"], environment: ["LARDER_CONFIG_PATH": path])
                 #expect(finished.status == 66, "\(finished)")
                 #expect(finished.standardError.hasPrefix("Error: \(path): "), "\(finished)")
                 #expect(finished.standardError.contains("--no-config"), "\(finished)")
             }
+        }
+    }
+
+    @Test func theVariableMayNameADeviceOrAFileInTheHomeDirectory() async throws {
+        try await withFixture { larder in
+            let file = try larder.write("--quiet\n".utf8, to: "own.conf")
+            for (value, path) in [("/dev/null", "/dev/null"), ("~/own.conf", file)] {
+                let finished = try larder.binary.run(
+                    ["config"],
+                    environment: ["HOME": larder.directory.path, "LARDER_CONFIG_PATH": value])
+                #expect(finished.status == 0, "\(finished)")
+                #expect(finished.standardOutput.hasPrefix("file: \(path)\n"), "\(finished)")
+            }
+        }
+    }
+
+    @Test func aDefaultFileThatIsALinkToAMissingFileIsAnError() async throws {
+        try await withFixture { larder in
+            let path = larder.directory.path("larder.conf")
+            #expect(symlink("missing.conf", path) == 0)
+            // The tests set the variable for all their processes.
+            let words = ["-u", "LARDER_CONFIG_PATH", larder.binary.path, "config"]
+            let environment = ["XDG_CONFIG_HOME": larder.directory.path]
+            let finished = try RunningProcess("/usr/bin/env", words, environment: environment)
+                .wait()
+            #expect(finished.status == 66, "\(finished)")
+            #expect(finished.standardError.hasPrefix("Error: \(path): "), "\(finished)")
         }
     }
 
@@ -225,8 +269,84 @@ import Testing
     ) throws -> [String] {
         let (command, rest) = NamedCommand.program.find(
             words.split(separator: " ").map(String.init))
-        let file = try ConfigFile("larder.conf", Array(text.utf8), for: command)
-        return file.lines(for: command, besides: rest, environment: environment).map(\.argument)
+        var file = try ConfigFile("larder.conf", Array(text.utf8), for: command)
+        _ = file.parse(rest, of: command, environment: environment)
+        return file.used.map(\.argument)
+    }
+
+    /// A line must not make a valid command line an error.
+    @Test(arguments: [
+        ("--server=http://a.example/", "localize m --icons d"),
+        ("--server=http://a.example/", "localize m --data"), ("--data", "localize m --icons d"),
+        ("[localize]\n--icons=d", "localize m --data"), ("--output=f", "localize m --in-place"),
+        ("--in-place", "localize m --output f"), ("--in-place", "localize - --data"),
+        ("--json", "localize m --icons d"), ("--max-data=8KiB", "localize m --icons d"),
+        ("--write-lock=-", "prefetch m --offline --json"), ("--json", "prefetch m --write-lock -"),
+        ("--report=-", "prefetch m --write-lock -"), ("--write-lock=f", "prefetch m --report f"),
+        ("--quiet", "prefetch m --verbose"), ("--wait=5m", "prefetch m --no-wait"),
+        ("--no-wait", "evict --wait 5m"), ("--format=prometheus", "status --json"),
+        ("--revalidate=never", "prefetch m --force"), ("--force", "prefetch m --offline"),
+        ("--shard=0/2", "prefetch m --write-lock f"), ("--split-host=a=2", "prefetch m"),
+        ("--client-key=k", "prefetch m"), ("--by=fetched", "evict"), ("--all", "unpin key:a"),
+        ("--seed=4", "verify"), ("--seed=4", "verify --sample 1/3"),
+        ("--sample=5%", "verify --max-duration 1h"), ("--sample=5%", "verify --manifest m"),
+        ("--max-duration=1h", "verify --sample 5%"), ("--manifest=m", "verify --sample 5%"),
+        ("--kingfisher-version=7", "export o --layout files"),
+        ("--folder=f", "export o --layout files"), ("--installer=f", "export o --layout files"),
+        ("--icons=first", "export o --layout files"),
+    ])
+    func aLineThatACommandLineCannotHaveIsIgnored(_ text: String, _ words: String) throws {
+        #expect(try isValid("", in: words))
+        #expect(try isValid(text, in: words))
+        #expect(try used(text + "\n--cache=c", in: words) == ["--cache=c"])
+    }
+
+    /// The parser accepts every combination after it has ignored lines, or reports a wrong value.
+    @Test(
+        arguments: NamedCommand.program.descendants.filter { !$0.isGroup }.map(\.name))
+    func aFileMayHaveAllOptionsOfACommand(_ name: String) throws {
+        let words = name.split(separator: " ").map(String.init)
+        let options = NamedCommand.program.find(words).command.options
+        let values = [
+            "--allow-origin": "*", "--base-url": "http://a.example", "--by": "used",
+            "--color": "never", "--connect-to": "a:1:b:2", "--fallback-status": "404",
+            "--format": "json", "--header": "A: b", "--icons": "all",
+            "--ipfs-gateway": "http://a.example", "--layout": "kingfisher",
+            "--listen": "127.0.0.1:1", "--log-level": "info", "--missing": "keep",
+            "--proxy": "http://a.example", "--public-url": "http://a.example",
+            "--remote": "s3://bucket", "--remote-endpoint": "http://a.example",
+            "--resolve": "a:1:127.0.0.1", "--revalidate": "always", "--sample": "1/3",
+            "--server": "http://a.example", "--shard": "0/2", "--split-host": "a=2",
+            "--max-per-host": "2",
+        ]
+        let lines = options.keys.sorted().filter {
+            $0.hasPrefix("--")
+                && !["--help", "--help-all", "--version", "--no-config"].contains($0)
+        }.map { options[$0] == true ? "\($0)=\(values[$0] ?? "1")" : $0 }
+        for lines in [lines, lines.reversed()] {
+            let text = lines.joined(separator: "\n")
+            let isValid = try isValid(text, in: name) || isValid(text, in: name + " x")
+            #expect(isValid, "\(lines)")
+        }
+    }
+
+    @Test func aWrongValueIsNotIgnored() throws {
+        for (text, words) in [
+            ("--max-concurrent=0", "prefetch m"), ("--max-size=2 GB", "evict"),
+            ("--split-host=a=8", "prefetch m --shard 0/2 --max-per-host 4"),
+        ] {
+            #expect(try isValid("", in: words))
+            #expect(try !isValid(text, in: words))
+            #expect(try used(text, in: words).count == 1)
+        }
+    }
+
+    private func isValid(_ text: String, in words: String) throws -> Bool {
+        let (command, rest) = NamedCommand.program.find(
+            words.split(separator: " ").map(String.init))
+        var file = try ConfigFile("larder.conf", Array(text.utf8), for: command)
+        if case .success = file.parse(rest, of: command, environment: [:]) { return true }
+        return false
     }
 
     @Test func anOptionReplacesItsOpposite() throws {
@@ -259,17 +379,19 @@ import Testing
             --header=c: 3
             --no-wait
             """
-        #expect(try used(text, in: "prefetch") == ["--header=b: 2", "--header=c: 3", "--no-wait"])
-        #expect(try used(text, in: "prefetch --header d") == ["--no-wait"])
+        #expect(
+            try used(text, in: "prefetch m") == ["--header=b: 2", "--header=c: 3", "--no-wait"])
+        #expect(try used(text, in: "prefetch m --header=D:d") == ["--no-wait"])
         #expect(try used(text, in: "evict") == ["--wait=5m", "--max-size=1"])
     }
 
     /// A line for other commands, or for other uses of a command, must not be an error.
     @Test func anOptionWithoutTheOptionThatItNeedsIsIgnored() throws {
         #expect(try used("--remote-region=eu", in: "prefetch m").isEmpty)
-        #expect(try used("--remote-region=eu", in: "prefetch m --remote s3://a").count == 1)
-        #expect(try used("--remote=s3://a\n--remote-region=eu", in: "prefetch m").count == 2)
-        #expect(try used("--remote=s3://a\n--remote-region=eu", in: "prefetch m --offline").isEmpty)
+        #expect(try used("--remote-region=eu", in: "prefetch m --remote s3://abc").count == 1)
+        let both = "--remote=s3://abc\n--remote-region=eu"
+        #expect(try used(both, in: "prefetch m").count == 2)
+        #expect(try used(both, in: "prefetch m --offline").isEmpty)
         #expect(try used("--base-url=http://a", in: "verify").isEmpty)
         #expect(try used("--base-url=http://a", in: "verify --manifest m").count == 1)
         #expect(try used("--base-url=http://a", in: "prefetch m").count == 1)
@@ -310,8 +432,9 @@ import Testing
     @Test func configShowsEachLineWithItsCommands() async throws {
         try await withFixture { larder in
             let text = "--max-size=2GB\n--header=X-Key: sEcReT\n[remote push]\n--header=Y: sEcReT\n"
-            let finished = try larder.binary.run(
-                ["config"], environment: path(larder, text.utf8))
+            let unset = ConfigSummary.variables.flatMap { $1 }.map { ($0, "") }
+            let environment = try path(larder, text.utf8).merging(unset) { $1 }
+            let finished = try larder.binary.run(["config"], environment: environment)
             #expect(finished.status == 0, "\(finished)")
             #expect(
                 finished.standardOutput == """
@@ -336,6 +459,40 @@ import Testing
                     "line 1          --max-concurrent=8", "$LARDER_CACHE   --cache=/srv/icons",
                     "$https_proxy    --proxy=…", "$SSL_CERT_FILE  --ca-cert=/own.pem",
                 ], "\(finished)")
+        }
+    }
+
+    @Test func configOmitsLinesWithoutEffect() async throws {
+        try await withFixture { larder in
+            let text = "--cache=c\n--cache=g\n--remote-region=eu\n--allow-host=a\n--allow-host=b\n"
+            let unset = ConfigSummary.variables.flatMap { $1 }.map { ($0, "") }
+            let environment = try path(larder, text.utf8).merging(unset) { $1 }
+            let prefetch = try larder.binary.run(["config", "prefetch"], environment: environment)
+            #expect(
+                prefetch.standardOutput.split(separator: "\n").dropFirst() == [
+                    "line 2  --cache=g", "line 4  --allow-host=a", "line 5  --allow-host=b",
+                ], "\(prefetch)")
+            let all = try larder.binary.run(
+                ["config"], environment: environment.merging(["LARDER_CACHE": "/srv/icons"]) { $1 })
+            let sources = all.standardOutput.split(separator: "\n").dropFirst().map {
+                $0.split(separator: " ").prefix($0.hasPrefix("$") ? 1 : 2).joined(separator: " ")
+            }
+            #expect(sources == ["line 3", "line 4", "line 5", "$LARDER_CACHE"], "\(all)")
+            // These commands always have --remote.
+            let region = /line 3 +--remote-region=eu +(remote \w+(, )?){4}\n/
+            #expect(all.standardOutput.contains(region), "\(all)")
+            #expect(all.standardOutput.contains("--cache=/srv/icons"), "\(all)")
+        }
+    }
+
+    @Test func configSaysWhyNoFileIsUsed() async throws {
+        try await withFixture { larder in
+            let empty = try larder.binary.run(["config"], environment: ["LARDER_CONFIG_PATH": ""])
+            let line = "file: none (LARDER_CONFIG_PATH is empty)"
+            #expect(empty.standardOutput.hasPrefix(line), "\(empty)")
+            let disabled = try larder.binary.run(
+                ["config", "--no-config"], environment: path(larder, "".utf8))
+            #expect(disabled.standardOutput.hasPrefix("file: none (--no-config)"), "\(disabled)")
         }
     }
 

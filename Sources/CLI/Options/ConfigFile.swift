@@ -48,12 +48,14 @@ struct ConfigFile {
     ) throws -> ConfigFile? {
         if let named = environment[variable] {
             guard !named.isEmpty else { return nil }
-            return try ConfigFile(named, bytes(of: named), for: command)
+            let path = named.expandingHome
+            return try ConfigFile(path, bytes(of: path), for: command)
         }
         let path = defaultPath(environment)
         var status = stat()
-        // The home directory can be another user's, for example after `su`.
-        if stat(path, &status) != 0, [ENOENT, ENOTDIR, EACCES].contains(errno) { return nil }
+        // The home directory can be another user's, for example after `su`. A link whose target is
+        // missing is an error.
+        if lstat(path, &status) != 0, [ENOENT, ENOTDIR, EACCES].contains(errno) { return nil }
         return try ConfigFile(path, bytes(of: path), for: command)
     }
 
@@ -67,14 +69,21 @@ struct ConfigFile {
     }
 
     private static func bytes(of path: String) throws -> [UInt8] {
-        func unreadable() -> MissingInput {
+        func unreadable(_ reason: String? = nil) -> MissingInput {
             MissingInput(
-                description: "\(path): \(String(cString: strerror(errno)));"
+                description: "\(path): \(reason ?? String(cString: strerror(errno)));"
                     + " use \(exclusion) to run without the configuration file")
         }
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        // Opening a pipe would wait for its writer.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw unreadable() }
         defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw unreadable() }
+        // /dev/null is an empty file.
+        guard [S_IFREG, S_IFCHR].contains(status.st_mode & S_IFMT) else {
+            throw unreadable("not a regular file")
+        }
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 4096)
         while bytes.count <= maximumSize {
@@ -127,7 +136,7 @@ struct ConfigFile {
                 throw Fault(reason: "the line is not UTF-8")
             }
             guard let first = row.first, first != UInt8(ascii: "#") else { return nil }
-            guard !text.isBinary else {
+            guard !text.isBinary, !row.contains(UInt8(ascii: "\r")) else {
                 throw Fault(reason: "the line has a control character")
             }
             if first == UInt8(ascii: "[") {
@@ -171,9 +180,8 @@ struct ConfigFile {
             }
             let candidates = section.map { [$0] } ?? commands
             guard let takesValue = candidates.lazy.compactMap({ $0.options[name] }).first else {
-                let known = Set(candidates.flatMap(\.options.keys).map { $0.dropFirst(2) })
-                let hint = NearestName.hint(
-                    for: String(name.dropFirst(2)), among: known.map(String.init), lead: "--")
+                let known = Set(candidates.flatMap(\.options.keys))
+                let hint = NearestName.hint(forOption: name, among: known)
                 let owner = section.map { "'\($0.name)' does not have" } ?? "unknown"
                 throw Fault(reason: "\(owner) option \(name.quoted(limit: 40))\(hint)")
             }

@@ -1,33 +1,63 @@
+import ArgumentParser
 import Foundation
 
 /// The lines of the file that have an effect. The command line overrides a command's section, which
 /// overrides the lines for all commands.
 extension ConfigFile {
-    /// Pairs of options that a command does not accept together, or of which one disables the
-    /// other.
-    static let opposites = [
-        ("--wait", "--no-wait"), ("--quiet", "--verbose"), ("--json", "--format"),
-        ("--netrc", "--netrc-file"), ("--remote-unsigned", "--remote-profile"),
-        ("--force", "--revalidate"), ("--offline", "--force"), ("--offline", "--retry-gone"),
-        ("--offline", "--retry-failed"), ("--offline", "--revalidate"), ("--offline", "--remote"),
-        ("--write-lock", "--retry-failed"), ("--write-lock", "--shard"),
-        ("--shard", "--remote-read-only"), ("--manifest", "--sample"),
-        ("--manifest", "--max-duration"), ("--sample", "--max-duration"),
-    ]
+    /// Pairs of options of which one disables the other. The parser accepts both together.
+    static let opposites = [("--netrc", "--netrc-file"), ("--force", "--revalidate")]
 
-    /// Options that a command accepts only together with one of the listed options. Without this
-    /// rule, a line for one command would be an error in another command.
-    private static let needs: [(option: String, others: [String])] =
-        [
-            "--remote-endpoint", "--remote-region", "--remote-profile", "--remote-unsigned",
-            "--remote-max-objects", "--remote-read-only", "--remote-fresh-for",
-        ].map { ($0, ["--remote"]) }
-        + OptionsInUse.reading.keys.sorted().map { ($0, ["--manifest"]) }
-        + [
-            ("--remote-fresh-for", ["--shard"]), ("--split-host", ["--shard"]),
-            ("--client-key", ["--client-cert"]),
-            ("--by", ["--max-size", "--max-age", "--max-count", "--min-free"]),
-        ]
+    /// Parses a command line with the lines of the file before it. ``used`` does not get lines that
+    /// contradict a later line or the command line, and lines that need another option. Without
+    /// this rule, a line for one use of a command would be an error in another use.
+    mutating func parse(
+        _ words: [String], of command: NamedCommand,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) -> Result<any ParsableCommand, any Error> {
+        used = lines(for: command, besides: words, environment: environment)
+        while true {
+            let arguments = used.map(\.argument) + words
+            let result = Result { try command.type.parseAsRoot(arguments) }
+            guard case .failure(let error) = result,
+                let name = unusable(because: command.type.fullMessage(for: error))
+            else { return result }
+            used.removeAll { $0.name == name }
+        }
+    }
+
+    /// Returns the option whose lines cause a parser's message: for `--a and --b cannot be
+    /// combined`, the option in the first line; for `--a needs --b`, the option `--a`. All such
+    /// messages have one of these forms. Wrong values have other messages.
+    private func unusable(because message: String) -> String? {
+        let text = message.prefix { $0 != "\n" }
+        if text.contains(" cannot be combined") {
+            let names = text.matches(of: /--[a-z-]+/).map(\.output)
+            return used.first { names.contains(Substring($0.name)) }?.name
+        }
+        guard let dependent = text.prefixMatch(of: /Error: (--[a-z-]+) needs .*--/)?.output.1
+        else { return nil }
+        return used.first { $0.name == dependent }?.name
+    }
+
+    /// Returns the lines that have an effect if the command line has no other options. If the
+    /// command needs other options, returns all lines that can have an effect.
+    func effectiveLines(for command: NamedCommand, environment: [String: String]) -> [Line] {
+        var file = self
+        var lines = lines(for: command, besides: [], environment: environment)
+        // Some commands need an argument, and others accept none.
+        for words in [[], ["x"]] {
+            guard case .success = file.parse(words, of: command, environment: environment) else {
+                continue
+            }
+            lines = file.used
+            break
+        }
+        let repeatable = command.repeatableOptions
+        return lines.enumerated().filter { index, line in
+            repeatable.contains(line.name)
+                || !lines[(index + 1)...].contains { $0.name == line.name }
+        }.map(\.element)
+    }
 
     /// Returns the lines that apply to a command, in the order of the file. A section replaces the
     /// other lines of its options.
@@ -41,7 +71,7 @@ extension ConfigFile {
         return shared + own
     }
 
-    /// Returns the lines to add to a command line.
+    /// Returns the lines to add to a command line. The command line may contradict some of them.
     func lines(
         for command: NamedCommand, besides words: [String],
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -52,13 +82,10 @@ extension ConfigFile {
         // A variable that is set for one run must not be ignored.
         if environment["LARDER_CACHE"]?.isEmpty == false { replaced.insert("--cache") }
         let lines = lines(for: command).filter { !replaced.contains($0.name) }
-        let names = given.union(lines.map(\.name))
-        return lines.filter { line in
-            Self.needs.allSatisfy { option, others in
-                option != line.name || !others.contains { options[$0] != nil }
-                    || others.contains { names.contains($0) }
-            }
-        }
+        let readsManifest =
+            options["--manifest"] == nil || given.contains("--manifest")
+            || lines.contains { $0.name == "--manifest" }
+        return readsManifest ? lines : lines.filter { OptionsInUse.reading[$0.name] == nil }
     }
 
     /// Returns the file's `--cache` for a command line without this option, for completions.
@@ -94,4 +121,25 @@ extension ConfigFile {
         let command = NamedCommand.program.find(words).command
         return used.filter { $0.section != nil && $0.section != command.name }.map(\.argument)
     }
+}
+
+extension NamedCommand {
+    /// The long names of the options that can be given several times.
+    fileprivate var repeatableOptions: Set<String> {
+        let help = try? JSONDecoder().decode(DumpedHelp.self, from: Data(type._dumpHelp().utf8))
+        let options = help?.command.arguments?.filter(\.isRepeating) ?? []
+        return Set(options.flatMap { $0.names ?? [] }.map { "--\($0.name)" })
+    }
+}
+
+/// The part of the argument parser's description of a command that its help lacks.
+private struct DumpedHelp: Decodable {
+    struct Command: Decodable { let arguments: [Argument]? }
+    struct Argument: Decodable {
+        let names: [Name]?
+        let isRepeating: Bool
+    }
+    struct Name: Decodable { let name: String }
+
+    let command: Command
 }

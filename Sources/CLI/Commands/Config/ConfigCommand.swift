@@ -16,13 +16,15 @@ struct ConfigCommand: AsyncParsableCommand {
             option. Lines after [prefetch] or [remote push] apply only to that command. Comments \
             are on their own lines and start with #.
 
-            An option in the command line replaces all lines of the same option or its opposite, \
-            such as --wait and --no-wait, even if it can be repeated. A section replaces the lines \
-            before the first section in the same way. $LARDER_CACHE replaces --cache. Lines \
-            override all other variables.
+            An option in the command line replaces all lines of the same option or of options \
+            that contradict it, such as --wait and --no-wait, even if it can be repeated. Other \
+            flags can only be undone with --no-config. A section replaces the lines before the \
+            first section in the same way. $LARDER_CACHE replaces --cache. Lines override all \
+            other variables.
 
-            With a command, prints its options from the file and the variables. Without a command, \
-            prints each line with the commands to which it applies.
+            Prints the lines and variables that have an effect on a command that is run without \
+            other options, such as larder prefetch apps.json. Without COMMAND, prints them with \
+            the commands that they affect.
 
             EXAMPLES:
               # Show where the options of a prefetch come from.
@@ -67,7 +69,11 @@ struct ConfigSummary {
         let value: String?
         var line: Int?
         var variable: String?
-        let commands: [String]
+        var commands: [String]
+
+        func isSource(of other: Row) -> Bool {
+            line == other.line && variable == other.variable && option == other.option
+        }
 
         /// The value without secrets.
         var shown: String? { value.map { OptionsInUse.isShown($0, of: option) ? $0 : "…" } }
@@ -76,7 +82,7 @@ struct ConfigSummary {
     }
 
     /// Variables with the same effect as an option. The first one that is set counts.
-    private static let variables = [
+    static let variables = [
         ("--cache", ["LARDER_CACHE"]),
         ("--proxy", ["http_proxy", "all_proxy", "ALL_PROXY"]),
         ("--proxy", ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]),
@@ -88,27 +94,40 @@ struct ConfigSummary {
     ]
 
     private let path: String?
-    private let defaultPath: String
+    /// The reason why no file is in use.
+    private let absence: String
     private let command: String?
     private let rows: [Row]
 
     init(_ file: ConfigFile?, for command: NamedCommand?, _ environment: [String: String]) {
         path = file?.path
-        defaultPath = ConfigFile.defaultPath(environment)
-        self.command = command?.name
-        guard let command else {
-            let all = NamedCommand.program.descendants.filter { !$0.isGroup }
-                .map { ($0.name, Set(file?.lines(for: $0).map(\.number) ?? [])) }
-            rows = (file?.lines ?? []).map { line in
-                Row(
-                    option: line.name, value: line.value, line: line.number,
-                    commands: all.filter { $0.1.contains(line.number) }.map(\.0))
+        let words = CommandLine.arguments
+        absence =
+            if ConfigFile.withoutExclusion(words).count != words.count {
+                ConfigFile.exclusion
+            } else if environment[ConfigFile.variable]?.isEmpty == true {
+                "\(ConfigFile.variable) is empty"
+            } else {
+                "default: \(ConfigFile.defaultPath(environment))"
             }
-            return
+        self.command = command?.name
+        let commands =
+            command.map { [$0] } ?? NamedCommand.program.descendants.filter { !$0.isGroup }
+        var rows: [Row] = []
+        for row in commands.flatMap({ Self.rows(of: $0, file, environment) }) {
+            let same = rows.firstIndex { $0.isSource(of: row) }
+            if let same { rows[same].commands += row.commands } else { rows.append(row) }
         }
+        self.rows =
+            rows.filter { $0.line != nil }.sorted { $0.line! < $1.line! }
+            + rows.filter { $0.line == nil }
+    }
+
+    private static func rows(
+        of command: NamedCommand, _ file: ConfigFile?, _ environment: [String: String]
+    ) -> [Row] {
         let options = command.options
-        let lines = (file?.lines(for: command) ?? [])
-            .filter { $0.name != "--cache" || environment["LARDER_CACHE"]?.isEmpty ?? true }
+        let lines = file?.effectiveLines(for: command, environment: environment) ?? []
         let names = Set(lines.map(\.name))
         var rows = lines.map { line in
             Row(
@@ -124,7 +143,7 @@ struct ConfigSummary {
                     option: option, value: environment[name], variable: name,
                     commands: [command.name]))
         }
-        self.rows = rows
+        return rows
     }
 
     var text: String {
@@ -134,8 +153,7 @@ struct ConfigSummary {
                 command == nil ? row.commands.joined(separator: ", ") : "",
             ]
         }
-        let file =
-            path?.sanitizedForTerminal ?? "none (default: \(defaultPath.sanitizedForTerminal))"
+        let file = (path ?? "none (\(absence))").sanitizedForTerminal
         let widths = (0...1).map { place in cells.map { $0[place].columns }.max() ?? 0 }
         let lines = cells.map { row in
             let padded = zip(row, widths).map { text, width in

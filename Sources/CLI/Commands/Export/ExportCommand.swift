@@ -65,7 +65,7 @@ struct ExportCommand: AsyncParsableCommand {
             }
             guard layout.hasInstaller else {
                 throw ValidationError(
-                    "--installer needs a layout of "
+                    "--installer needs --layout with one of "
                         + "\(ExportLayout.names(where: \.hasInstaller)).")
             }
         }

@@ -29,7 +29,7 @@ struct LayoutOptions: ParsableArguments {
         }
         if let folder {
             guard layout.hasFolder else {
-                throw ValidationError("--folder needs the layout of a library.")
+                throw ValidationError("--folder needs the --layout of a library.")
             }
             guard ExportLayout.isFolder(folder) else {
                 throw ValidationError("--folder must be the name of one directory, without '/'.")

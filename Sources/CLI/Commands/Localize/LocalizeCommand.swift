@@ -99,7 +99,9 @@ struct LocalizeCommand: AsyncParsableCommand, NetworkCommand {
         if inPlace, file != nil {
             throw ValidationError("--in-place and --output cannot be combined.")
         }
-        if inPlace, !isFile { throw ValidationError("--in-place needs a manifest file.") }
+        if inPlace, !isFile {
+            throw ValidationError("--in-place cannot be combined with a URL or standard input.")
+        }
         guard [icons != nil, server != nil, data].count(where: \.self) <= 1 else {
             throw ValidationError("--icons, --server and --data cannot be combined.")
         }

@@ -128,13 +128,15 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
             throw ValidationError("--write-lock cannot be combined with --shard.")
         }
         if writeLock == "-", output.json {
-            throw ValidationError("--write-lock - and --json both use standard output.")
+            throw ValidationError(
+                "--write-lock - and --json cannot be combined, because both use standard output.")
         }
         func absolute(_ path: String) -> String {
             path == "-" ? path : URL(fileURLWithPath: path).standardizedFileURL.path
         }
         if let report, absolute(report) == absolute(writeLock) {
-            throw ValidationError("--write-lock and --report name the same file.")
+            throw ValidationError(
+                "--write-lock and --report cannot be combined, because they name the same file.")
         }
     }
 

@@ -144,7 +144,7 @@ struct VerifyPartOptions: ParsableArguments {
         }
         if maxDuration != nil, isRandom {
             throw ValidationError(
-                "--max-duration can be combined with --sample n/m, but not with a percentage.")
+                "--max-duration cannot be combined with a percentage for --sample, only with n/m.")
         }
         try LocalManifests.validateStandardInput(manifests)
     }
