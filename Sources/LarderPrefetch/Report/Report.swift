@@ -37,7 +37,8 @@ public struct Report: Sendable {
     /// Whether ``PrefetchConfiguration/onLocked`` was called for every icon.
     public internal(set) var isLocked = false
 
-    var isComplete: Bool {
+    /// Whether the run reached its end without a failed icon.
+    public var isComplete: Bool {
         count(.failed) + count(.unfinished) == 0 && failure == nil && !isInterrupted
     }
 

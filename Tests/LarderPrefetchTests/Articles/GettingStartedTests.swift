@@ -11,7 +11,7 @@ func fill(_ cache: String, from manifest: String) async throws -> Bool {
         case .entry(let result) where result.outcome == .failed:
             print(result.name, result.failure?.message ?? "")
         case .finished(let report):
-            return report.count(.failed) == 0
+            return report.isComplete
         default:
             continue
         }
@@ -37,5 +37,7 @@ func fill(_ cache: String, from manifest: String) async throws -> Bool {
                 .write(toFile: manifest, atomically: true, encoding: .utf8)
             #expect(try await !fill(directory.path("cache"), from: manifest))
         }
+        // No icon of an interrupted run has failed.
+        #expect(Report.interrupted.count(.failed) == 0 && !Report.interrupted.isComplete)
     }
 }
