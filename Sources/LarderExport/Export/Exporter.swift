@@ -143,8 +143,9 @@ package struct Exporter {
                 report.note(try files.place(object, stem), bytes: object.size)
             } catch let error as CacheError {
                 let code = try cache.exportCode(of: error, object)
-                failure = (code, error.message)
-                report.problems.note(icon.failure(code, error.message))
+                let message = error.message(for: code, in: cache)
+                failure = (code, message)
+                report.problems.note(icon.failure(code, message))
             }
         }
     }
@@ -160,8 +161,15 @@ extension Cache {
         // A directory or a file of another user has the file's name.
         case _ where [EISDIR, ENOTEMPTY, ENOTDIR, EPERM].contains(error.errno): .obstructed
         case _ where error.isOfObject: .unreadable
-        default: throw error
+        default: throw error.located(inCacheAt: path)
         }
+    }
+}
+
+extension CacheError {
+    /// Returns the message, with the path and advice if an object cannot be read.
+    func message(for code: ExportCode, in cache: Cache) -> String {
+        code == .unreadable ? "\(located(inCacheAt: cache.path))" : message
     }
 }
 

@@ -84,7 +84,8 @@ final class GalleryFiles: GalleryPlace {
             if placement == .unchanged { try writer.confirm(object, unlessIn: images, name) }
             report.note(placement, bytes: object.size)
         } catch let error as CacheError {
-            failure = (try reason(error, object), error.message)
+            let code = try reason(error, object)
+            failure = (code, error.message(for: code, in: writer.cache))
             failed.insert(object.digest)
             return nil
         }
