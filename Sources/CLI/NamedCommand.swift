@@ -52,7 +52,7 @@ struct NamedCommand {
         while let word = words.popFirst() {
             guard word.hasPrefix("-"), word != "-" else { continue }
             let head = word.prefix { $0 != "=" }
-            // A word such as `-qj4` combines short options.
+            // A word such as `-qj` combines short options.
             let parts = head.hasPrefix("--") ? [String(head)] : head.dropFirst().map { "-\($0)" }
             for (place, part) in parts.enumerated() {
                 let named = namedOptions.first { $0.name == part || $0.short == part }
@@ -70,7 +70,13 @@ struct NamedCommand {
 
     /// Adds the parent commands to a parser's message, and advice for an unexpected argument.
     func message(for error: any Error, in words: [String]) -> String {
-        let text = type.fullMessage(for: error)
+        var text = type.fullMessage(for: error)
+        // The parser gives no reason for a number that does not fit.
+        if let match = text.prefixMatch(
+            of: /Error: The value '([0-9]{19,})' is invalid for '[^']*'/)
+        {
+            text.insert(contentsOf: ": too large", at: match.range.upperBound)
+        }
         let unexpected = text.prefixMatch(
             of: /Error: (?:Unexpected argument '(?<word>.*)'|[0-9]+ unexpected arguments)/)
         return text.replacing(
@@ -128,15 +134,19 @@ struct NamedCommand {
         throw ValidationError("Unknown command \((lead + word).quoted(limit: 40))\(hint)")
     }
 
-    /// Throws if a command of this group has the option. The message omits the option's value.
+    /// Throws if a command of this group has the option. The message omits a secret value.
     private func checkOption(_ word: String, before words: [String]) throws {
         let option = String(word.prefix { $0 != "=" })
         let names = Set(subcommands.map(\.word))
         let (named, _) = find(Array(words.drop { !names.contains($0) }))
         let candidates = named.isGroup ? named.descendants : [named]
         guard let command = candidates.first(where: { $0.options[option] != nil }) else { return }
+        var words = words.dropFirst().prefix(1).filter { !names.contains($0) }
+        if option != word { words = [String(word.dropFirst(option.count + 1))] }
+        let value = command.options[option] == true ? words.first : nil
+        let written = value.map { OptionsInUse.shown($0, of: option) } ?? option
         throw ValidationError(
-            "'\(option)' belongs after the command, for example: \(command.line) \(option)")
+            "'\(option)' belongs after the command, for example: \(command.line) \(written)")
     }
 }
 
@@ -187,14 +197,14 @@ struct UnknownOption {
         return nil
     }
 
-    /// Whether a word such as `-qv` or `-j16` combines short options, which the argument parser
-    /// handles.
+    /// Whether the argument parser accepts a word such as `-qv`, `-qj` or `-j16`, but not `-qj16`.
     private static func areFlags(_ word: String, _ known: [String: Bool]) -> Bool {
-        for letter in word.dropFirst() {
+        let letters = word.dropFirst()
+        for (place, letter) in letters.enumerated() {
             guard let takesValue = known["-\(letter)"] ?? (letter == "h" ? false : nil) else {
                 return false
             }
-            if takesValue { return true }
+            if takesValue { return place == 0 || place == letters.count - 1 }
         }
         return true
     }

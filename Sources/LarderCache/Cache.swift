@@ -102,8 +102,8 @@ public final class Cache: Sendable {
         guard try !IndexRecovery.isIndexGone(from: directory, waiting: directory.isWritable) else {
             throw CacheError(
                 .damaged, subject: directory.indexPath,
-                message: "is missing although there are objects; run"
-                    + " \(Suggestion.command("reindex")) to rebuild it")
+                message: "is missing although there are objects; to rebuild it:"
+                    + " \(Suggestion.command("reindex"))")
         }
         guard directory.isWritable else {
             let index = try CacheIndex(readOnly: directory)

@@ -63,7 +63,11 @@ struct RequestAnswerer: Sendable {
             } catch is CancellationError {
                 return
             } catch let error as CacheError where error.isOfDamagedObject {
-                let text = "The cached object is damaged. Run larder verify --repair on the server."
+                // Clients must not learn paths and options of the server.
+                let text = """
+                    The cached object is damaged. Run larder verify --repair on the server, with \
+                    the --cache of larder serve.
+                    """
                 done(Response(500, text: text))
             } catch {
                 fail(error)

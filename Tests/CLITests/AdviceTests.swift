@@ -8,19 +8,23 @@ import Testing
     @Test(arguments: [
         (
             ["--cache", "c", "status"],
-            "'--cache' belongs after the command, for example: larder status --cache"
+            "'--cache' belongs after the command, for example: larder status --cache c"
         ),
         (
             ["--json", "remote", "push"],
             "'--json' belongs after the command, for example: larder remote push --json"
         ),
         (
-            ["remote", "--remote=s3://b/secret", "pull"],
-            "'--remote' belongs after the command, for example: larder remote pull --remote"
+            ["remote", "--remote=s3://b/p", "pull"],
+            "'--remote' belongs after the command, for example: larder remote pull --remote s3://b/p"
         ),
         (
-            ["--cache=secret"],
-            "'--cache' belongs after the command, for example: larder prefetch --cache"
+            ["--cache=my icons"],
+            "'--cache' belongs after the command, for example: larder prefetch --cache 'my icons'"
+        ),
+        (
+            ["--header", "X-Key: secret", "verify"],
+            "'--header' belongs after the command, for example: larder verify --header '…'"
         ),
         (
             ["verify", "a.json"],
@@ -58,7 +62,8 @@ import Testing
     @Test(arguments: [
         ("--max-size", "2 GB", "write 2GB without a space"),
         ("--max-age", "1h 30m", "write 1h30m without a space"),
-        ("--max-size", "99999999999GB", "at most 9223372036854775807 bytes"),
+        ("--max-size", "99999999999GB", "too large; at most 9223372036854775807 bytes"),
+        ("--max-count", "99999999999999999999", "too large"),
         // A size in days would be refused.
         ("--max-size", "2 d", "at most 9223372036854775807 bytes"),
     ])
@@ -95,8 +100,10 @@ import Testing
             let evict = try larder.run("evict", "--min-free", "9000000TB")
             #expect(evict.status == 64, "\(evict)")
             #expect(evict.standardError.hasPrefix(words), "\(evict)")
-            #expect(evict.standardError.hasSuffix(" bytes\n"), "\(evict)")
-            let size = String(evict.standardError.dropFirst(words.count).prefix { $0.isNumber })
+            // For example `270.1 GB (270123456789 bytes)`.
+            #expect(evict.standardError.hasSuffix(" bytes)\n"), "\(evict)")
+            let exact = evict.standardError.drop { $0 != "(" }.dropFirst()
+            let size = String(exact.prefix { $0.isNumber })
             let next = try larder.run("evict", "--dry-run", "--min-free", size)
             #expect(next.status != 64, "\(next)")
         }
@@ -155,9 +162,11 @@ import Testing
                     "-----BEGIN CERTIFICATE-----\njunk\n-----END CERTIFICATE-----\n".utf8,
                     to: "junk.pem"),
             ]
-            for file in files {
+            let offline = ["localize", manifest, "--icons", larder.directory.path("icons")]
+            for (file, command) in files.flatMap({ [($0, ["prefetch", manifest]), ($0, offline)] })
+            {
                 let finished = try larder.run(
-                    "prefetch", manifest, "--allow-private-network", "--ca-cert", file)
+                    arguments: command + ["--allow-private-network", "--ca-cert", file])
                 #expect(finished.status == 66, "\(finished)")
                 let words = "larder: --ca-cert: \(file): no certificate in PEM format; such a file"
                 #expect(finished.standardError.hasPrefix(words), "\(finished)")
@@ -191,6 +200,15 @@ import Testing
                         "larder: \(name): cannot open: No such file or directory\(advice)\n"),
                     "\(finished)")
             }
+            let finished = try larder.binary.run(
+                ["import", "lists.d", "--layout", "files", "--manifest", name],
+                directory: larder.directory.path)
+            #expect(finished.status == 66, "\(finished)")
+            let advice = url.map { "; for a URL, write \($0)" } ?? ""
+            #expect(
+                finished.standardError
+                    == "larder: --manifest: \(name): No such file or directory\(advice)\n",
+                "\(finished)")
         }
     }
 
@@ -224,6 +242,33 @@ import Testing
                 #expect(
                     finished.standardError == "larder: \(larder.cache): open: Permission denied;"
                         + " run as its owner, or give this user access\n", "\(finished)")
+            }
+        }
+    }
+
+    @Test(
+        .enabled(if: Nobody.isPossible, "requires setpriv, or a user other than root"),
+        arguments: [true, false])
+    func objectsThatTheUserCannotReadSuggestTheOwner(isDirectory: Bool) async throws {
+        try await withFixture { larder in
+            let url = larder.origin.serveIcons(1)[0]
+            #expect(try larder.prefetch(try larder.manifest(url)).status == 0)
+            chmod(larder.directory.path, 0o777)
+            let path =
+                isDirectory ? "\(larder.cache)/objects" : try larder.objectPath(url)
+            chmod(path, 0o000)
+            defer { chmod(path, 0o755) }
+            for layout in ["files", "gallery"] {
+                let finished = try Nobody.run(
+                    larder.binary,
+                    ["export", larder.directory.path(layout), "--layout", layout]
+                        + ["--cache", larder.cache])
+                #expect(finished.status == (isDirectory ? 1 : 2), "\(finished)")
+                let output = finished.standardOutput + finished.standardError
+                #expect(
+                    output.contains(
+                        "\(path): open: Permission denied; run as its owner, or give this user"
+                            + " access\n"), "\(finished)")
             }
         }
     }

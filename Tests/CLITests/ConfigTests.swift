@@ -420,6 +420,13 @@ import Testing
             try suggested(text, "prefetch m", "verify --repair")
                 == " --cache c --allow-private-network")
         #expect(try suggested(text, "prefetch m", "prefetch m --retry-failed").isEmpty)
+        // The suggested command's own section has another cache.
+        let own = "[verify]\n--cache=v\n"
+        #expect(try suggested("--cache=c\n" + own, "status", "verify --repair") == " --cache c")
+        #expect(
+            try suggested(own, "status", "verify --repair")
+                == " " + .shellOption("--cache", CacheOptions.defaultPath))
+        #expect(try suggested(own, "verify", "verify --repair").isEmpty)
         #expect(
             OptionsInUse.text(
                 for: "reindex", in: ["larder", "verify", "--no-config"], file: nil, environment: [:]

@@ -255,11 +255,15 @@ import Testing
     }
 
     /// An unset variable in a script must not select the authorities of the system.
-    @Test func anEmptyCACertificateOptionIsAMissingFile() async throws {
+    @Test(arguments: ["--ca-cert", "--netrc-file", "--client-cert"])
+    func anEmptyNameIsAMissingFile(_ option: String) async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
-            let finished = try larder.run("prefetch", manifest, "--ca-cert", "")
+            let finished = try larder.run("prefetch", manifest, option, "")
             #expect(finished.status == 66, "\(finished)")
+            #expect(
+                finished.standardError == "larder: \(option) needs the name of a file\n",
+                "\(finished)")
         }
     }
 }

@@ -26,7 +26,7 @@ import Testing
             #expect(full.summary.error?.code == "storage")
             #expect(full.summary.error?.message.contains("No space left on device") == true)
             // 1GB would be refused on this disk.
-            let advice = "run larder evict --min-free 153kB --cache \(larder.cache) to free space"
+            let advice = "to free space: larder evict --min-free 153kB --cache \(larder.cache)"
             #expect(full.summary.error?.message.hasSuffix(advice) == true, "\(full.finished)")
             #expect(try larder.run("evict", "--min-free", "153kB", "--dry-run").status != 64)
             #expect(full.summary.interrupted == false)

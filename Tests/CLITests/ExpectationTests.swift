@@ -109,6 +109,13 @@ import Testing
             // The origin has the bytes that one of the manifests requires.
             let statuses = try [one, two].map { try larder.prefetch($0).status }
             #expect(Set(statuses) == [0, 2])
+            let manifests = ["--manifest", one, "--manifest", two]
+            let verify = try larder.run(arguments: ["verify"] + manifests)
+            #expect(verify.status == 2, "\(verify)")
+            #expect(verify.standardOutput.ranges(of: places).count == 1, "\(verify)")
+            // The icon is cached.
+            #expect(verify.standardOutput.contains(": 1 whole, 1 unusable ("), "\(verify)")
+            #expect(!verify.standardOutput.contains("missing"), "\(verify)")
         }
     }
 

@@ -257,7 +257,7 @@ import Testing
                 "--manifest", manifest, "--cache", larder.directory.path("new"),
             ])
             #expect(finished.status == 0)
-            #expect(finished.standardOutput.hasPrefix("1 icon: 1 missing; "), "\(finished)")
+            #expect(finished.standardOutput.hasPrefix("1 icon: 1 missing ("), "\(finished)")
             #expect(finished.standardOutput.contains("check --layout"), "\(finished)")
         }
     }

@@ -114,6 +114,10 @@ import Testing
         (["evict", "--grace", "-1"], "30d"),
         (["prefetch", "m", "--timeout", "0"], "more than 0"),
         (["prefetch", "m", "--limit-rate", "0"], "more than 0"),
+        (["prefetch", "m", "--limit-rate", "2 MB/s"], "write 2MB/s without a space"),
+        (["prefetch", "m", "--limit-rate", "99999999999GB/s"], "too large"),
+        (["prefetch", "m", "--limit-rate", "fast"], "500k"),
+        (["prefetch", "m", "--rate-per-host", "5 /s"], "write 5/s without a space"),
         (["prefetch", "m", "--rate-per-host", "1e3"], "0.5"),
         (["prefetch", "m", "--max-failures", "200%"], "100%"),
         (["prefetch", "m", "--allow-host", "http://a.example/"], "HOST:PORT"),
@@ -206,6 +210,7 @@ import Testing
         (["prefetch", "m", "--remot=s3://b/secret"], "'--remot'. Did you mean '--remote'?"),
         (["prefetch", "m", "--max-per-host", "0", "--ofline"], "'--ofline'. Did you mean"),
         (["prefetch", "m", "-x", "s3://b/secret"], "'-x'\n"),
+        (["prefetch", "m", "-qj3"], "'-qj3'\n"),
         // The parser alone would print the help because of the `h`.
         (["prefetch", "m", "-cache", "secret"], "'-cache'. Did you mean '--cache'?"),
         (["plan", "m", "--remote", "s3://b/secret"], "'--remote': plan does not use a remote\n"),

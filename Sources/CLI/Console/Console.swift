@@ -1,6 +1,7 @@
 import Foundation
 import LarderCache
 import LarderCore
+import LarderManifest
 import Synchronization
 
 enum Console {
@@ -74,6 +75,9 @@ func nonzero(_ counts: [(Int, String)]) -> [String] {
     return texts.isEmpty ? counts.prefix(1).map { $0.1 } : texts
 }
 
+/// Returns a size after a comma, or "" for no bytes.
+func sizeClause(_ bytes: Int64) -> String { bytes > 0 ? ", \(ByteText.describe(bytes))" : "" }
+
 /// The error of writing to a user's file or to standard output.
 struct OutputError: Error, CustomStringConvertible {
     let cause: CacheError
@@ -129,12 +133,17 @@ struct MissingInput: Error, CustomStringConvertible {
 
     static func check(_ file: String?, for option: String) throws(MissingInput) {
         guard let file else { return }
+        guard !file.isEmpty else {
+            throw MissingInput(description: "\(option) needs the name of a file")
+        }
         var isDirectory: ObjCBool = false
         _ = FileManager.default.fileExists(atPath: file, isDirectory: &isDirectory)
         let number = isDirectory.boolValue ? EISDIR : access(file, R_OK) == 0 ? 0 : errno
         guard number == 0 else {
+            let isManifest = number == ENOENT && option == "--manifest"
+            let advice = isManifest ? ManifestSource.adviceOnMissing(file) : ""
             throw MissingInput(
-                description: "\(option): \(file): \(String(cString: strerror(number)))")
+                description: "\(option): \(file): \(String(cString: strerror(number)))\(advice)")
         }
     }
 

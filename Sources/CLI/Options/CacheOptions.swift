@@ -20,8 +20,9 @@ struct CacheOptions: ParsableArguments {
         if directory == "" { throw ValidationError("--cache needs the name of a directory.") }
     }
 
-    var path: String {
-        if let directory { return directory }
+    var path: String { directory ?? Self.defaultPath }
+
+    static var defaultPath: String {
         let environment = ProcessInfo.processInfo.environment
         if let named = environment["LARDER_CACHE"], !named.isEmpty {
             return named.expandingHome

@@ -115,11 +115,22 @@ extension ConfigFile {
     }
 
     /// Returns the arguments of this run that a suggested command would not get from the file,
-    /// because they are from another command's section.
+    /// because they are from another command's section, or its own section replaces them.
     func arguments(missingFrom words: String) -> [String] {
-        let words = words.split(separator: " ").map(String.init)
-        let command = NamedCommand.program.find(words).command
-        return used.filter { $0.section != nil && $0.section != command.name }.map(\.argument)
+        let others = lines(ofSuggested: words)
+        return used.filter { line in !others.contains { $0.number == line.number } }
+            .map(\.argument)
+    }
+
+    /// Whether a suggested command gets a cache from the file that this run does not use.
+    func replacesCache(in words: String) -> Bool {
+        lines(ofSuggested: words).contains { line in
+            line.name == "--cache" && !used.contains { $0.number == line.number }
+        }
+    }
+
+    private func lines(ofSuggested words: String) -> [Line] {
+        lines(for: NamedCommand.program.find(words.split(separator: " ").map(String.init)).command)
     }
 }
 

@@ -41,7 +41,7 @@ enum OptionsInUse {
             switch words.split(separator: " ").first {
             case "prefetch": [access, reading, prefetching, remote]
             case "plan": [reading]
-            case "verify": words.contains(" --manifest ") ? [access, reading] : [access]
+            case "verify": words.contains(" --manifest") ? [access, reading] : [access]
             case "remote": [connection, remote]
             default: [Names]()
             }
@@ -58,31 +58,40 @@ enum OptionsInUse {
     ) -> String {
         let names = names(for: words)
         let fromFile = file?.arguments(missingFrom: words) ?? []
+        var hasCache = false
         var rest = fromFile[...] + arguments.dropFirst().prefix { $0 != "--" }
         var options: [String] = []
         while let argument = rest.popFirst() {
             if names["--max-concurrent"] != nil, argument.hasPrefix("-j") {
                 let joined = argument.dropFirst(2).drop { $0 == "=" }
                 let value = joined.isEmpty ? rest.popFirst() : String(joined)
-                options += ["--max-concurrent", shown(value ?? "", of: "--max-concurrent")]
+                options.append(shown(value ?? "", of: "--max-concurrent"))
                 continue
             }
             let name = String(argument.prefix { $0 != "=" })
             guard let takesValue = names[name] else { continue }
-            options.append(name)
-            guard takesValue else { continue }
+            guard takesValue else {
+                options.append(name)
+                continue
+            }
+            hasCache = hasCache || name == "--cache"
             let isSeparate = name == argument
             let value = isSeparate ? rest.popFirst() : String(argument.dropFirst(name.count + 1))
             options.append(shown(value ?? "", of: name))
         }
-        if !options.contains("--cache"), let cache = environment["LARDER_CACHE"], !cache.isEmpty {
-            options += ["--cache", shown(cache, of: "--cache")]
+        if !hasCache {
+            if let cache = environment["LARDER_CACHE"], !cache.isEmpty {
+                options.append(shown(cache, of: "--cache"))
+            } else if let file, file.replacesCache(in: words) {
+                options.append(shown(CacheOptions.defaultPath, of: "--cache"))
+            }
         }
         return options.map { " \($0)" }.joined()
     }
 
-    private static func shown(_ value: String, of name: String) -> String {
-        isShown(value, of: name) ? value.shellQuoted : "'…'"
+    /// Returns an option and its value, for a shell.
+    static func shown(_ value: String, of name: String) -> String {
+        isShown(value, of: name) ? .shellOption(name, value) : "\(name) '…'"
     }
 
     /// Whether a value contains no secret.

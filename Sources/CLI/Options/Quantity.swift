@@ -44,6 +44,7 @@ struct Quantity {
         {
             return NSDecimalNumber(decimal: quantity.number).doubleValue
         }
+        try requireNoSpaces(argument) { (try? perSecond($0)) != nil }
         throw ValidationError("expected a number, such as 5, 0.5 or 5/s")
     }
 
@@ -102,7 +103,17 @@ struct ByteCount {
     static func parse(_ argument: String) throws -> ByteCount {
         if let count = ByteCount(argument[...]) { return count }
         try Quantity.requireNoSpaces(argument) { ByteCount($0[...]).map { $0.bytes > 0 } ?? false }
-        throw ValidationError("expected \(form); at most \(Int64.max) bytes")
+        throw refusal(of: argument[...])
+    }
+
+    private static func refusal(of argument: Substring) -> ValidationError {
+        let limit = "at most \(Int64.max) bytes"
+        var rest = argument
+        guard let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
+            let size = size(of: quantity.unit),
+            quantity.number * Decimal(size) > Decimal(Int64.max)
+        else { return ValidationError("expected \(form); \(limit)") }
+        return ValidationError("too large; \(limit)")
     }
 
     static func parseAboveZero(_ argument: String) throws -> ByteCount {
@@ -112,9 +123,15 @@ struct ByteCount {
     }
 
     static func perSecond(_ argument: String) throws -> ByteCount {
-        let size = argument.hasSuffix("/s") ? argument.dropLast(2) : argument[...]
-        if let count = ByteCount(size), count.bytes > 0 { return count }
-        throw ValidationError("must be more than 0: \(form)")
+        func size(_ text: String) -> Substring {
+            text.hasSuffix("/s") ? text.dropLast(2) : text[...]
+        }
+        if let rate = ByteCount(size(argument)) {
+            guard rate.bytes > 0 else { throw ValidationError("must be more than 0") }
+            return rate
+        }
+        try Quantity.requireNoSpaces(argument) { ByteCount(size($0)).map { $0.bytes > 0 } ?? false }
+        throw refusal(of: size(argument))
     }
 }
 

@@ -20,7 +20,8 @@ struct TransferOptions: ParsableArguments {
         help: .rare(
             "The maximum size of an icon, for example 500kB or 2MiB. (default: 16MiB)", "size"),
         transform: ByteCount.parseAboveZero)
-    var maxObjectSize = ByteCount(16 << 20)
+    var maxObjectSize = ByteCount(Self.defaultSize)
+    fileprivate static let defaultSize: Int64 = 16 << 20
 
     @Option(
         help: .rare("The time limit for a transfer, for example 90s or 1h. (default: 5m)", "time"),
@@ -91,28 +92,47 @@ protocol NetworkCommand: ParsableCommand {
 
 extension NetworkCommand {
     /// Returns the unused options that may prevent a failure with this code, or nil.
-    func missingOptions(for code: String) -> String? {
+    ///
+    /// - Parameter message: The message of the failure.
+    func missingOptions(for code: String, _ message: String) -> String? {
+        let reaching = [
+            ("--proxy", connections.proxy != nil), ("--resolve", !connections.resolve.isEmpty),
+            ("--connect-to", !connections.connectTo.isEmpty),
+        ]
         let options: [(name: String, isUsed: Bool)] =
             switch code {
             case TransferError.Code.addressRefused.rawValue:
                 [("--allow-private-network", false), ("--allow-host", false)]
             case TransferError.Code.certificate.rawValue:
                 [("--ca-cert", connections.caCert != nil)]
-            case TransferError.Code.nameNotResolved.rawValue:
-                [
-                    ("--proxy", connections.proxy != nil),
-                    ("--resolve", !connections.resolve.isEmpty),
-                    ("--connect-to", !connections.connectTo.isEmpty),
-                ]
-            case "http-401", "http-403":
+            case TransferError.Code.nameNotResolved.rawValue,
+                TransferError.Code.connectionRefused.rawValue,
+                TransferError.Code.connectFailed.rawValue,
+                TransferError.Code.connectTimeout.rawValue:
+                reaching
+            case TransferError.Code.tls.rawValue:
+                [("--client-cert", credentials.clientCert != nil)]
+            case TransferError.Code.tooLarge.rawValue:
+                [("--max-object-size", transfer.maxObjectSize.bytes != TransferOptions.defaultSize)]
+            case "redirect-refused" where message.contains("--allow-downgrade"):
+                [("--allow-downgrade", addresses.allowDowngrade)]
+            case "http-400", "http-401", "http-403", "http-406":
                 [
                     ("--header", !credentials.headers.isEmpty),
                     ("--netrc", credentials.netrc || credentials.netrcFile != nil),
+                    ("--client-cert", credentials.clientCert != nil),
+                    ("--user-agent", transfer.userAgent != LarderVersion.userAgent),
                 ]
             default: []
             }
         let missing = options.filter { !$0.isUsed }.map(\.name)
         return missing.isEmpty ? nil : missing.joined(separator: " or ")
+    }
+
+    /// Throws ``MissingInput`` if a file of an option cannot be used.
+    func checkNetworkFiles() throws {
+        var configuration = PrefetchConfiguration(cache: "")
+        try applyNetwork(to: &configuration)
     }
 
     func applyNetwork(to configuration: inout PrefetchConfiguration) throws {

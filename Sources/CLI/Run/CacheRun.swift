@@ -43,6 +43,8 @@ final class CacheRun: Sendable {
         logger?.info("\(name) begins", metadata: ["cache": "\(cache.absolutePath)"])
         do {
             try await ExitStatus.of(hasOneCache ? cache : nil) {
+                // Options of the network are also checked if a run makes no request.
+                try (command as? any NetworkCommand)?.checkNetworkFiles()
                 lock = try locks.take(on: cache, create: makesCache, for: name, wait: run.wait)
                 try await body(run)
             }

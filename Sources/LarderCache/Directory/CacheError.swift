@@ -102,8 +102,8 @@ extension CacheError {
     private init(damaged subject: String, _ message: String) {
         self.init(
             .damaged, subject: subject,
-            message: "\(message); the next prefetch, or \(Suggestion.command("reindex")),"
-                + " rebuilds the index")
+            message: "\(message); to rebuild the index, prefetch again or run"
+                + " \(Suggestion.command("reindex"))")
     }
 
     private init(unopened subject: String, _ message: String) {
@@ -182,7 +182,7 @@ extension CacheError {
             }
         }
         return hasObjects(ofBytes: room - free, in: path)
-            ? "run \(Suggestion.command("evict --min-free \(value)")) to free space"
+            ? "to free space: \(Suggestion.command("evict --min-free \(value)"))"
             : "remove other files from its disk, or choose another disk with --cache"
     }
 
@@ -228,8 +228,8 @@ extension CacheError {
         case EISDIR, ENOTDIR, ELOOP, ENXIO:
             CacheError(
                 .obstructed, subject: subject,
-                message: "\(message); \(Suggestion.command("verify --repair")) moves it to"
-                    + " quarantine/")
+                message: "\(message); to move it to quarantine/:"
+                    + " \(Suggestion.command("verify --repair"))")
         case EACCES, EPERM, EBUSY, EXDEV:
             CacheError(.obstructed, subject: subject, message: message)
         default: nil

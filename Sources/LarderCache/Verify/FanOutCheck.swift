@@ -107,7 +107,7 @@ struct FanOutCheck {
             // A crash may leave a sparse file without a row.
             let kind = try isIndexed(digest, row) ? Kind.unreadable : .orphaned
             let repair = Suggestion.command("verify --repair")
-            let message = "\(error.message); run \(repair) to download it again"
+            let message = "\(error.message); to download it again: \(repair)"
             add(kind, entry.path, message, digest)
         } catch  where error.concernsFile {
             add(.unreadable, entry.path, error.message, digest)

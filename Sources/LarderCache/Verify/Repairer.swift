@@ -260,15 +260,17 @@ extension VerifyReport {
         /// The number of findings.
         public let count: Int
         package let fetchable: Int
+        package let unusable: Int
         package let first: Finding?
         private let read: @Sendable ((Finding) throws -> Void) throws -> Void
 
         package init(
-            count: Int = 0, fetchable: Int = 0, first: Finding? = nil,
+            count: Int = 0, fetchable: Int = 0, unusable: Int = 0, first: Finding? = nil,
             read: @escaping @Sendable ((Finding) throws -> Void) throws -> Void = { _ in }
         ) {
             self.count = count
             self.fetchable = fetchable
+            self.unusable = unusable
             self.first = first
             self.read = read
         }

@@ -190,6 +190,8 @@ public struct VerifyReport: Sendable {
         public let digest: Digest?
         /// The URLs that map to the object.
         public package(set) var urls: [String]
+        /// Whether a manifest entry is wrong, so that a prefetch does not cache it.
+        package var isUnusable = false
         /// The result of the repair, if any.
         public package(set) var repair: Repair?
         /// The path in `quarantine/` relative to the root, if the file was moved there.

@@ -45,6 +45,18 @@ extension Unicode.Scalar {
 }
 
 extension String {
+    /// The text as an argument in a shell that is not an option.
+    package var shellArgument: String {
+        (utf8.count > 1 && utf8.first == UInt8(ascii: "-") ? "./\(self)" : self).shellQuoted
+    }
+
+    /// Returns an option and its value for a shell. Without `=`, a value such as `-c` would be
+    /// another option.
+    package static func shellOption(_ name: String, _ value: String) -> String {
+        let separator = value.utf8.first == UInt8(ascii: "-") && value.utf8.count > 1 ? "=" : " "
+        return name + separator + value.shellQuoted
+    }
+
     package var shellQuoted: String {
         let isPlain = utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_./:@%+,".utf8.contains($0) }
         if isPlain, !utf8.isEmpty { return self }

@@ -118,7 +118,10 @@ extension Gallery {
         of resource: Resource, isIntact: (StoredObject) throws -> Bool
     ) throws -> (GalleryState, String?) {
         guard try isIntact(resource.object) else {
-            return (.corrupt, "the file is missing or damaged; run larder verify --repair")
+            return (
+                .corrupt,
+                "the file is missing or damaged; run larder verify --repair with the same --cache"
+            )
         }
         return (resource.isFresh() ? .fresh : .stale, nil)
     }

@@ -138,9 +138,9 @@ extension ManifestSource {
             let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else {
                 let error = ManifestError.system(errno, "cannot open", source: name)
-                guard error.code == .missing, let url = Self.likelyURL(path) else { throw error }
+                guard error.code == .missing else { throw error }
                 throw ManifestError(
-                    .missing, source: name, "\(error.reason); for a URL, write \(url)",
+                    .missing, source: name, error.reason + Self.adviceOnMissing(path),
                     errorNumber: error.errorNumber)
             }
             return ByteInput(descriptor: descriptor, isOwned: true, name: name)
@@ -160,6 +160,11 @@ extension ManifestSource {
             input.whenRead = opened.whenRead
             return input
         }
+    }
+
+    /// Returns a clause for the message about a missing file whose path looks like a URL.
+    package static func adviceOnMissing(_ path: String) -> String {
+        likelyURL(path).map { "; for a URL, write \($0)" } ?? ""
     }
 
     /// The URL of a path such as `example.com/apps.json`, unless the first part is a directory.

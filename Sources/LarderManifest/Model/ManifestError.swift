@@ -80,8 +80,8 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
     package static func notCached(_ url: HTTPURL) -> ManifestError {
         ManifestError(
             .missing, source: "\(url)",
-            "not in the cache, or damaged; a prefetch downloads the manifest, and"
-                + " \(Suggestion.command("verify --repair")) repairs the cache")
+            "not in the cache, or damaged; a prefetch downloads the manifest; to repair the cache:"
+                + " \(Suggestion.command("verify --repair"))")
     }
 }
 

@@ -23,7 +23,7 @@ public struct ManifestSuggestion: Equatable, Sendable {
     public var options: String {
         let options = [("--entries", entries), ("--icon-key", icon), ("--name-key", name)]
         return options.compactMap { option, path in
-            path.map { "\(option) \($0.textForShell.shellQuoted)" }
+            path.map { String.shellOption(option, $0.textForShell) }
         }.joined(separator: " ")
     }
 

@@ -60,8 +60,9 @@ final class ManifestCoverage: Sendable {
     }
 
     func findings() throws -> VerifyReport.EntryFindings {
-        var (count, fetchable) = (0, 0)
+        var (count, fetchable, unusable) = (0, 0, 0)
         var first: VerifyReport.Finding?
+        var contradicted: Set<Int64> = []
         try plan.database.writeWithoutTransaction { db in
             try db.execute(
                 sql: "CREATE TABLE main.findings (entry INTEGER PRIMARY KEY, problem TEXT)")
@@ -70,16 +71,29 @@ final class ManifestCoverage: Sendable {
                 let rows = try Row.fetchCursor(db, sql: comparison)
                 while let row = try rows.next() {
                     guard let problem = problem(row) else { continue }
+                    if row["is_contradiction"] {
+                        // The entries have the same message, which names two of them.
+                        let resource: Int64 = row["resource"]
+                        if contradicted.contains(resource) { continue }
+                        if contradicted.count < Self.maximumContradictions {
+                            contradicted.insert(resource)
+                        }
+                    }
                     let finding = Self.finding(row, problem, in: plan)
                     count += 1
-                    if (row["message"] as String?) == nil { fetchable += finding.urls.count }
+                    if finding.isUnusable {
+                        unusable += 1
+                    } else {
+                        fetchable += finding.urls.count
+                    }
                     first = first ?? finding
                     try insert.run(row["id"] as Int64, problem == Self.notCached ? nil : problem)
                 }
                 return .commit
             }
         }
-        return .init(count: count, fetchable: fetchable, first: first) { [plan] body in
+        return .init(count: count, fetchable: fetchable, unusable: unusable, first: first) {
+            [plan] body in
             try Plan.translatingErrors {
                 try plan.database.unsafeRead { db in
                     let rows = try Row.fetchCursor(
@@ -99,9 +113,12 @@ final class ManifestCoverage: Sendable {
     }
 
     private static let notCached = "not cached"
+    /// The maximum number of resources whose contradiction is reported once. Limits memory.
+    private static let maximumContradictions = 4_096
 
     private static let columns = """
-        e.id, e.manifest, e.position, f.key, f.url, f.credentials IS NOT NULL AS has_credentials
+        e.id, e.manifest, e.position, f.key, f.url, f.credentials IS NOT NULL AS has_credentials,
+        e.message IS NOT NULL AS is_unusable
         """
 
     private var comparison: String {
@@ -113,7 +130,9 @@ final class ManifestCoverage: Sendable {
             ? "CAST(o.digest AS BLOB) AS digest, coalesce(CAST(o.size AS INTEGER), 0) AS size"
             : "NULL AS digest, NULL AS size"
         return """
-            SELECT \(Self.columns), e.message, e.digest AS wanted, e.size AS wanted_size, \(object)
+            SELECT \(Self.columns), e.message, coalesce(e.leader, e.id) AS resource,
+                e.code IS '\(EntryError.Code.integrityConflict.rawValue)' AS is_contradiction,
+                e.digest AS wanted, e.size AS wanted_size, \(object)
             FROM entries e
                 LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
                 \(plan.hasIndex ? "LEFT JOIN \(known)" : "")
@@ -130,9 +149,11 @@ final class ManifestCoverage: Sendable {
     ) -> VerifyReport.Finding {
         let url = ResourceKey.shownURL(
             row["url"], key: row["key"], hasCredentials: row["has_credentials"])
-        return .init(
+        var finding = VerifyReport.Finding(
             .missing, "\(plan.manifests[row["manifest"]]): entry \(row["position"] as Int)",
             problem, urls: url.map { [$0] } ?? [])
+        finding.isUnusable = row["is_unusable"]
+        return finding
     }
 
     /// The SQL condition for rows of `entries f` with damaged resources.

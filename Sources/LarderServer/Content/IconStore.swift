@@ -172,7 +172,7 @@ final class IconStore: Sendable {
         }
         if isNew {
             let repair = Suggestion.command("verify --repair")
-            log.problem("\(error); run \(repair) to download it again")
+            log.problem("\(error); to download it again: \(repair)")
         }
     }
 

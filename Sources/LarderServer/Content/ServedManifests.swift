@@ -95,10 +95,10 @@ final class ServedManifests: Sendable {
         if spool.unusable > 0 {
             let entries = spool.unusable == 1 ? "1 entry" : "\(spool.unusable) entries"
             let name = manifest.source.name.sanitizedForTerminal
-            let plan = Suggestion.command("plan \(name.shellQuoted)")
+            let plan = Suggestion.command("plan \(name.shellArgument)")
             log.problem(
                 """
-                \(name): \(entries) cannot be used and will not be served; \(plan) shows the reasons
+                \(name): \(entries) cannot be used and will not be served; for the reasons: \(plan)
                 """)
         }
         return spool

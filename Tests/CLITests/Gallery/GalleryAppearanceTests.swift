@@ -53,7 +53,11 @@ struct GalleryAppearanceTests {
             let problems = states.filter { $0[0] != "" }
             let expected = [
                 ["failed", "The server answered with status 404, "],
-                ["damaged", "The file is missing or damaged; run larder verify --repair."],
+                [
+                    "damaged",
+                    "The file is missing or damaged; run larder verify --repair with the same"
+                        + " --cache.",
+                ],
                 ["failed", "The response was not an image, "],
                 ["missing", "The icon is not in the cache."],
             ]

@@ -114,7 +114,8 @@ struct EvictCommand: AsyncParsableCommand {
             let printsVictims = dryRun && (output.json || !output.quiet)
             if let minFree, case let size = try cache.fileSystemBytes, minFree.bytes > size {
                 throw ValidationError(
-                    "--min-free must be at most the size of the cache's file system, \(size) bytes")
+                    "--min-free must be at most the size of the cache's file system,"
+                        + " \(ByteText.describe(size)) (\(size) bytes)")
             }
             let report = try cache.evict(
                 policy,

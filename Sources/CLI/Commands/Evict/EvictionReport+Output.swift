@@ -29,7 +29,7 @@ extension EvictionReport.Victim {
 extension EvictionReport {
     package func text(_ paint: Paint = .none) -> String {
         func describe(_ tally: ObjectTally) -> String {
-            "\(tally.count.of("object")), \(ByteText.describe(tally.bytes))"
+            tally.count.of("object") + sizeClause(tally.bytes)
         }
         var lines = ["\(isDryRun ? "would evict" : "evicted") \(describe(total))"]
         for reason in Reason.allCases {
@@ -42,7 +42,7 @@ extension EvictionReport {
             guard let tally = swept[leftover], tally.count > 0 else { continue }
             let count = tally.count.of(leftover.text.one, leftover.text.several)
             let verb = isDryRun ? "would remove" : "removed"
-            lines.append("\(verb) \(count), \(ByteText.describe(tally.bytes))")
+            lines.append("\(verb) \(count)\(sizeClause(tally.bytes))")
         }
         if forgottenFailures > 0 {
             lines.append("removed \(forgottenFailures.of("old failure")) from the index")

@@ -12,8 +12,9 @@ extension ExportReport {
         parts += problems.parts
         let counts = parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")
         lines.append(
-            "\(icons.of("icon")) for \(directory.sanitizedForTerminal)\(counts); wrote "
-                + "\(ByteText.describe(bytes)) (\(DurationText.describe(seconds)))")
+            "\(icons.of("icon")) for \(directory.sanitizedForTerminal)\(counts)"
+                + (bytes > 0 ? "; wrote \(ByteText.describe(bytes))" : "")
+                + " (\(DurationText.describe(seconds)))")
         if isInterrupted { lines.append("interrupted: finished work is kept") }
         return lines.joined(separator: "\n")
     }

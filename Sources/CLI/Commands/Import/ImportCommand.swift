@@ -141,8 +141,9 @@ extension ImportReport {
                 (missing, "\(missing) missing"),
             ] + problems.parts.map { (1, $0) })
         lines.append(
-            "\(icons.of("icon")): \(parts.joined(separator: ", ")); read "
-                + "\(ByteText.describe(bytes)) (\(DurationText.describe(seconds)))")
+            "\(icons.of("icon")): \(parts.joined(separator: ", "))"
+                + (bytes > 0 ? "; read \(ByteText.describe(bytes))" : "")
+                + " (\(DurationText.describe(seconds)))")
         if imported == 0, present == 0, missing > 0, failed == 0 {
             lines.append(
                 "\(directory.sanitizedForTerminal): no file found for any icon; check --layout and "

@@ -113,7 +113,7 @@ struct CatCommand: AsyncParsableCommand {
 
 struct Lookup: ParsableArguments {
     static var remedy: String {
-        "\(Suggestion.command("verify --repair")) downloads the icon again"
+        "to download the icon again: \(Suggestion.command("verify --repair"))"
     }
 
     @Argument(

@@ -102,7 +102,7 @@ struct PrefetchConsole {
             let command =
                 sources.allSatisfy(\.canBeReadAgain) && names.allSatisfy(Self.canBeTyped)
                 ? Suggestion.command(
-                    "prefetch " + names.map(\.shellQuoted).joined(separator: " ")
+                    "prefetch " + names.map(\.shellArgument).joined(separator: " ")
                         + " --retry-failed")
                 : "a prefetch of the same \(names.count == 1 ? "manifest" : "manifests") "
                     + "with --retry-failed, with the same options"
@@ -114,9 +114,9 @@ struct PrefetchConsole {
 
     private func remedy(_ remote: RemoteReport) -> String? {
         guard !remote.faults.isEmpty else { return nil }
-        let location = remote.location.shellQuoted
+        let location = String.shellOption("--remote", remote.location)
         return "to repair the remote from a cache with these icons: "
-            + Suggestion.command("remote verify --remote \(location) --repair")
+            + Suggestion.command("remote verify \(location) --repair")
     }
 
     /// Whether a name can be printed unchanged and names the same manifest in another command,

@@ -21,8 +21,10 @@ extension Report {
         let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
         let all = "\(entries.of("entry", "entries"))\(several): " + counts.joined(separator: ", ")
         var lines = [all] + failureLines + unfetched.unfetchedLines
+        let received = ByteText.describe(receivedBytes)
         lines.append(
-            "\(ByteText.describe(receivedBytes)) received in \(DurationText.describe(seconds))")
+            (receivedBytes > 0 ? "\(received) received in " : "took ")
+                + DurationText.describe(seconds))
         if let remote { lines += remote.lines(paint) }
         lines += endLines(paint)
         return lines.joined(separator: "\n")
@@ -113,15 +115,19 @@ extension RemoteReport {
     }
 
     var pulledCount: (Int, String) {
-        (pulled, "pulled \(pulled) (\(ByteText.describe(pulledBytes)))")
+        (pulled, "pulled \(pulled)" + Self.size(pulledBytes))
     }
 
     func pushedCounts(_ paint: Paint) -> [(Int, String)] {
         [
-            (pushed, "pushed \(pushed) (\(ByteText.describe(pushedBytes)))"),
+            (pushed, "pushed \(pushed)" + Self.size(pushedBytes)),
             (present, "already there \(present)"),
             (unpushed, paint.failed("not pushed \(unpushed)")), (personal, "private \(personal)"),
         ]
+    }
+
+    private static func size(_ bytes: Int64) -> String {
+        bytes > 0 ? " (\(ByteText.describe(bytes)))" : ""
     }
 
     func faultLines(_ paint: Paint) -> [String] {

@@ -15,8 +15,8 @@ extension RemoteVerifyReport {
         let more = counts.values.reduce(0, +) - findings.count
         if more > 0 { lines.append("and \(more) more") }
         lines.append(
-            "\(location.sanitizedForTerminal): \(objects.of("object")), "
-                + "\(ByteText.describe(bytes)), \(references.of("reference")): \(verdict(paint))")
+            "\(location.sanitizedForTerminal): \(objects.of("object"))\(sizeClause(bytes)), "
+                + "\(references.of("reference")): \(verdict(paint))")
         if unreferenced > 0 {
             let count = unreferenced.of("object")
             lines.append("\(count) without a reference: an eviction of the remote removes them")
@@ -24,11 +24,10 @@ extension RemoteVerifyReport {
         if foreign > 0 { lines.append("\(foreign.of("other file")) ignored") }
         if isInterrupted { lines.append("interrupted: the rest was not verified") }
         if !isSound, !isRepair {
+            let option = String.shellOption("--remote", location.sanitizedForTerminal)
             lines.append(
                 "to restore damaged objects from the cache, or remove them: "
-                    + Suggestion.command(
-                        "remote verify --remote \(location.sanitizedForTerminal.shellQuoted)"
-                            + " --repair"))
+                    + Suggestion.command("remote verify \(option) --repair"))
         }
         return lines.joined(separator: "\n")
     }
@@ -93,8 +92,8 @@ extension RemoteEvictionReport {
             (expired + replaced, "\((expired + replaced).of("reference")) (\(reasons))"),
         ])
         var lines = [
-            "\(location.sanitizedForTerminal): \(objects.of("object")), "
-                + "\(ByteText.describe(bytes)), \(references.of("reference"))",
+            "\(location.sanitizedForTerminal): \(objects.of("object"))\(sizeClause(bytes)), "
+                + references.of("reference"),
             "\(removed) " + removals.joined(separator: " and "),
         ]
         if undone > 0 {

@@ -58,8 +58,8 @@ extension SnapshotReport {
             damaged.map { "\($0): damaged, not copied" }
             + unreadable.map { "\($0): unreadable, not copied" }
         lines.append(
-            "copied \(objects.of("object")), \(ByteText.describe(bytes)), "
-                + resources.of("resource")
+            "copied \(objects.of("object"))\(sizeClause(bytes))"
+                + (resources > 0 ? ", \(resources.of("resource"))" : "")
                 + (evicted > 0 ? ", \(evicted) evicted during the copy" : "")
                 + (damaged.isEmpty ? "" : ", \(damaged.count) damaged")
                 + (unreadable.isEmpty ? "" : ", \(unreadable.count) unreadable")

@@ -70,8 +70,8 @@ extension CacheStatus {
         ])
         return """
             cache      \(path.sanitizedForTerminal)
-            objects    \(totals.objects), \(ByteText.describe(totals.bytes)) \
-            (\(ByteText.describe(diskBytes)) on disk)
+            objects    \(totals.objects)\(sizeClause(totals.bytes))\
+            \(diskBytes > 0 ? " (\(ByteText.describe(diskBytes)) on disk)" : "")
             resources  \(resources.joined(separator: ", "))
             index      \(ByteText.describe(indexBytes))
             """

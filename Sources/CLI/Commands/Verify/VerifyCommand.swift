@@ -83,7 +83,9 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
                 }
                 for place in report.refetches.indices {
                     report.refetches[place].missingOptions =
-                        report.refetches[place].problem.flatMap { missingOptions(for: $0.code) }
+                        report.refetches[place].problem.flatMap {
+                            missingOptions(for: $0.code, $0.message)
+                        }
                 }
                 run.line.clear()
             }

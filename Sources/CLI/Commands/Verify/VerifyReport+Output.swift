@@ -7,22 +7,23 @@ extension VerifyReport {
         for finding in findings { try write(finding.text(paint) + "\n") }
         try entryFindings.forEach { try write($0.text(paint) + "\n") }
         var lines = refetches.map(\.text)
-        let found = Finding.Kind.allCases.map { (count($0), "\(count($0)) \($0.rawValue)") }
-        let counts = nonzero(
-            [(whole, "\(whole) whole")] + found + [(repaired, "\(repaired) repaired")])
+        let counts =
+            (whole > 0 ? ["\(whole) whole"] : []) + foundCounts { _ in true }
+            + (repaired > 0 ? ["\(repaired) repaired"] : [])
         let named = entries > 0 ? "\(entries.of("entry", "entries")), " : ""
-        let read = isQuick ? "sizes only" : ByteText.describe(bytes)
-        let checked = entries > 0 ? "" : ", \(resources.of("resource"))"
+        let read = isQuick ? ", sizes only" : sizeClause(bytes)
+        let checked = entries > 0 || resources == 0 ? "" : ", \(resources.of("resource"))"
         // Missing objects were not read, but the counts after the colon include them.
         let all = objects + findings.count { $0.kind == .missing }
         lines.append(
-            "\(named)\(all.of("object")), \(read)\(checked): "
-                + counts.joined(separator: ", ") + " (\(DurationText.describe(seconds)))")
+            "\(named)\(all.of("object"))\(read)\(checked)"
+                + (counts.isEmpty ? "" : ": \(counts.joined(separator: ", "))")
+                + " (\(DurationText.describe(seconds)))")
         lines += unfetched.unfetchedLines
         if leftovers > 0 {
             lines.append(
                 "tmp/: \(leftovers.of("file")) left over from killed runs; "
-                    + "\(Suggestion.command("evict")) removes them")
+                    + "to remove them: \(Suggestion.command("evict"))")
         }
         if isInterrupted {
             lines.append("interrupted: some objects were not " + (reachesEnd ? "repaired" : "read"))
@@ -38,6 +39,15 @@ extension VerifyReport {
             lines.append(isSound ? paint.clean(verdict) : paint.failed(verdict))
         }
         try write(lines.joined(separator: "\n") + "\n")
+    }
+
+    /// Returns the numbers of findings. An unusable entry is not a missing icon.
+    private func foundCounts(of isIncluded: (Finding.Kind) -> Bool) -> [String] {
+        Finding.Kind.allCases.filter(isIncluded).flatMap { kind in
+            let unusable = kind == .missing ? entryFindings.unusable : 0
+            let counts = [(count(kind) - unusable, kind.rawValue), (unusable, "unusable")]
+            return counts.filter { $0.0 > 0 }.map { "\($0) \($1)" }
+        }
     }
 
     private var verdict: String {
@@ -68,13 +78,12 @@ extension VerifyReport {
         }
         let isRepairable = unrepaired.contains { $0.repair == nil && $0.isRepairable }
         guard isRepairable, findings.allSatisfy({ $0.repair == nil }) else { return nil }
-        return "to download damaged objects again: "
+        return "to download damaged objects again, with the network options of prefetch: "
             + Suggestion.command("verify --repair\(manifestOptions)")
-            + ", with the same network options as prefetch"
     }
 
     private var manifestOptions: String {
-        manifests.map { " --manifest \($0.sanitizedForTerminal.shellQuoted)" }.joined()
+        manifests.map { " " + .shellOption("--manifest", $0.sanitizedForTerminal) }.joined()
     }
 
     private var prefetch: String {
@@ -83,8 +92,8 @@ extension VerifyReport {
             ? "a prefetch of the same manifest"
             : Suggestion.command(
                 "prefetch "
-                    + manifests.map(\.sanitizedForTerminal.shellQuoted).joined(separator: " "))
-        return "to download the missing icons: \(command), with the same options"
+                    + manifests.map(\.sanitizedForTerminal.shellArgument).joined(separator: " "))
+        return "to download the missing icons, with the same options: \(command)"
     }
 
     /// One line about all problems, including repaired ones, or nil without any.
@@ -93,8 +102,7 @@ extension VerifyReport {
         let interruption = isInterrupted ? "interrupted after \(objects.of("object"))" : nil
         let entries = entryFindings.count
         guard !bad.isEmpty || entries > 0 else { return interruption }
-        let kinds = Finding.Kind.allCases.filter { $0.isCorruption && count($0) > 0 }
-            .map { "\(count($0)) \($0.rawValue)" }.joined(separator: ", ")
+        let kinds = foundCounts { $0.isCorruption }.joined(separator: ", ")
         var parts = [interruption, kinds + (whole > 0 ? ", \(whole) whole" : "")].compactMap(\.self)
         let left = unrepaired.filter { $0.repair != .lost }
         if unrepaired.isEmpty, entries == 0 {
@@ -163,7 +171,8 @@ extension VerifyReport.Finding {
     }
 
     fileprivate func text(_ paint: Paint) -> String {
-        let kind = kind.isCorruption ? paint.failed(kind.rawValue) : kind.rawValue
+        let label = isUnusable ? "unusable" : kind.rawValue
+        let kind = kind.isCorruption ? paint.failed(label) : label
         var text = "\(kind): \(subject.sanitizedForTerminal): \(message.sanitizedForTerminal)"
         if let repair { text += " (\(repair.rawValue))" }
         if let quarantine { text += "\n    moved to \(quarantine)" }
@@ -188,13 +197,21 @@ extension VerifyReport.Refetch {
         missingOptions.map { "; if the prefetch used \($0), use it for the repair, too" } ?? ""
     }
 
+    /// The advice, unless the failure's message already names the options.
+    private func advice(after message: String) -> String {
+        let first = missingOptions?.prefix { $0 != " " } ?? ""
+        return message.contains(first) ? "" : advice
+    }
+
     fileprivate var text: String {
         let result =
             switch outcome {
             case .fetched: "same bytes"
             case .changed: "different bytes: \(digest.map { "\($0)" } ?? "")"
             case .failed:
-                problem.map { "\($0.code): \($0.message.sanitizedForTerminal)\(advice)" }
+                problem.map {
+                    "\($0.code): \($0.message.sanitizedForTerminal)\(advice(after: $0.message))"
+                }
                     ?? "failed"
             }
         let verb = outcome == .failed ? "download failed" : "downloaded again"
@@ -208,7 +225,9 @@ extension VerifyReport.Refetch {
         object.set("digest", digest?.description)
         object.set(
             "error",
-            problem.map { JSONObject(errorCode: $0.code, message: $0.message + advice) })
+            problem.map {
+                JSONObject(errorCode: $0.code, message: $0.message + advice(after: $0.message))
+            })
         return object
     }
 }
