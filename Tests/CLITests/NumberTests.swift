@@ -107,7 +107,8 @@ import Testing
         for value in values {
             let finished = try LarderBinary().run(["evict", "\(option)=\(value)"])
             #expect(finished.status == 64, "\(value): \(finished)")
-            let form = option == "--max-size" ? "expected a number of bytes" : "expected seconds"
+            let size = value == "9999999999G" ? "too large" : "expected a number of bytes"
+            let form = option == "--max-size" ? size : "expected seconds"
             #expect(finished.standardError.contains(form), "\(finished)")
         }
     }

@@ -150,7 +150,7 @@ import Testing
 
     @Test func aRefusedListRevealsNoSecrets() async throws {
         try await withFixture { larder in
-            let list = try larder.write("The icon: http://user:sEcReT@h/a.png\n".utf8, to: "list")
+            let list = try larder.write("The icon is http://user:sEcReT@h/a.png\n".utf8, to: "list")
             let finished = try larder.run("prefetch", list)
             #expect(finished.status == 65)
             #expect(finished.standardError.contains("http://***@h/a.png"), "\(finished)")

@@ -188,8 +188,9 @@ struct Evictor {
         }
     }
 
-    /// Deletes the rows of victims in one transaction of limited duration, and returns these
-    /// victims. Sets `rank` to the last victim's rank, and `isWhole` to false if a victim was used.
+    /// Deletes rows of victims in one transaction of limited duration, and returns the victims
+    /// whose rows were deleted. Sets `rank` to the rank of the last one. Sets `isWhole` to false if
+    /// a victim was used after the plan was made.
     private func removeRows(
         of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,
         _ isWhole: inout Bool

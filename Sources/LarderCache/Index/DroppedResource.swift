@@ -12,7 +12,7 @@ package struct DroppedResource: Sendable {
     package let isAnyContent: Bool
     /// Whether the object was stored although the origin forbids storing.
     package let isUnstorable: Bool
-    /// The position in the report of the finding about the object.
+    /// The index of the object's finding in the report.
     package let finding: Int
 
     static let columns =

@@ -133,7 +133,8 @@ enum IndexSchema {
     private static let isNoURL = "key NOT GLOB 'http://*' AND key NOT GLOB 'https://*'"
     private static let isOwnKey = "url IS NOT NULL OR \(isNoURL) AND key NOT GLOB 'ni:*'"
 
-    /// The names and statements, in order. Nil means a call of ``URLKeys/renew(_:)``.
+    /// The names and statements, in order. A nil statement stands for a call to
+    /// ``URLKeys/renew(_:)``.
     private static let migrations: KeyValuePairs<String, String?> = [
         "1: objects and resources": """
         CREATE TABLE objects (

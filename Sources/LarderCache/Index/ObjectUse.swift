@@ -41,7 +41,8 @@ package enum ObjectUse {
         }
     }
 
-    /// After this number of days, times in the future are considered wrong, not the clock.
+    /// The number of days for which the clock is assumed to be wrong if most times are in the
+    /// future. After this, the times are assumed to be wrong.
     private static let patience = 7
 
     /// Replaces times before ``earliest`` and times in the future with the current time. If most

@@ -153,7 +153,7 @@ struct PartialTrailer: Codable {
     let fields: Validators
     let count: Int64
     let totalBytes: Int64?
-    /// The digest of the body, because a power cut may damage files that are not synced.
+    /// The digest of the body. It detects damage by a power cut, because the file is not synced.
     let digest: String
 
     /// The file's last bytes. The four bytes before them are the length of the JSON text.

@@ -83,8 +83,8 @@ public final class MemoryCache: @unchecked Sendable {
     /// Evicts the least recently used entries until the total cost is at most `cost` bytes.
     public func trim(toCost cost: Int) { shrink { _ in MemoryStore.Limits(cost: cost) } }
 
-    /// Evicts half of the cost for a warning, and all entries for critical memory pressure. Apps
-    /// can also call this function.
+    /// On a warning, evicts entries until half of the cost remains. On critical memory pressure,
+    /// evicts all entries. Apps can also call this function.
     public func respond(to level: MemoryPressure.Level) {
         let before = log.isEnabled ? counts : Counts()
         switch level {

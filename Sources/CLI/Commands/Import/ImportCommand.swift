@@ -69,7 +69,7 @@ struct ImportCommand: AsyncParsableCommand {
     func run() async throws {
         // The lock of --exclusive creates a cache.
         try await ExitStatus.of(nil) { try checkInputs(configuration()) }
-        // The cache contains manifests at URLs.
+        // Manifests at URLs are read from the cache.
         let needsCache = selection.manifest.contains(where: LocalManifests.isURL)
         try await CacheRun.of(
             self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false,

@@ -66,8 +66,8 @@ struct LocalizeCommand: AsyncParsableCommand, NetworkCommand {
     @Option(
         help: .common(
             """
-            Write the icons to this directory, and use values relative to the output. Required \
-            with standard output. (default: NAME-icons next to the output)
+            Write the icons to this directory, with paths relative to the output file as new \
+            values. Required with standard output. (default: NAME-icons next to the output)
             """, "dir"), completion: .directory)
     var icons: String?
 
