@@ -245,7 +245,7 @@ import Testing
         // --array=0,1,5
         ("auto", slurm(1, from: 0, to: 5, step: 1, count: 3), "without gaps"),
         ("auto", slurm(4, from: 1, to: 7, step: 2, count: 4), "without gaps"),
-        ("auto", slurm(1, from: 0, to: 299, step: 1, count: 300), "at most 256"),
+        ("auto", slurm(1, from: 0, to: 299, step: 1, count: 300), "At most 256"),
     ])
     func invalidVariablesOfASchedulerAreWrongUsage(
         _ shard: String, _ environment: [String: String], _ hint: String
