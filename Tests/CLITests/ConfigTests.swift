@@ -485,8 +485,8 @@ import Testing
                 $0.split(separator: " ").prefix($0.hasPrefix("$") ? 1 : 2).joined(separator: " ")
             }
             #expect(sources == ["line 3", "line 4", "line 5", "$LARDER_CACHE"], "\(all)")
-            // These commands always have --remote.
-            let region = /line 3 +--remote-region=eu +(remote \w+(, )?){4}\n/
+            // The remote commands always have --remote, and localize may have it.
+            let region = /line 3 +--remote-region=eu +localize, (remote \w+(, )?){4}\n/
             #expect(all.standardOutput.contains(region), "\(all)")
             #expect(all.standardOutput.contains("--cache=/srv/icons"), "\(all)")
         }

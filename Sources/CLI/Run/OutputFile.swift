@@ -34,7 +34,12 @@ enum OutputFile {
             let folder = try UsersPath(path.parentDirectory).folder()
             let file = try folder.file(path.lastName)
             // After the file is open, because another run creates `other` before it replaces it.
-            if try folder.status(of: other.lastName) != nil { return }
+            if let status = try folder.status(of: other.lastName) {
+                guard status.isRegularFile else {
+                    throw CacheError(.unusable, subject: other, message: "is not a regular file")
+                }
+                return
+            }
             copy = OutputReplacement(other, mode: try file.status().st_mode & 0o777)
             while case let bytes = try file.read(atMost: 64 << 10), !bytes.isEmpty {
                 copy.add(bytes)

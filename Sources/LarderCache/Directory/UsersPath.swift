@@ -20,9 +20,11 @@ package struct UsersPath {
         var place = ""
         var links = 0
         var isDangling = false
+        var isMissing = false
         var foreignLink: ForeignLink?
         while let (name, isOfLink) = rest.popLast() {
-            if name.utf8.elementsEqual("..".utf8) {
+            // The system finds nothing through a missing directory.
+            if name.utf8.elementsEqual("..".utf8), !isMissing {
                 place = place.isEmpty ? "" : place.parentDirectory
                 if place.utf8.elementsEqual("/".utf8) { place = "" }
                 continue
@@ -30,6 +32,7 @@ package struct UsersPath {
             let path = "\(place)/\(name)"
             var status = stat()
             guard path.withPath({ lstat($0, &status) }) == 0 else {
+                isMissing = isMissing || errno == ENOENT
                 isDangling = isDangling || isOfLink && errno == ENOENT
                 place = path
                 continue

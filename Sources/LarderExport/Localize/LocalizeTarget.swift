@@ -35,10 +35,19 @@ package enum LocalizeTarget: Sendable {
         return "\(server)/icon?url=\(key)"
     }
 
-    /// Whether an earlier run with this target wrote the value.
+    /// Whether an earlier run with this target wrote the value. A file must have a digest in its
+    /// name and must exist, because other icons may be in a directory of the same name.
     func isOwn(_ value: String) -> Bool {
         switch self {
-        case .icons(_, let prefix): !prefix.isEmpty && value.utf8.starts(with: prefix.utf8)
+        case .icons(let directory, let prefix):
+            if value.utf8.starts(with: prefix.utf8),
+                case let name = String(Substring(value.utf8.dropFirst(prefix.utf8.count))),
+                name.wholeMatch(of: /[\w.-]*-[0-9a-f]{8,64}\.[a-z0-9]+/) != nil
+            {
+                access("\(directory)/\(name)", F_OK) == 0
+            } else {
+                false
+            }
         case .server(let server): value.utf8.starts(with: "\(server)/icon?url=".utf8)
         case .data: false
         }

@@ -88,7 +88,7 @@ package final class Localizer {
             try replace(page)
             page.removeAll(keepingCapacity: true)
         }
-        if let refusal = summary.refusal(of: source) { throw refusal }
+        if let refusal = summary.refusalIfAllWereRead(of: source) { throw refusal }
         (report.format, report.shape) = (summary.format, summary.places?.shape)
         try replace(page)
     }

@@ -47,14 +47,25 @@ final class TokenWriter {
                 return Array(token)
             }
             anchors.set(value)
+            let comment = Self.commentOfBlockScalar(token)
             switch first {
             case UInt8(ascii: "'"):
                 return Array("'\(value.replacing("'", with: "''"))'".utf8)  // text: ASCII
             case .some(let first) where first != UInt8(ascii: "\"") && Self.isPlain(value):
-                return Array(value.utf8)
-            default: return Array("\"\(Self.escaped(value))\"".utf8)
+                return Array(value.utf8) + comment
+            default: return Array("\"\(Self.escaped(value))\"".utf8) + comment
             }
         }
+    }
+
+    /// The comment after the indicator of a block scalar, with a space before it, or nothing.
+    private static func commentOfBlockScalar(
+        _ token: UnsafeBufferPointer<UInt8>.SubSequence
+    ) -> [UInt8] {
+        guard let first = token.first, first == UInt8(ascii: "|") || first == UInt8(ascii: ">")
+        else { return [] }
+        let header = token.prefix { $0 != 0x0A && $0 != 0x0D }
+        return header.firstIndex(of: UInt8(ascii: "#")).map { [0x20] + header[$0...] } ?? []
     }
 
     /// Whether a value can be a plain scalar in block and flow collections of YAML 1.1 and 1.2. It

@@ -23,7 +23,7 @@ final class CatalogueSpool: Sendable {
             try edits.add(
                 value.span, number: edits.add(identity, written: value.text, new: url))
         }
-        if let refusal = summary.refusal(of: source) { throw refusal }
+        if let refusal = summary.refusalIfAllWereRead(of: source) { throw refusal }
         let copy = try LarderCache.FileDescriptor.unnamed()
         var buffer: [UInt8] = []
         var size = 0

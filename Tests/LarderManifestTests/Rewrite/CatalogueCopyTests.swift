@@ -59,6 +59,7 @@ import Testing
         ("icon: «https://a»\n", "icon: \"\(served)\"\n"),
         ("{icon: «https://a» # ]\n , b: 1}", "{icon: \"\(served)\" # ]\n , b: 1}"),
         ("- &a «b»\n- «*a»\n", "- &a \"\(served)\"\n- *a\n"),
+        ("icon: «>- # the logo\n  a»\nb: 1\n", "icon: \"\(served)\" # the logo\nb: 1\n"),
     ])
     func aValueThatIsNotSafeInAllStylesIsQuoted(_ marked: String, _ expected: String) throws {
         #expect(try Self.copy(marked, as: .yaml, [Self.served]) == expected)
