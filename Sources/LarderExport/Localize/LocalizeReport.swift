@@ -11,7 +11,7 @@ package struct LocalizeReport: Sendable {
     /// The number of icon values of an earlier run.
     package internal(set) var unchanged = 0
     /// The number of icon values that are never fetched, by kind.
-    package internal(set) var kinds: [String: Int] = [:]
+    package internal(set) var kinds: [String: Int] = [:]  // text: kinds
     /// The number of failed icons with a placeholder.
     package internal(set) var placeholders = 0
     package internal(set) var problems = IconFailures<ExportCode>()
