@@ -37,7 +37,7 @@ package enum LocalizeTarget: Sendable {
 
     /// Whether an earlier run with this target wrote the value. A file must have a digest in its
     /// name and must exist, because other icons may be in a directory of the same name.
-    func isOwn(_ value: String) -> Bool {
+    package func isOwn(_ value: String) -> Bool {
         switch self {
         case .icons(let directory, let prefix):
             if value.utf8.starts(with: prefix.utf8),

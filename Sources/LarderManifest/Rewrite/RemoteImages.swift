@@ -12,7 +12,8 @@ package final class RemoteImages {
     private static let longest = 8 << 10
     private static let reach = 2 << 10
     private static let suffixes = [
-        "png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "bmp", "avif", "heic",
+        "png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "bmp", "avif", "heic", "apng", "tiff",
+        "jxl",
     ].map { Array(".\($0)".utf8) }
 
     private var text: [UInt8] = []
@@ -123,21 +124,31 @@ package final class RemoteImages {
         return tag.holds("srcset=") || tag.suffix("src=&quot;".utf8.count).holds("src=")
     }
 
-    /// Returns the text after the `<` or `&lt;` of an open tag in lower case, or nil.
+    /// Returns the text after the `<` of an open tag in lower case, or nil.
     private static func openTag(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8]? {
-        var index = before.endIndex
-        while index > before.startIndex {
-            index -= 1
-            let byte = before.base[index]
-            guard
-                byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">") || byte == UInt8(ascii: ";")
-            else { continue }
-            let escape = before[max(before.startIndex, index - 3)..<index]
-            if byte == UInt8(ascii: ">") || escape.elementsEqual("&gt".utf8) { return nil }
-            if byte == UInt8(ascii: "<") || escape.elementsEqual("&lt".utf8) {
-                return before[(index + 1)...].lowercasedASCII
+        for index in before.indices.reversed() {
+            switch bracket(in: before[...index]) {
+            case UInt8(ascii: "<"): return before[(index + 1)...].lowercasedASCII
+            case UInt8(ascii: ">"): return nil
+            default: continue
             }
         }
         return nil
+    }
+
+    /// Returns `<` or `>` if the text ends with it, also as in XML or as encoders of JSON for HTML
+    /// write it.
+    private static func bracket(in text: Slice<UnsafeBufferPointer<UInt8>>) -> UInt8? {
+        switch text.last {
+        case UInt8(ascii: "<"), UInt8(ascii: ">"): text.last
+        case UInt8(ascii: ";"):
+            text.suffix(4).isWord("&lt;")
+                ? UInt8(ascii: "<") : text.suffix(4).isWord("&gt;") ? UInt8(ascii: ">") : nil
+        case UInt8(ascii: "c"), UInt8(ascii: "C"):
+            text.suffix(6).isWord("\\u003c") ? UInt8(ascii: "<") : nil
+        case UInt8(ascii: "e"), UInt8(ascii: "E"):
+            text.suffix(6).isWord("\\u003e") ? UInt8(ascii: ">") : nil
+        default: nil
+        }
     }
 }

@@ -16,7 +16,7 @@ final class CatalogueSpool: Sendable {
         let source = catalogue.source
         let summary = try ManifestReader(source: source, rules: rules).read { item in
             guard case .entry(let entry) = item.result, let value = item.value,
-                !value.span.isEmpty
+                !value.span.isEmpty, !LocalizeTarget.server(base).isOwn(value.text)
             else { return }
             let url = LocalizeTarget.url(of: entry.resourceKey, at: base)
             let identity = Digest(of: Array(url.utf8))

@@ -64,6 +64,21 @@ import Testing
         }
     }
 
+    /// The manifest's own icons can be in a directory of the same name.
+    @Test func onlyExistingFilesOfAnEarlierRunAreOwn() throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: ["https://a.example/x/One.png"])
+            let target = LocalizeTarget.icons(scene.target, seenFrom: scene.directory.path(""))
+            let written = try localize(
+                #"[{"icon":"https://a.example/x/One.png"}]"#, in: scene, target)
+            let name = try #require(written.values.values.first ?? nil)
+            #expect(target.isOwn(name))
+            #expect(!target.isOwn("out/One.png") && !target.isOwn("x/\(name)"))
+            try FileManager.default.removeItem(atPath: scene.directory.path(name))
+            #expect(!target.isOwn(name))
+        }
+    }
+
     @Test(arguments: [
         ("https://a.example/../..%2F..%2Fx", "x"), ("https://a.example/CON", "CON_"),
         (

@@ -151,6 +151,7 @@ import Testing
         ("[![badge](https://a.example/b)](https://a.example/c)", 1),
         (#"<img alt="x" src="https://a.example/b"> <a href="https://a.example/c">"#, 1),
         (#"&lt;img src=&quot;https://a.example/b&quot;&gt; https://a.example/c"#, 1),
+        (#"\u003cimg src=\"https://a.example/b\"\u003e https://a.example/c"#, 1),
         (#"<IMG SRCSET='https://a.example/b 1x, https://a.example/c 2x' src='d.png'>"#, 2),
         ("http://h/icon?url=https://a.example/b.png", 0),
         ("ahttps://a.example/b.png http:/a.png https:a.png", 0),
