@@ -20,6 +20,18 @@ import Testing
         }
     }
 
+    /// As for the system. Otherwise, a check of the path by the system could find nothing, although
+    /// Larder then writes to a file.
+    @Test func nothingIsFoundThroughAMissingDirectory() throws {
+        try withTemporaryDirectory { directory in
+            #expect(mkdir(directory.path("a"), 0o755) == 0)
+            _ = try UsersPath(directory.path("a/../a")).folder()
+            #expect(throws: CacheError.self) {
+                try UsersPath(directory.path("missing/../a")).folder()
+            }
+        }
+    }
+
     /// Links as the first, middle and last component, and as the target of another link.
     @Test(
         .enabled(if: geteuid() == 0, isRoot),
