@@ -1,4 +1,5 @@
 import LarderCore
+import LarderImages
 
 /// A counter of http and https URLs of images in text of any format, including Markdown and HTML.
 ///
@@ -11,10 +12,8 @@ package final class RemoteImages {
     /// The maximum length of a URL, and of the text before it that is searched.
     private static let longest = 8 << 10
     private static let reach = 2 << 10
-    private static let suffixes = [
-        "png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "bmp", "avif", "heic", "apng", "tiff",
-        "jxl",
-    ].map { Array(".\($0)".utf8) }
+    private static let suffixes = (ImageFormat.all.flatMap(\.suffixes) + ["apng", "tiff", "jxl"])
+        .map { Array(".\($0)".utf8) }
 
     private var text: [UInt8] = []
     /// The place in `text` that is searched next.
