@@ -5,7 +5,7 @@ extension ManifestDocument {
     func readYAML(_ emit: @escaping (RawEntry) throws -> Void) throws {
         let cursor = YAMLCursor(window, limits: limits)
         guard try cursor.beginDocument() else {
-            throw cursor.error(.empty, "the file has no YAML document with content")
+            throw cursor.error(.empty, "the file has only comments or empty YAML documents")
         }
         let walk = EntryWalk(cursor, recognition, limits: limits, emit)
         let first = cursor.line
