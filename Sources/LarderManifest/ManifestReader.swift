@@ -40,7 +40,7 @@ public struct ManifestReader: Sendable {
     }
 
     /// - Parameter values: If not nil, called with the values at the icon places of each entry, in
-    ///   document order, before the entry's icons. These include blank values and those that the
+    ///   document order, before the entry's icons. Includes blank values and values that the
     ///   rules do not select.
     package func read(
         opened: (ByteInput) -> Void,

@@ -13,7 +13,7 @@ package struct XMLAttribute: Equatable, Sendable {
 /// The place of the filtered text in the file.
 package struct XMLOffsets: Sendable {
     let start: Int
-    /// Whether the file is in ISO-8859-1. If not, its bytes are those of the text.
+    /// Whether the file is in ISO-8859-1. Other files have the same bytes as the filtered text.
     let isLatin1: Bool
 
     package init(from start: Int, isLatin1: Bool = false) {

@@ -3,8 +3,8 @@ import Foundation
 import LarderCore
 import Synchronization
 
-/// The user's configuration file. A line has one option for all commands that have this option, or
-/// for the command of its section.
+/// The user's configuration file. Each line sets an option of all commands that have this option,
+/// or of the command of its section.
 struct ConfigFile {
     struct Line {
         let number: Int

@@ -18,7 +18,7 @@ package struct JSONObject {
         quote(value, escapingForTerminal: true)
     }
 
-    /// Sets a member with a key from others.
+    /// Sets a member whose key is foreign text.
     package mutating func set(exactly key: String, _ value: String?) {
         begin(key, escapingForTerminal: true)
         if let value { quote(value, escapingForTerminal: true) } else { members += "null" }

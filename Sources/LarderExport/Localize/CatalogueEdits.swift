@@ -26,7 +26,7 @@ package final class CatalogueEdits {
             """)
     }
 
-    /// Returns the number of an icon, and why it failed, or nil if it was not added.
+    /// Returns an icon's number and the reason for its failure, or nil for an unknown icon.
     func icon(_ identity: Digest) throws -> (number: Int64, code: ExportCode?)? {
         try database.unsafeRead { db in
             try PreparedStatement(db, "SELECT id, code FROM icons WHERE identity = ?")

@@ -55,8 +55,8 @@ final class EntryDecoder {
         let key: String?
     }
 
-    /// Returns the values at the icon places in document order, with blank values and those that
-    /// the rules do not select.
+    /// Returns the values at the icon places in document order, including blank values and values
+    /// that the rules do not select.
     func values(of element: ManifestValue) -> [IconValue] {
         let isKeyed = value(at: shape.key, in: element) != .null
         let places = shape.icons.flatMap { place in

@@ -19,7 +19,7 @@ final class TokenWriter {
         }
     }
 
-    /// Looks at bytes that are copied.
+    /// Records the context of the next token from copied bytes.
     func pass(_ bytes: UnsafeRawBufferPointer) {
         switch style {
         case .yaml: anchors.pass(bytes)

@@ -55,8 +55,8 @@ struct ConfigCommand: AsyncParsableCommand {
         let (named, rest) = NamedCommand.program.find(command)
         guard rest.isEmpty, !named.isGroup else {
             throw ValidationError(
-                "\(command.joined(separator: " ").quoted(limit: 40)) is not one command, such as"
-                    + " prefetch or remote push.")
+                "\(command.joined(separator: " ").quoted(limit: 40)) is not a single command;"
+                    + " name one, such as prefetch or remote push.")
         }
         return named
     }
