@@ -45,27 +45,29 @@ struct NamedCommand {
         return options
     }
 
-    /// Returns the long names of the options in a command line.
-    func optionNames(in words: [String]) -> Set<String> {
+    /// Returns the long names of the options in a command line, up to the first unknown option, and
+    /// the unknown option.
+    func givenOptions(in words: [String]) -> (names: Set<String>, unknown: String?) {
         var names: Set<String> = []
         var words = words.prefix { $0 != "--" }
         while let word = words.popFirst() {
             guard word.hasPrefix("-"), word != "-" else { continue }
-            let head = word.prefix { $0 != "=" }
+            let head = String(word.prefix { $0 != "=" })
             // A word such as `-qj` combines short options.
-            let parts = head.hasPrefix("--") ? [String(head)] : head.dropFirst().map { "-\($0)" }
+            let parts = head.hasPrefix("--") ? [head] : head.dropFirst().map { "-\($0)" }
             for (place, part) in parts.enumerated() {
                 let named = namedOptions.first { $0.name == part || $0.short == part }
-                guard let option = named else { break }
+                guard let option = named else { return (names, head) }
                 names.insert(option.name)
                 guard option.takesValue else { continue }
-                if place == parts.count - 1, head.endIndex == word.endIndex {
-                    words = words.dropFirst()
-                }
+                let isLast = place == parts.count - 1
+                // The parser accepts `-j16`, but not `-qj16`.
+                guard isLast || place == 0 else { return (names, head) }
+                if isLast, head == word { words = words.dropFirst() }
                 break
             }
         }
-        return names
+        return (names, nil)
     }
 
     /// Adds the parent commands to a parser's message, and advice for an unexpected argument.
@@ -164,16 +166,16 @@ struct UnknownOption {
     let message: String
 
     init?(in words: [String], of command: NamedCommand) {
-        guard !command.isGroup else { return nil }
-        let known = command.options
-        guard let name = Self.first(in: words, besides: known) else { return nil }
+        guard !command.isGroup, let name = command.givenOptions(in: words).unknown else {
+            return nil
+        }
         let hint =
             if command.type == PlanCommand.self, name == "--remote" || name.hasPrefix("--remote-") {
                 ": plan does not use a remote"
             } else if let other = Self.namesake(of: command, with: name) {
                 ": it is an option of 'larder \(other.name)'"
             } else if name.utf8.count > 2 {
-                NearestName.hint(forOption: name, among: known.keys)
+                NearestName.hint(forOption: name, among: command.options.keys)
             } else {
                 ""
             }
@@ -182,31 +184,6 @@ struct UnknownOption {
             Usage: \(Larder.usageString(for: command.type))
               See '\(command.line) --help' for more information.
             """
-    }
-
-    private static func first(in words: [String], besides known: [String: Bool]) -> String? {
-        var words = words.prefix { $0 != "--" }
-        while let word = words.popFirst() {
-            guard word.hasPrefix("-"), word != "-" else { continue }
-            let name = String(word.prefix { $0 != "=" })
-            guard let takesValue = known[name] else {
-                return name.hasPrefix("--") || !areFlags(name, known) ? name : nil
-            }
-            if takesValue, name == word { words = words.dropFirst() }
-        }
-        return nil
-    }
-
-    /// Whether the argument parser accepts a word such as `-qv`, `-qj` or `-j16`, but not `-qj16`.
-    private static func areFlags(_ word: String, _ known: [String: Bool]) -> Bool {
-        let letters = word.dropFirst()
-        for (place, letter) in letters.enumerated() {
-            guard let takesValue = known["-\(letter)"] ?? (letter == "h" ? false : nil) else {
-                return false
-            }
-            if takesValue { return place == 0 || place == letters.count - 1 }
-        }
-        return true
     }
 
     private static func namesake(of command: NamedCommand, with option: String) -> NamedCommand? {

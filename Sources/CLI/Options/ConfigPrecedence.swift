@@ -77,7 +77,7 @@ extension ConfigFile {
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> [Line] {
         let options = command.options
-        let given = command.optionNames(in: words)
+        let given = command.givenOptions(in: words).names
         var replaced = Self.replaced(by: given)
         // A variable that is set for one run must not be ignored.
         if environment["LARDER_CACHE"]?.isEmpty == false { replaced.insert("--cache") }
