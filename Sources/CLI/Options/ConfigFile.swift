@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import LarderCache
 import LarderCore
 import Synchronization
 
@@ -46,16 +47,17 @@ struct ConfigFile {
         for command: NamedCommand,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws -> ConfigFile? {
+        let path: String
         if let named = environment[variable] {
             guard !named.isEmpty else { return nil }
-            let path = named.expandingHome
-            return try ConfigFile(path, bytes(of: path), for: command)
+            path = named.expandingHome
+        } else {
+            path = defaultPath(environment)
+            var status = stat()
+            // The home directory can be another user's, for example after `su`. A link whose target
+            // is missing is an error.
+            if lstat(path, &status) != 0, [ENOENT, ENOTDIR, EACCES].contains(errno) { return nil }
         }
-        let path = defaultPath(environment)
-        var status = stat()
-        // The home directory can be another user's, for example after `su`. A link whose target is
-        // missing is an error.
-        if lstat(path, &status) != 0, [ENOENT, ENOTDIR, EACCES].contains(errno) { return nil }
         return try ConfigFile(path, bytes(of: path), for: command)
     }
 
@@ -69,29 +71,22 @@ struct ConfigFile {
     }
 
     private static func bytes(of path: String) throws -> [UInt8] {
-        func unreadable(_ reason: String? = nil) -> MissingInput {
-            MissingInput(
-                description: "\(path): \(reason ?? String(cString: strerror(errno)));"
-                    + " use \(exclusion) to run without the configuration file")
-        }
-        // Opening a pipe would wait for its writer.
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw unreadable() }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw unreadable() }
-        // /dev/null is an empty file.
-        guard [S_IFREG, S_IFCHR].contains(status.st_mode & S_IFMT) else {
-            throw unreadable("not a regular file")
-        }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 4096)
-        while bytes.count <= maximumSize {
-            let count = read(descriptor, &piece, piece.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw unreadable() }
-            if count == 0 { return bytes }
-            bytes += piece[..<count]
+        do throws(CacheError) {
+            // Opening a pipe would wait for its writer.
+            let file = try FileDescriptor.open(path, flags: O_RDONLY | O_NONBLOCK)
+            // /dev/null is an empty file.
+            guard [S_IFREG, S_IFCHR].contains(try file.status().st_mode & S_IFMT) else {
+                throw CacheError(.unusable, subject: path, message: "not a regular file")
+            }
+            var bytes: [UInt8] = []
+            while bytes.count <= maximumSize {
+                let piece = try file.read(atMost: 4096)
+                if piece.isEmpty { return bytes }
+                bytes += piece
+            }
+        } catch {
+            throw MissingInput(
+                description: "\(error); use \(exclusion) to run without the configuration file")
         }
         throw ValidationError("\(path): the configuration file is larger than 64 KiB")
     }
@@ -108,16 +103,12 @@ struct ConfigFile {
         self.path = path
         lines = try text.split(separator: newline, omittingEmptySubsequences: false)
             .enumerated().compactMap { index, row in
-                do throws(Fault) {
+                do throws(ValidationError) {
                     return try reader.line(row, number: index + 1)
                 } catch {
-                    throw ValidationError("\(path):\(index + 1): \(error.reason)")
+                    throw ValidationError("\(path):\(index + 1): \(error.message)")
                 }
             }
-    }
-
-    private struct Fault: Error {
-        let reason: String
     }
 
     private struct Reader {
@@ -130,14 +121,14 @@ struct ConfigFile {
         }
 
         /// Returns nil for an empty line, a comment or a section.
-        mutating func line(_ row: ArraySlice<UInt8>, number: Int) throws(Fault) -> Line? {
+        mutating func line(_ row: ArraySlice<UInt8>, number: Int) throws(ValidationError) -> Line? {
             let row = (row.last == UInt8(ascii: "\r") ? row.dropLast() : row).trimmingBlanks
             guard let text = String(validating: row, as: UTF8.self) else {
-                throw Fault(reason: "the line is not UTF-8")
+                throw ValidationError("the line is not UTF-8")
             }
             guard let first = row.first, first != UInt8(ascii: "#") else { return nil }
             guard !text.isBinary, !row.contains(UInt8(ascii: "\r")) else {
-                throw Fault(reason: "the line has a control character")
+                throw ValidationError("the line has a control character")
             }
             if first == UInt8(ascii: "[") {
                 section = try command(named: row)
@@ -154,40 +145,40 @@ struct ConfigFile {
                 value: hasValue ? String(decoding: rest, as: UTF8.self) : nil)
         }
 
-        private func command(named row: ArraySlice<UInt8>) throws(Fault) -> NamedCommand {
+        private func command(named row: ArraySlice<UInt8>) throws(ValidationError) -> NamedCommand {
             guard row.last == UInt8(ascii: "]") else {
-                throw Fault(reason: "a section is a command in brackets, such as [prefetch]")
+                throw ValidationError("a section is a command in brackets, such as [prefetch]")
             }
             let name = row.dropFirst().dropLast().split { $0.isBlank }
                 .map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
             guard let command = commands.first(where: { $0.name == name }) else {
                 let hint = NearestName.hint(for: name, among: commands.map(\.name))
-                throw Fault(reason: "unknown command \(name.quoted(limit: 40))\(hint)")
+                throw ValidationError("unknown command \(name.quoted(limit: 40))\(hint)")
             }
             return command
         }
 
         /// Throws if no command, or not the section's command, has the option. Messages omit the
         /// value, which may be a password.
-        private func check(_ name: String, hasValue: Bool) throws(Fault) {
+        private func check(_ name: String, hasValue: Bool) throws(ValidationError) {
             guard name.hasPrefix("--") else {
-                throw Fault(
-                    reason: "\(name.quoted(limit: 40)) is not a long option, such as"
+                throw ValidationError(
+                    "\(name.quoted(limit: 40)) is not a long option, such as"
                         + " --max-concurrent=8")
             }
             guard !ConfigFile.onlyForCommandLine.contains(name) else {
-                throw Fault(reason: "'\(name)' belongs in the command line")
+                throw ValidationError("'\(name)' belongs in the command line")
             }
             let candidates = section.map { [$0] } ?? commands
             guard let takesValue = candidates.lazy.compactMap({ $0.options[name] }).first else {
                 let known = Set(candidates.flatMap(\.options.keys))
                 let hint = NearestName.hint(forOption: name, among: known)
                 let owner = section.map { "'\($0.name)' does not have" } ?? "unknown"
-                throw Fault(reason: "\(owner) option \(name.quoted(limit: 40))\(hint)")
+                throw ValidationError("\(owner) option \(name.quoted(limit: 40))\(hint)")
             }
             guard takesValue == hasValue else {
-                throw Fault(
-                    reason: takesValue
+                throw ValidationError(
+                    takesValue
                         ? "'\(name)' needs a value: \(name)=VALUE" : "'\(name)' takes no value")
             }
         }
