@@ -69,11 +69,7 @@ struct ConfigSummary {
         let value: String?
         var line: Int?
         var variable: String?
-        var commands: [String]
-
-        func isSource(of other: Row) -> Bool {
-            line == other.line && variable == other.variable && option == other.option
-        }
+        let commands: [String]
 
         /// The value without secrets.
         var shown: String? { value.map { OptionsInUse.isShown($0, of: option) ? $0 : "…" } }
@@ -113,37 +109,28 @@ struct ConfigSummary {
         self.command = command?.name
         let commands =
             command.map { [$0] } ?? NamedCommand.program.descendants.filter { !$0.isGroup }
-        var rows: [Row] = []
-        for row in commands.flatMap({ Self.rows(of: $0, file, environment) }) {
-            let same = rows.firstIndex { $0.isSource(of: row) }
-            if let same { rows[same].commands += row.commands } else { rows.append(row) }
+        let effective = commands.map { command in
+            (command, file?.effectiveLines(for: command, environment: environment) ?? [])
         }
-        self.rows =
-            rows.filter { $0.line != nil }.sorted { $0.line! < $1.line! }
-            + rows.filter { $0.line == nil }
-    }
-
-    private static func rows(
-        of command: NamedCommand, _ file: ConfigFile?, _ environment: [String: String]
-    ) -> [Row] {
-        let options = command.options
-        let lines = file?.effectiveLines(for: command, environment: environment) ?? []
-        let names = Set(lines.map(\.name))
-        var rows = lines.map { line in
+        var rows = (file?.lines ?? []).map { line in
             Row(
-                option: line.name, value: line.value, line: line.number, commands: [command.name])
+                option: line.name, value: line.value, line: line.number,
+                commands: effective.filter { $1.contains { $0.number == line.number } }
+                    .map(\.0.name))
         }
-        for (option, variables) in Self.variables
-        where options[option] != nil && !names.contains(option) {
+        for (option, variables) in Self.variables {
             guard let name = variables.first(where: { environment[$0]?.isEmpty == false }),
                 !rows.contains(where: { $0.variable == name })
             else { continue }
+            let users = effective.filter { command, lines in
+                command.options[option] != nil && !lines.contains { $0.name == option }
+            }
             rows.append(
                 Row(
                     option: option, value: environment[name], variable: name,
-                    commands: [command.name]))
+                    commands: users.map(\.0.name)))
         }
-        return rows
+        self.rows = rows.filter { !$0.commands.isEmpty }
     }
 
     var text: String {
