@@ -385,6 +385,19 @@ import Testing
         #expect(try used(text, in: "evict") == ["--wait=5m", "--max-size=1"])
     }
 
+    @Test func theLastOfContradictingLinesCounts() throws {
+        let waits = "--no-wait\n--wait=5m\n"
+        #expect(try used(waits, in: "evict") == ["--wait=5m"])
+        #expect(try used(waits + "--no-wait", in: "evict") == ["--no-wait", "--no-wait"])
+        let manifests = "[verify]\n--manifest=a\n--sample=5%\n--manifest=b"
+        #expect(try used(manifests, in: "verify") == ["--manifest=a", "--manifest=b"])
+        // The parser accepts these together.
+        for (first, second) in [("--netrc", "--netrc-file=f"), ("--netrc-file=f", "--netrc")] {
+            #expect(try used("\(first)\n\(second)", in: "prefetch m") == [second])
+            #expect(try used("\(first)\n[prefetch]\n\(second)", in: "prefetch m") == [second])
+        }
+    }
+
     /// A line for other commands, or for other uses of a command, must not be an error.
     @Test func anOptionWithoutTheOptionThatItNeedsIsIgnored() throws {
         #expect(try used("--remote-region=eu", in: "prefetch m").isEmpty)

@@ -4,8 +4,11 @@ import Foundation
 /// The lines of the file that have an effect. The command line overrides a command's section, which
 /// overrides the lines for all commands.
 extension ConfigFile {
-    /// Pairs of options of which one disables the other. The parser accepts both together.
-    static let opposites = [("--netrc", "--netrc-file"), ("--force", "--revalidate")]
+    /// Options that disable each other. The parser accepts both together.
+    static let opposites = [
+        "--netrc": "--netrc-file", "--netrc-file": "--netrc",
+        "--force": "--revalidate", "--revalidate": "--force",
+    ]
 
     /// Parses a command line with the lines of the file before it. ``used`` does not get lines that
     /// contradict a later line or the command line, and lines that need another option. Without
@@ -26,17 +29,18 @@ extension ConfigFile {
     }
 
     /// Returns the option whose lines cause a parser's message: for `--a and --b cannot be
-    /// combined`, the option in the first line; for `--a needs --b`, the option `--a`. All such
-    /// messages have one of these forms. Wrong values have other messages.
+    /// combined`, the option whose last line comes first; for `--a needs --b`, the option `--a`. All
+    /// such messages have one of these forms. Wrong values have other messages.
     private func unusable(because message: String) -> String? {
         let text = message.prefix { $0 != "\n" }
-        if text.contains(" cannot be combined") {
-            let names = text.matches(of: /--[a-z-]+/).map(\.output)
-            return used.first { names.contains(Substring($0.name)) }?.name
-        }
-        guard let dependent = text.prefixMatch(of: /Error: (--[a-z-]+) needs .*--/)?.output.1
-        else { return nil }
-        return used.first { $0.name == dependent }?.name
+        let names =
+            if text.contains(" cannot be combined") {
+                text.matches(of: /--[a-z-]+/).map(\.output)
+            } else {
+                text.prefixMatch(of: /Error: (--[a-z-]+) needs .*--/).map { [$0.output.1] } ?? []
+            }
+        return names.compactMap { name in used.last { $0.name == name } }
+            .min { $0.number < $1.number }?.name
     }
 
     /// Returns the lines that have an effect if the command line has no other options. If the
@@ -60,7 +64,7 @@ extension ConfigFile {
     }
 
     /// Returns the lines that apply to a command, in the order of the file. A section replaces the
-    /// other lines of its options.
+    /// other lines of its options, and a line replaces the lines before it with the opposite option.
     func lines(for command: NamedCommand) -> [Line] {
         let options = command.options
         let own = lines.filter { $0.section == command.name }
@@ -68,7 +72,10 @@ extension ConfigFile {
         let shared = lines.filter { line in
             line.section == nil && options[line.name] != nil && !replaced.contains(line.name)
         }
-        return shared + own
+        let all = shared + own
+        return all.enumerated().filter { place, line in
+            !all[place...].contains { $0.name == Self.opposites[line.name] }
+        }.map(\.element)
     }
 
     /// Returns the lines to add to a command line. The command line may contradict some of them.
@@ -98,10 +105,7 @@ extension ConfigFile {
     }
 
     private static func replaced(by names: Set<String>) -> Set<String> {
-        opposites.reduce(into: names) { replaced, pair in
-            if names.contains(pair.0) { replaced.insert(pair.1) }
-            if names.contains(pair.1) { replaced.insert(pair.0) }
-        }
+        names.union(names.compactMap { opposites[$0] })
     }
 
     /// Adds the line numbers of the file's options that the parser's message names. Otherwise,
