@@ -1,4 +1,5 @@
 import Logging
+import Synchronization
 
 /// A bucket of an S3-compatible server, with a separate transfer loop.
 ///
@@ -8,10 +9,13 @@ package final class S3Bucket: ObjectStore {
     private let loop: TransferLoop
     private let settings: S3Settings
     private let retry: RetryPolicy
+    private let slots: RequestSlots
     private let logger: Logger?
 
-    /// - Parameter transfer: The base configuration, except for address policy, connection limits,
-    ///   stored credentials and total timeout.
+    /// - Parameters:
+    ///   - connections: The maximum number of connections and of requests in flight.
+    ///   - transfer: The base configuration, except for address policy, connection limits, stored
+    ///     credentials and total timeout.
     package init(
         _ settings: S3Settings, connections: Int = 16, retry: RetryPolicy = .ofRemote(),
         transfer: TransferConfiguration = TransferConfiguration()
@@ -28,6 +32,7 @@ package final class S3Bucket: ObjectStore {
         loop = try TransferLoop(configuration: transfer)
         self.settings = settings
         self.retry = retry
+        slots = RequestSlots(connections)
         logger = transfer.logger
     }
 
@@ -126,7 +131,7 @@ package final class S3Bucket: ObjectStore {
                 head.isSuccess ? try makeSink(resume) : errorBody.sink()
             }
             do {
-                let head = try await exchange.response(to: request)
+                let head = try await slots.run { try await exchange.response(to: request) }
                 if head.isSuccess { return head }
                 // A cancelled task does not read the XML, so the error would lack details.
                 try Task.checkCancellation()
@@ -141,5 +146,43 @@ package final class S3Bucket: ObjectStore {
                 "request to the remote failed, retrying",
                 metadata: ["attempt": "\(attempt)", "delay": "\(delay)", "error": "\(error)"])
         }
+    }
+}
+
+/// A limit on requests in flight. Requests wait here in order, because each of a remote's tasks may
+/// make several requests at once, and HTTP/2 would send all of them.
+private final class RequestSlots: Sendable {
+    private let state: Mutex<State>
+
+    private struct State {
+        var free: Int
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    init(_ count: Int) { state = Mutex(State(free: max(1, count))) }
+
+    /// Calls `body` in a slot. Also waits for a slot if the task is cancelled, because requests in
+    /// flight end soon.
+    func run(_ body: () async throws -> ResponseHead) async throws -> ResponseHead {
+        await withCheckedContinuation { waiter in
+            let isFree = state.withLock { state in
+                guard state.free > 0 else {
+                    state.waiting.append(waiter)
+                    return false
+                }
+                state.free -= 1
+                return true
+            }
+            if isFree { waiter.resume() }
+        }
+        defer {
+            let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+                guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+                state.free += 1
+                return nil
+            }
+            next?.resume()
+        }
+        return try await body()
     }
 }
