@@ -32,6 +32,16 @@ import Testing
         }
     }
 
+    /// As for `mkdir -p`.
+    @Test func aMissingDirectoryBeforeAParentIsCreated() throws {
+        try withTemporaryDirectory { directory in
+            let folder = try UsersPath(directory.path("missing/../a/b")).directory(create: true)
+            _ = try folder.create("file")
+            #expect(Tree.names(directory.path) == ["a", "missing"])
+            #expect(Tree.files(directory.path) == ["a/b/file"])
+        }
+    }
+
     /// Links as the first, middle and last component, and as the target of another link.
     @Test(
         .enabled(if: geteuid() == 0, isRoot),
