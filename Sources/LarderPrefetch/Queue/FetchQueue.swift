@@ -12,6 +12,8 @@ import Synchronization
 final class FetchQueue: Depositor, @unchecked Sendable {
     // Unchecked because the state is mutable. All state is atomic or belongs to the loop's queue.
 
+    /// No fetch starts while this many failures wait to be reported, because the store accepts any
+    /// number of them.
     private static let unreportedFailureLimit = 1024
     private static let waitingOperationLimit = 4
     /// No fetch starts while more responses or bytes than this wait to be checked and staged.
@@ -170,6 +172,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private var isBacklogged: Bool {
         unstaged.load(ordering: .sequentiallyConsistent) >= Self.backlogLimit.responses
             || unstagedBytes.load(ordering: .relaxed) >= Self.backlogLimit.bytes
+            || unreportedFailures >= Self.unreportedFailureLimit
     }
 
     /// Returns the time at which the loop's next round is due, or nil if there is none.

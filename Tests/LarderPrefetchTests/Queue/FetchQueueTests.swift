@@ -68,6 +68,44 @@ import Testing
         }
     }
 
+    @Test func timeoutsDoNotIncludeTheWaitForASlot() async throws {
+        let origin = try Origin()
+        origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue)).delayed(2) }
+        try await withTemporaryDirectory { directory in
+            let urls = (0..<4).map { origin.url("/\($0)") }
+            let finished = try await prefetch(manifest(urls), into: directory.path("cache")) {
+                $0.maximumConcurrent = 1
+                $0.transfer.connectTimeout = .seconds(5)
+                $0.transfer.totalTimeout = .seconds(5)
+                $0.retry.attempts = 1
+            }
+            #expect(finished.report.count(.fetched) == 4, "\(finished.report.failures)")
+        }
+    }
+
+    /// Otherwise, all failures would be in memory.
+    @Test func requestsStopWhileFailuresAreNotRead() async throws {
+        let origin = try Origin()
+        origin.onAny { _ in .status(404) }
+        try await withTemporaryDirectory { directory in
+            var configuration = PrefetchConfiguration(cache: directory.path("cache"))
+            configuration.transfer.addressPolicy = .allowAll
+            let text = manifest((0..<8000).map { origin.url("/\($0)") })
+            var failed = 0
+            for try await event in Prefetcher(configuration).prefetch(
+                [.bytes(Array(text.utf8), name: "test")])
+            {
+                guard case .entry(let result) = event, result.outcome == .failed else { continue }
+                failed += 1
+                guard failed == 1 else { continue }
+                await #expect(throws: Origin.Timeout.self) {
+                    try await origin.waitForRequests(7000, timeout: 10)
+                }
+            }
+            #expect(failed == 8000)
+        }
+    }
+
     @Test func theRequestLimitsOfTheRunAndOfEachHostAreKept() async throws {
         let origin = try Origin()
         let gate = try Gate()
