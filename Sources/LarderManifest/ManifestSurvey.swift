@@ -32,7 +32,7 @@ struct ManifestSurvey {
             if try cursor.begin() { try survey(cursor, at: root, depth: 1) }
         case .binaryPlist: try survey(BinaryPlistCursor(window, limits: limits), at: root, depth: 1)
         case .yaml:
-            let cursor = YAMLCursor(window, limits: limits)
+            let cursor = try YAMLCursor(window, limits: limits)
             while try cursor.beginDocument() { try survey(cursor, at: root, depth: 1) }
         case .json, .jsonLines:
             let cursor = JSONCursor(window, limits: limits)

@@ -136,7 +136,7 @@ import Testing
 
     private static func members(_ text: String) throws -> [ManifestValue.Member] {
         let window = ByteWindow(ByteInput(bytes: Array(text.utf8), name: "test"))
-        let cursor = YAMLCursor(window, limits: .init())
+        let cursor = try YAMLCursor(window, limits: .init())
         guard try cursor.beginDocument(),
             case .success(.dictionary(let members)) = try cursor.take()
         else { return [] }
@@ -204,7 +204,7 @@ import Testing
         let (format, window) = try ManifestFormat.open(
             ByteInput(bytes: bytes, name: "test"), limits: .init())
         #expect(format == .yaml)
-        let cursor = YAMLCursor(window, limits: .init(maximumEntrySize: 8 << 20))
+        let cursor = try YAMLCursor(window, limits: .init(maximumEntrySize: 8 << 20))
         var found: [(key: String, span: SourceSpan)] = []
         func collect(_ value: ManifestValue, _ key: String) {
             switch value {

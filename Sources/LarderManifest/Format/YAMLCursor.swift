@@ -13,9 +13,9 @@ final class YAMLCursor: ManifestCursor {
     private let events: YAMLEvents
     private let limits: ManifestLimits
 
-    init(_ window: ByteWindow, limits: ManifestLimits) {
+    init(_ window: ByteWindow, limits: ManifestLimits) throws(ManifestError) {
         self.limits = limits
-        parser = YAMLParser(window, limits: limits)
+        parser = try YAMLParser(window, limits: limits)
         events = YAMLEvents(parser)
     }
 

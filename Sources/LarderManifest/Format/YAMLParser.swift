@@ -41,7 +41,7 @@ final class YAMLParser {
     private var hasContent = false
     private var failure: (any Error)?
 
-    init(_ window: ByteWindow, limits: ManifestLimits) {
+    init(_ window: ByteWindow, limits: ManifestLimits) throws(ManifestError) {
         self.window = window
         self.limits = limits
         source = window.input.name
@@ -50,7 +50,7 @@ final class YAMLParser {
         firstOffset = window.offset
         known = (0, window.offset)
         event.initialize(to: yaml_event_t())
-        guard yaml_parser_initialize(parser) == 1 else { fatalError("out of memory") }
+        guard yaml_parser_initialize(parser) == 1 else { throw outOfMemory }
         yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
         // Unretained because the parser lives as long as this object.
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -207,13 +207,15 @@ final class YAMLParser {
         return position
     }
 
+    private var outOfMemory: ManifestError {
+        ManifestError(.tooLarge, source: source, "not enough memory to read YAML")
+    }
+
     private func error() -> any Error {
         if let failure { return failure }
         let state = parser.pointee
         let problem = state.problem.map { String(cString: $0) } ?? "unknown error"
-        if state.error == YAML_MEMORY_ERROR {
-            return ManifestError(.tooLarge, source: source, "out of memory")
-        }
+        if state.error == YAML_MEMORY_ERROR { return outOfMemory }
         if state.error == YAML_READER_ERROR {
             let offset = firstOffset + state.problem_offset - window.offset
             let reason =

@@ -3,7 +3,7 @@ import LarderCore
 /// A YAML stream. Each document has entries, or is an entry, as in DEP-11.
 extension ManifestDocument {
     func readYAML(_ emit: @escaping (RawEntry) throws -> Void) throws {
-        let cursor = YAMLCursor(window, limits: limits)
+        let cursor = try YAMLCursor(window, limits: limits)
         guard try cursor.beginDocument() else {
             throw cursor.error(.empty, "the file has only comments or empty YAML documents")
         }
