@@ -108,11 +108,20 @@ import Testing
         "apps:\n{{- range .apps }}\n- icon: x\n{{- end }}\n",
         "apps:\n{% for a in b %}\n- icon: x\n",
         "---\nlayout: null\n---\n<?xml version=\"1.0\"?>\n<a/>\n", "---\n---\n<!DOCTYPE html>\n",
+        "---\n<?xml version=\"1.0\"?>\n<a/>\n",
     ])
     func aTemplateIsRefused(text: String) throws {
-        let error = try #require(try manifestError(text))
-        #expect(error.code == .notAManifest)
-        #expect(error.reason.contains("the file is a template"), "\(error)")
+        for entries in [nil, "apps" as ManifestPath] {
+            var rules = ManifestRules()
+            rules.entries = entries
+            let error = #expect(throws: ManifestError.self) {
+                try readManifest(text, rules: rules)
+            }
+            #expect(error?.code == .notAManifest)
+            #expect(
+                error?.reason.contains("the file is a template") == true,
+                "\(String(describing: error))")
+        }
     }
 
     @Test(arguments: ["a: \"{{ name }}\"\napps: []\n", "apps: [{icon: null, x: {a: {b: c}}}]\n"])

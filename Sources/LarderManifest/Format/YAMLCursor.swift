@@ -85,11 +85,13 @@ final class YAMLCursor: ManifestCursor {
         parser.error(code, reason)
     }
 
-    /// An error for a document that is a single value.
-    var refusal: ManifestError {
-        events.text.utf8.starts(with: "<".utf8)
-            ? parser.error(.notAManifest, YAMLParser.template)
-            : parser.refusal
+    /// Returns an error for a document that is a single value, or nil if `--entries` may name the
+    /// value and it does not look like a template.
+    func refusalOfScalar(isExplicit: Bool) -> ManifestError? {
+        if events.text.utf8.first == UInt8(ascii: "<") {
+            return parser.error(.notAManifest, YAMLParser.template)
+        }
+        return isExplicit ? nil : parser.refusal
     }
 
     private func forEachItem(_ body: () throws -> Void) throws {

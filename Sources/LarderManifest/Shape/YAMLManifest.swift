@@ -15,7 +15,11 @@ extension ManifestDocument {
         var line = first
         while true {
             let kind = cursor.kind()
-            guard kind != .scalar || recognition.isExplicit else { throw cursor.refusal }
+            if kind == .scalar,
+                let refusal = cursor.refusalOfScalar(isExplicit: recognition.isExplicit)
+            {
+                throw refusal
+            }
             try walk.walk()
             let hasNext = try cursor.beginDocument()
             isAlone = isAlone && !hasNext
