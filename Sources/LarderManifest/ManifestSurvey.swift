@@ -138,7 +138,7 @@ struct ManifestSurvey {
                 case .unfetched(.relative):
                     found += 1
                     relative += 1
-                case .failed, .unfetched(.template): failed += 1
+                case .failed, .unfetched(.data), .unfetched(.template): failed += 1
                 case .unfetched: found += 1
                 case .skipped: break
                 }

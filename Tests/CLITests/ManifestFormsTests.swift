@@ -224,15 +224,20 @@ import Testing
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             let manifest = try larder.manifest(
-                urls: [url, "mdi:home", "fas fa-x", "a.png", "{{ icon }}", "ftp://a/1", "ipfs://Q"])
+                urls: [
+                    url, "mdi:home", "fas fa-x", "a.png", "{{ icon }}", "ftp://a/1", "ipfs://Q",
+                    "data:;base64,!",
+                ])
             let lines = """
+                  not fetched, data: 1
                   not fetched, icon-set: 2
                   not fetched, other-scheme: 2; for ipfs:, use --ipfs-gateway
                   not fetched, relative: 1; --base-url resolves them
                   not fetched, template: 1
 
                 """
-            let counts = #""unfetched":{"icon-set":2,"other-scheme":2,"relative":1,"template":1}"#
+            let counts =
+                #""unfetched":{"data":1,"icon-set":2,"other-scheme":2,"relative":1,"template":1}"#
             let plan = try larder.run("plan", manifest)
             #expect(plan.status == 0 && plan.standardError.isEmpty, "\(plan)")
             #expect(plan.standardOutput.hasSuffix("\n" + lines), "\(plan)")
@@ -253,7 +258,7 @@ import Testing
                 "export", larder.directory.path("seed"), "--layout", "nuke", "--manifest",
                 manifest)
             #expect(export.status == 0, "\(export)")
-            #expect(export.standardOutput.contains("6 skipped (6 no-url)"), "\(export)")
+            #expect(export.standardOutput.contains("7 skipped (7 no-url)"), "\(export)")
             // A lock has only icons that are fetched.
             let lock = larder.directory.path("lock.json")
             let locked = try larder.run(arguments: prefetch + ["--write-lock", lock])

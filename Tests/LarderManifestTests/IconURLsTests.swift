@@ -167,8 +167,10 @@ import Testing
         "data:;base64,YWJj=", "data:;base64,YQ=", "data:;base64,Y%zz", "data:;base64,YW-_",
         "data:#,",
     ])
-    func malformedDataURLsFail(icon: String) throws {
-        #expect(try read(icon).words == ["unparsable-url"])
+    func malformedDataURLsAreNotFetched(icon: String) throws {
+        let reading = try read(icon)
+        #expect(reading.words == ["data"])
+        #expect(reading.items.first?.value?.reason.contains("not a valid data: URL") == true)
     }
 
     /// RFC 6920, section 8.1.

@@ -39,15 +39,8 @@ struct IconURLs {
         of entry: [ManifestValue.Member]
     ) throws(EntryError) -> Target {
         if value.kind == .data {
-            guard let bytes = DataURL(value.text)?.bytes else {
-                throw EntryError(
-                    .unparsableURL,
-                    "icon \(value.text.quoted(limit: 40)) cannot be decoded as a data: URL")
-            }
-            guard bytes.count <= InlineEntry.maximumSize else {
-                throw EntryError(
-                    .tooLarge, "icon is a data: URL of more than \(InlineEntry.maximumSize) bytes")
-            }
+            guard let bytes = DataURL(value.text)?.bytes, bytes.count <= InlineEntry.maximumSize
+            else { return .unfetched(.data) }
             return .inline(bytes)
         }
         let usesGateway = ipfsGateway != nil && value.isIPFS

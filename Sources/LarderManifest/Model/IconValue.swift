@@ -6,7 +6,7 @@ public struct IconValue: Equatable, Sendable {
     public enum Kind: String, Sendable, CaseIterable {
         /// A URL with the scheme `http` or `https`, even if it is malformed.
         case url
-        /// A `data:` URL.
+        /// A `data:` URL. It is stored without a fetch, unless it is malformed or too large.
         case data
         /// A name or path without a scheme. It is fetched only with a base URL.
         case relative
@@ -20,7 +20,9 @@ public struct IconValue: Equatable, Sendable {
         case empty
 
         /// The kinds of ``ManifestItem/Result/unfetched(_:)``.
-        package static let unfetched: [Kind] = [.relative, .iconSet, .template, .otherScheme]
+        package static let unfetched: [Kind] = [
+            .data, .relative, .iconSet, .template, .otherScheme,
+        ]
     }
 
     /// The decoded text. Foreign text, not safe to print.
@@ -94,7 +96,9 @@ public struct IconValue: Equatable, Sendable {
         case .template: "\(icon) is a template"
         case .otherScheme where isIPFS: "\(icon) needs --ipfs-gateway"
         case .otherScheme: "\(icon) has a scheme other than http and https"
-        case .url, .data, .empty: "\(icon) is not fetched"
+        case .data:
+            "\(icon) is not a valid data: URL of at most \(InlineEntry.maximumSize) bytes"
+        case .url, .empty: "\(icon) is not fetched"
         }
     }
 }
