@@ -51,6 +51,20 @@ import Testing
         #expect(error?.code == .tooDeep)
     }
 
+    @Test(arguments: [nil, "apps" as ManifestPath])
+    func valuesOutsideOfEntriesHaveTheSameDepth(entries: ManifestPath?) throws {
+        var rules = ManifestRules()
+        rules.entries = entries
+        func read(_ depth: Int) throws {
+            let text = "a: \(Self.repeated("[", depth))\(Self.repeated("]", depth))\n"
+            #expect(
+                try readManifest("\(text)apps:\n\(Self.good)", rules: rules).words == [Self.url])
+        }
+        try read(63)
+        let error = #expect(throws: ManifestError.self) { try read(64) }
+        #expect(error?.code == .tooDeep)
+    }
+
     /// The rest of the list is read.
     @Test(arguments: [
         ("- \(repeated("[", 70))\(repeated("]", 70))\n", "too-deep"),

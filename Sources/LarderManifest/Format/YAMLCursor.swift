@@ -12,6 +12,7 @@ final class YAMLCursor: ManifestCursor {
     private let parser: YAMLParser
     private let events: YAMLEvents
     private let limits: ManifestLimits
+    private var isInspecting = false
 
     init(_ window: ByteWindow, limits: ManifestLimits) throws(ManifestError) {
         self.limits = limits
@@ -45,6 +46,8 @@ final class YAMLCursor: ManifestCursor {
     func take() throws -> Result<ManifestValue, EntryError> {
         let mark = events.mark
         var size = 0
+        parser.isInEntry = !isInspecting
+        defer { parser.isInEntry = false }
         do {
             return .success(try value(depth: 1, size: &size))
         } catch let error as EntryError {
@@ -58,7 +61,11 @@ final class YAMLCursor: ManifestCursor {
         return nil
     }
 
-    func skip(inspectingWith body: (YAMLCursor) throws -> Void) throws { try body(self) }
+    func skip(inspectingWith body: (YAMLCursor) throws -> Void) throws {
+        isInspecting = true
+        defer { isInspecting = false }
+        try body(self)
+    }
 
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
         try forEachItem {

@@ -13,7 +13,7 @@ final class YAMLParser {
     /// libyaml reads up to 64 KiB past an event.
     private static let lookahead = 128 << 10
     /// libyaml's time for a token grows with the depth.
-    private static let maximumDepth = 256
+    private static let maximumEntryDepth = 256
     /// libyaml's time grows with the square of the number of `%TAG` lines, and each use of a tag
     /// copies the text that its line defines.
     private static let maximumDirectives = 1 << 10
@@ -36,6 +36,8 @@ final class YAMLParser {
     /// The start mark of the last event. Later marks are not before it.
     private var start = 0
     private var depth = 0
+    /// Whether the events belong to an entry. A deep entry does not affect other entries.
+    var isInEntry = false
     private var isInDocument = false
     /// Whether there was a list or a map.
     private var hasContent = false
@@ -174,8 +176,9 @@ final class YAMLParser {
     private func enter() throws {
         hasContent = true
         depth += 1
-        guard depth <= Self.maximumDepth else {
-            throw error(.tooDeep, "the YAML nests deeper than \(Self.maximumDepth) levels")
+        let limit = isInEntry ? Self.maximumEntryDepth : limits.maximumDepth
+        guard depth <= limit else {
+            throw error(.tooDeep, "the YAML nests deeper than \(limit) levels")
         }
     }
 
