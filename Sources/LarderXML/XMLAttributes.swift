@@ -27,13 +27,44 @@ package struct XMLOffsets: Sendable {
     }
 }
 
+/// The place of the text before a tag.
+struct XMLTextPlace {
+    /// Whether there is text other than white space since the last tag, comment or instruction.
+    private var hasText = false
+    private var start: Int
+    private var hasNoise = false
+    /// The last part with text that ended at a comment or an instruction.
+    private var found: Range<Int>?
+    private var isSplit = false
+
+    init(from start: Int) { self.start = start }
+
+    mutating func note(_ text: some Sequence<UInt8>) {
+        if !hasText { hasText = !text.allSatisfy(\.isMarkupBlank) }
+    }
+
+    /// Ends a part of the text at a comment or an instruction.
+    mutating func pause(at end: Int) {
+        if hasText { (found, isSplit) = (start..<end, found != nil) }
+        (hasText, hasNoise) = (false, true)
+    }
+
+    mutating func resume(at start: Int) { self.start = start }
+
+    /// Returns the bytes since the last tag. If there are comments or instructions, returns the
+    /// only part with text, or nil.
+    func bytes(upTo end: Int) -> Range<Int>? {
+        guard hasNoise else { return start..<end }
+        guard hasText else { return isSplit ? nil : found }
+        return found == nil ? start..<end : nil
+    }
+}
+
 /// The tags that the filter has passed to libxml2, and that libxml2 has not reported yet.
 struct XMLTagQueue {
     struct Tag {
-        /// The bytes in the file.
-        let place: Range<Int>
-        /// Whether there is a comment or an instruction between this tag and the previous one.
-        let hasNoise: Bool
+        /// The bytes in the file of the text before the tag. Nil if unknown.
+        let text: Range<Int>?
         /// The line of the tag, or 0 if libxml2 knows the line.
         var line = 0
         var passedLine = 0

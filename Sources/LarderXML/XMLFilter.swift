@@ -17,8 +17,7 @@ final class XMLFilter {
     private let offsets: XMLOffsets?
     /// The offset in the file of the first unread byte.
     private var offset: Int
-    /// Whether a comment or an instruction was removed since the last tag.
-    private var hasNoise = false
+    private var text: XMLTextPlace
     private var names: Set<[UInt8]> = []
     private var hasBegun = false
     private var hasTag = false
@@ -64,6 +63,7 @@ final class XMLFilter {
         self.rules = rules
         self.offsets = offsets
         offset = offsets?.start ?? 0
+        text = XMLTextPlace(from: offset)
         elements = XMLElements(rules)
         // Twice the limit, because libxml2 turns CR LF into one byte. The 8 bytes are for a whole
         // character.
@@ -155,6 +155,7 @@ final class XMLFilter {
                 let text = UnsafeBufferPointer(rebasing: bytes[length..<place])
                 let plain = text.place(of: UInt8(ascii: "&")) ?? text.count
                 guard plain <= textRoom else { break }
+                self.text.note(text.prefix(plain))
                 textLength += plain
                 length += plain
                 guard length == place, place < bytes.count else { break }
@@ -162,9 +163,7 @@ final class XMLFilter {
             let rest = UnsafeBufferPointer(rebasing: bytes[place...])
             guard let tag = XMLTag(plain: rest, of: elements), mayEnter(tag) else { break }
             enter(tag)
-            let start = offset + place
-            tags.append(.init(place: start..<start + tag.length, hasNoise: hasNoise))
-            hasNoise = false
+            tags.append(.init(text: endText(at: offset + place, length: tag.length)))
             length += tag.length
         }
         pass(length)
@@ -187,6 +186,7 @@ final class XMLFilter {
         let plain = UnsafeBufferPointer(rebasing: text.prefix(length))
         length = plain.place(of: UInt8(ascii: "&")) ?? length
         guard textRoom > 0 else { return try cut(length) }
+        self.text.note(plain.prefix(length))
         pass(wholeCharacters(min(length, Self.capacity - end)))
     }
 
@@ -197,6 +197,7 @@ final class XMLFilter {
         let end = bytes.firstIndex { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "<") }
         let length = end.flatMap { bytes[$0] == UInt8(ascii: ";") ? $0 + 1 : nil } ?? 1
         guard textRoom > 0 else { return try cut(length) }
+        text.note(bytes.prefix(1))
         textLength += 1
         if let replacement = rules.forbiddenReference, bytes.starts(with: "&#".utf8),
             let code = XMLReference.code(bytes.prefix(length).dropFirst(2).dropLast()),
@@ -271,12 +272,11 @@ final class XMLFilter {
             return try passTag()
         }
         if markup.starts(with: "<?".utf8) {
-            hasNoise = true
             try omit(2, to: "?>")
         } else if markup.starts(with: "<!--".utf8) {
-            hasNoise = true
             try omit(4, to: "-->")
         } else if markup.starts(with: "<![CDATA[".utf8), hasTag {
+            text.note(markup.prefix(1))
             isInCDATA = true
             omit(9)
         } else if markup.starts(with: "<!DOCTYPE".utf8), !hasTag, !hasDocumentType {
@@ -312,12 +312,11 @@ final class XMLFilter {
         }
         hasTag = true
         enter(tag)
-        let place = offset..<offset + fileLength(length)
         tags.append(
             .init(
-                place: place, hasNoise: hasNoise, line: input.line, passedLine: passedLine,
-                attributes: attributes, size: attributes.isEmpty ? 0 : length))
-        hasNoise = false
+                text: endText(at: offset, length: fileLength(length)), line: input.line,
+                passedLine: passedLine, attributes: attributes,
+                size: attributes.isEmpty ? 0 : length))
         put(tag.isEnd ? "</" : "<")
         put(tag.name)
         let isEmpty = tag.isEmpty
@@ -337,6 +336,13 @@ final class XMLFilter {
         let attributes = try parser.attributes()
         if parser.hasForbiddenReference { hasForbiddenReference = true }
         return attributes
+    }
+
+    /// Returns the place of the text before a tag.
+    private func endText(at start: Int, length: Int) -> Range<Int>? {
+        guard offsets != nil else { return nil }
+        defer { text = XMLTextPlace(from: start + length) }
+        return text.bytes(upTo: start)
     }
 
     private func mayEnter(_ tag: XMLTag) -> Bool { tag.isEnd || depth < rules.maximumDepth }
@@ -434,8 +440,10 @@ final class XMLFilter {
         pendingLines += input.line - line
     }
 
-    /// Removes everything through `ending`, whose last byte must be `>`.
+    /// Removes a comment or an instruction through `ending`, whose last byte must be `>`.
     private func omit(_ count: Int, to ending: String) throws {
+        text.pause(at: offset)
+        defer { text.resume(at: offset) }
         try self.count(skipped: count)
         omit(count)
         let length = ending.utf8.count

@@ -20,16 +20,15 @@ package final class XMLReader {
     private let linesBefore: Int
     /// The names in ``XMLRules/elements``, interned by libxml2 so that addresses can be compared.
     private let names: [UnsafePointer<xmlChar>?]
-    private let areOffsetsKnown: Bool
     private var lineOfBlanks = 1
     /// The line of the current tag, or 0 if libxml2 knows the line.
     private var lineOfTag = 0
-    /// The end of the last tag, if it was a start tag.
-    private var startOfContent: Int?
+    /// Whether the last tag was a start tag.
+    private var isAfterStart = false
     /// The attributes of the current element, at its start. Empty unless the rules keep attributes.
     package private(set) var attributes: [XMLAttribute] = []
-    /// The bytes in the file between the tags of an element without child elements, at its end. Nil
-    /// if unknown, and if there are comments or processing instructions.
+    /// The bytes in the file between the tags of an element without child elements, at its end. If
+    /// there are comments or instructions, the only part with text. Nil if unknown.
     package private(set) var content: Range<Int>?
 
     /// - Parameters:
@@ -43,7 +42,6 @@ package final class XMLReader {
     ) throws {
         _ = Self.initialized
         linesBefore = line - 1
-        areOffsetsKnown = offsets != nil
         let input = BufferedBytes(capacity: bufferSize, line: line, read)
         source = Source(XMLFilter(input, rules, offsets))
         let options = XML_PARSE_NONET.rawValue | XML_PARSE_BIG_LINES.rawValue
@@ -109,11 +107,8 @@ package final class XMLReader {
         guard let tag = source.filter.takeTag() else { return }
         lineOfTag = tag.line
         attributes = tag.attributes
-        content = nil
-        if isEnd, let start = startOfContent, areOffsetsKnown, !tag.hasNoise {
-            content = start..<tag.place.lowerBound
-        }
-        startOfContent = isEnd || isEmpty ? nil : tag.place.upperBound
+        content = isEnd && isAfterStart ? tag.text : nil
+        isAfterStart = !isEnd && !isEmpty
     }
 
     /// The element's index in ``XMLRules/elements``, or nil for other elements.

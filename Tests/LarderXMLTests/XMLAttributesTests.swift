@@ -83,15 +83,26 @@ import Testing
         }
     }
 
-    /// The text between the tags of an element without child elements.
+    /// The text between the tags of an element without child elements, or the only part with text.
     @Test(arguments: [
         ("<r></r>", ""), ("<r>\r\n é </r >", "\r\n é "), ("<r><![CDATA[]]></r>", "<![CDATA[]]>"),
         ("<!-- c --><r a='>'>x</r><!-- c -->", "x"),
-        ("<r/>", nil), ("<r>a<b/></r>", nil), ("<r>a<!-- c --></r>", nil),
-        ("<r><?p?>a</r>", nil),
+        ("<r>a<!-- c --></r>", "a"), ("<r><?p?>a</r>", "a"),
+        ("<r>\n<!-- c -->\n a&amp; \n<?p?> <!-- c --></r>", "\n a&amp; \n"),
+        ("<r> <!-- c -->&#97;</r>", "&#97;"),
+        ("<r><!-- c --><![CDATA[a]]> </r>", "<![CDATA[a]]> "),
+        ("<r/>", nil), ("<r>a<b/></r>", nil), ("<r> <!-- c --> </r>", nil),
+        ("<r>a<!-- c -->b</r>", nil), ("<r>a<?p?>b<?p?>c<?p?></r>", nil),
     ])
     func thePlaceOfATextIsKnown(text: String, content: String?) throws {
-        #expect(try elements(text).first?.content == content)
+        for size in [1, 64 << 10] {
+            #expect(try elements(text, bufferSize: size).first?.content == content)
+            // Text of a property list takes a faster path.
+            let list = text.replacing("<r", with: "<string").replacing("</r", with: "</string")
+            guard !list.contains("<b/>") else { continue }
+            let found = try elements("<plist>\n\(list)</plist>", bufferSize: size)
+            #expect(found.last?.content == content)
+        }
     }
 
     @Test func theOffsetsInLatin1AreKnown() throws {
