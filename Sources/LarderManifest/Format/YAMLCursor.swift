@@ -193,15 +193,19 @@ final class YAMLCursor: ManifestCursor {
     /// `.nan` and hexadecimal numbers.
     private static func typed(_ text: String) -> ManifestValue? {
         let bytes = text.utf8
-        guard let first = bytes.first else { return .null }
-        if bytes.count <= 5, let word = words.first(where: { text.isSame(as: $0.0) }) {
-            return word.1
+        // For most strings, the first byte decides.
+        switch bytes.first {
+        case nil: return .null
+        case let first? where first.isDigit || "+-.".utf8.contains(first):
+            // The initializers also accept other spellings, such as `-inf`.
+            guard bytes.count <= 64, bytes.contains(where: \.isDigit),
+                bytes.allSatisfy({ $0.isDigit || "+-.eE".utf8.contains($0) }),
+                bytes.count(where: { $0 == UInt8(ascii: ".") }) < 2
+            else { return nil }
+            return Int(text).map { .integer($0) } ?? Double(text).map { .double($0) }
+        case let first? where bytes.count <= 5 && "~nNtTfF".utf8.contains(first):
+            return words.first { text.isSame(as: $0.0) }?.1
+        default: return nil
         }
-        // The initializers also accept other spellings, such as `-inf`.
-        guard first.isDigit || "+-.".utf8.contains(first), bytes.count <= 64,
-            bytes.contains(where: \.isDigit),
-            bytes.allSatisfy({ $0.isDigit || "+-.eE".utf8.contains($0) })
-        else { return nil }
-        return Int(text).map { .integer($0) } ?? Double(text).map { .double($0) }
     }
 }

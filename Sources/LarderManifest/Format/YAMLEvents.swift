@@ -37,8 +37,8 @@ final class YAMLEvents {
 
     private(set) var kind = YAMLParser.Kind.documentEnd
     private let parser: YAMLParser
-    /// The current event if it is repeated. Nil for an event of the parser.
-    private var repeated: Event?
+    /// The index of the current event if it is repeated. Nil for an event of the parser.
+    private var repeated: Int?
     private var replays: [Replay] = []
     /// The depth in the innermost replay, or else in the document.
     private var depth = 0
@@ -52,10 +52,10 @@ final class YAMLEvents {
 
     init(_ parser: YAMLParser) { self.parser = parser }
 
-    var line: Int { repeated?.line ?? parser.line }
-    var text: String { repeated?.text ?? parser.text }
-    var isPlain: Bool { repeated?.isPlain ?? parser.isPlain }
-    var span: SourceSpan { repeated?.span ?? parser.span }
+    var line: Int { repeated.map { kept[$0].line } ?? parser.line }
+    var text: String { repeated.map { kept[$0].text } ?? parser.text }
+    var isPlain: Bool { repeated.map { kept[$0].isPlain } ?? parser.isPlain }
+    var span: SourceSpan { repeated.map { kept[$0].span } ?? parser.span }
     var progress: Int { parser.fed + repeatedSize }
     var mark: Mark { (replays.count, depth) }
 
@@ -71,7 +71,7 @@ final class YAMLEvents {
         while let replay = replays.last {
             if replay.next < replay.end {
                 replays[replays.count - 1].next += 1
-                return try use(kept[replay.next])
+                return try use(replay.next)
             }
             depth = replay.outerDepth
             replays.removeLast()
@@ -122,9 +122,10 @@ final class YAMLEvents {
         }
     }
 
-    private func use(_ event: Event) throws {
+    private func use(_ index: Int) throws {
+        let event = kept[index]
         try charge(event)
-        repeated = event
+        repeated = index
         kind = event.kind
         target = event.target
     }

@@ -26,6 +26,9 @@ final class YAMLParser {
     /// The position in the manifest of the next byte for libyaml.
     private(set) var fed: Int
     private let window: ByteWindow
+    /// The unread bytes of the window, and their offset. Only ``read(into:)`` changes them.
+    private var bytes: UnsafeBufferPointer<UInt8>
+    private var offset: Int
     private let limits: ManifestLimits
     private let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
     private let event = UnsafeMutablePointer<yaml_event_t>.allocate(capacity: 1)
@@ -47,10 +50,12 @@ final class YAMLParser {
         self.window = window
         self.limits = limits
         source = window.input.name
-        fed = window.offset
+        bytes = window.unread
+        offset = window.offset
+        fed = offset
         firstLine = window.line
-        firstOffset = window.offset
-        known = (0, window.offset)
+        firstOffset = offset
+        known = (0, offset)
         event.initialize(to: yaml_event_t())
         guard yaml_parser_initialize(parser) == 1 else { throw outOfMemory }
         yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
@@ -93,7 +98,7 @@ final class YAMLParser {
             kind = .dictionary
             try enter()
             if event.pointee.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE,
-                window.unread[position(of: start)...].starts(with: "{{".utf8)
+                bytes[position(of: start)...].starts(with: "{{".utf8)
             {
                 throw error(.notAManifest, Self.template)
             }
@@ -150,7 +155,6 @@ final class YAMLParser {
     /// The place of a scalar or an alias, without its anchor and tag. A block scalar ends after the
     /// text of its last line.
     var span: SourceSpan {
-        let bytes = window.unread
         var from = position(of: start)
         var to = bytes.position(after: Int(event.pointee.end_mark.index) - start, from: from)
         if kind == .scalar {
@@ -164,7 +168,7 @@ final class YAMLParser {
                 while to > from, bytes[to - 1].isMarkupBlank { to -= 1 }
             }
         }
-        return from < to ? SourceSpan(window.offset + from..<window.offset + to) : .unknown
+        return from < to ? SourceSpan(offset + from..<offset + to) : .unknown
     }
 
     func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
@@ -183,8 +187,9 @@ final class YAMLParser {
     }
 
     private func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        if fed == window.offset + window.count {
+        if fed == offset + bytes.count {
             window.consume(position(of: start))
+            defer { (bytes, offset) = (window.unread, window.offset) }
             // Directives and comments are before a document.
             let limit = isInDocument ? limits.maximumEntrySize : 0
             guard window.count <= limit + Self.lookahead else {
@@ -196,7 +201,7 @@ final class YAMLParser {
             }
             guard try window.fill() else { return 0 }
         }
-        let next = window.unread[(fed - window.offset)...].prefix(buffer.count)
+        let next = bytes[(fed - offset)...].prefix(buffer.count)
         buffer.copyBytes(from: next)
         fed += next.count
         return next.count
@@ -204,9 +209,8 @@ final class YAMLParser {
 
     /// Converts a mark's character index to a position in the window. Marks must not decrease.
     private func position(of index: Int) -> Int {
-        let position = window.unread.position(
-            after: index - known.index, from: known.offset - window.offset)
-        known = (index, window.offset + position)
+        let position = bytes.position(after: index - known.index, from: known.offset - offset)
+        known = (index, offset + position)
         return position
     }
 
@@ -220,17 +224,17 @@ final class YAMLParser {
         let problem = state.problem.map { String(cString: $0) } ?? "unknown error"
         if state.error == YAML_MEMORY_ERROR { return outOfMemory }
         if state.error == YAML_READER_ERROR {
-            let offset = firstOffset + state.problem_offset - window.offset
+            let position = firstOffset + state.problem_offset - offset
             let reason =
                 problem.utf8.starts(with: "control".utf8)
                 ? "the character U+\(String(state.problem_value, radix: 16, uppercase: true))"
                     + " is not allowed in YAML"
                 : "the text is not valid UTF-8"
-            return window.error(.malformed, at: max(0, min(offset, window.count)), reason)
+            return window.error(.malformed, at: max(0, min(position, bytes.count)), reason)
         }
         let before = position(of: start)
         let found = position(of: max(start, Int(state.problem_mark.index)))
-        let near = window.unread[before...].prefix(found + 2 - before)
+        let near = bytes[before...].prefix(found + 2 - before)
         let templates: [StaticString] = ["{{", "{%", "<?xml", "<!DOCTYPE", "<html"]
         if templates.contains(where: near.holds) {
             return window.error(.notAManifest, at: found, Self.template)
