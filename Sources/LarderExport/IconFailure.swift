@@ -38,10 +38,10 @@ package struct IconFailures<Code: FailureCode>: Sendable {
         if !failure.code.isSkip, failures.count < 100 { failures.append(failure) }
     }
 
-    /// Counts a failure of a value that has already failed.
-    mutating func noteAgain(_ code: Code) {
-        counts[code, default: 0] += 1
-        repeats += 1
+    /// Counts failures of a value that has already failed.
+    mutating func noteAgain(_ code: Code, count: Int = 1) {
+        counts[code, default: 0] += count
+        repeats += count
     }
 
     mutating func noteSkipped(_ code: Code) { counts[code, default: 0] += 1 }

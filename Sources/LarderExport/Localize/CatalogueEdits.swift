@@ -20,7 +20,8 @@ package final class CatalogueEdits {
                 new TEXT NOT NULL, code TEXT
             );
             CREATE TABLE main.spans (
-                start INTEGER PRIMARY KEY, length INTEGER NOT NULL, icon INTEGER NOT NULL
+                start INTEGER PRIMARY KEY, length INTEGER NOT NULL, icon INTEGER NOT NULL,
+                usable INTEGER NOT NULL
             );
             CREATE TABLE main.files (name TEXT PRIMARY KEY, digest BLOB NOT NULL) WITHOUT ROWID;
             """)
@@ -50,11 +51,37 @@ package final class CatalogueEdits {
         }
     }
 
-    /// Records the span of a value that gets a replacement. The first value of a span counts.
+    /// Records the span of a value. A span can have several values, because YAML can merge it into
+    /// several entries. The first value that failed counts, or else the first.
     package func add(_ span: Range<Int>, number: Int64) throws {
         try database.writeWithoutTransaction { db in
-            try PreparedStatement(db, "INSERT OR IGNORE INTO spans VALUES (?, ?, ?)")
-                .run(span.lowerBound, span.count, number)
+            try PreparedStatement(
+                db,
+                """
+                INSERT INTO spans SELECT ?, ?, id, code IS NULL FROM icons WHERE id = ?
+                ON CONFLICT (start) DO UPDATE SET
+                    icon = iif(
+                        (SELECT code FROM icons WHERE id = spans.icon) IS NULL
+                            AND excluded.usable = 0, excluded.icon, spans.icon),
+                    usable = spans.usable + excluded.usable
+                """
+            ).run(span.lowerBound, span.count, number)
+        }
+    }
+
+    /// Calls `body` for each failed span with the number of its values that did not fail.
+    func forEachSpoiled(_ body: (_ code: ExportCode, _ count: Int) -> Void) throws {
+        try database.unsafeRead { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT i.code, s.usable FROM spans s JOIN icons i ON i.id = s.icon
+                WHERE s.usable > 0 AND i.code IS NOT NULL
+                """
+            ).forEach { row in
+                guard let code = ExportCode(rawValue: try row.requireText()) else { return }
+                body(code, Int(row.integer()))
+            }
         }
     }
 
@@ -77,7 +104,7 @@ package final class CatalogueEdits {
                     db,
                     """
                     SELECT s.start, s.length, i.id, i.new FROM spans s JOIN icons i ON i.id = s.icon
-                    WHERE s.start > ? ORDER BY s.start LIMIT \(Self.pageLimit)
+                    WHERE s.start > ? AND i.new <> '' ORDER BY s.start LIMIT \(Self.pageLimit)
                     """
                 ).rows(last) { row in
                     let start = Int(row.integer())
@@ -92,14 +119,19 @@ package final class CatalogueEdits {
         return edit
     }
 
-    /// Calls `body` with each value and its replacement, or nil if the value was kept. Values with
-    /// several replacements, such as the same relative name in two folders, are left out.
+    /// Calls `body` with each value and its replacement, or nil if the value was kept everywhere.
+    /// Values with several replacements, such as the same relative name in two folders, are left
+    /// out.
     package func forEachIcon(_ body: (_ written: String, _ new: String?) throws -> Void) throws {
         try database.unsafeRead { db in
             try PreparedStatement(
                 db,
                 """
-                SELECT written, min(new) FROM icons GROUP BY written HAVING min(new) = max(new)
+                SELECT written, max(new)
+                FROM (
+                    SELECT written, iif(id IN (SELECT icon FROM spans), new, '') AS new FROM icons
+                )
+                GROUP BY written HAVING min(nullif(new, '')) IS max(nullif(new, ''))
                 """
             ).forEach {
                 let (written, new) = (try $0.requireText(), try $0.requireText())

@@ -91,6 +91,11 @@ package final class Localizer {
         if let refusal = summary.refusalIfAllWereRead(of: source) { throw refusal }
         (report.format, report.shape) = (summary.format, summary.places?.shape)
         try replace(page)
+        try edits.forEachSpoiled { code, count in
+            report.localized -= count
+            if hasPlaceholders { report.placeholders += count }
+            report.problems.noteAgain(code, count: count)
+        }
     }
 
     /// Returns the place of an icon that may get a new value. Counts other values.
@@ -149,7 +154,6 @@ package final class Localizer {
                 report.placeholders += 1
             } else {
                 noteRemaining(place.written)
-                continue
             }
             try edits.add(place.span, number: number)
         }

@@ -152,6 +152,34 @@ import Testing
         }
     }
 
+    /// A merge key puts one value into several entries.
+    @Test(arguments: [
+        ["sha256: \(String(repeating: "a", count: 64)), ", ""], ["", "size: 3, "],
+    ])
+    func aValueOfSeveralEntriesIsReplacedForAllOrForNone(_ demands: [String]) throws {
+        try ExportScene.run { scene in
+            let url = "https://a.example/0.png"
+            try scene.store(ExportScene.icon(0), at: url)
+            let merged =
+                "all: &all {icon: \(url)}\napps:\n"
+                + demands.map { "- {\($0)<<: *all}\n" }.joined()
+            let kept = try localize(merged, in: scene, .server("http://h"))
+            #expect(kept.text == merged && !kept.report.hasChanges)
+            #expect(kept.report.problems.failed == 2 && kept.codes.count == 1)
+            #expect(kept.report.remaining == 1 && kept.values == [url: nil])
+            // The URL is kept in one place and replaced in another.
+            let new = "http://h/icon?url=\(url)"
+            let run = try localize(merged + "- icon: \(url)\n", in: scene, .server("http://h"))
+            #expect(run.text == merged + "- icon: \"\(new)\"\n")
+            #expect(run.report.icons == 3 && run.report.localized == 1)
+            #expect(run.report.problems.failed == 2 && run.values == [url: new])
+            let placed = try localize(
+                merged, in: scene, .data(limit: 1 << 20), hasPlaceholders: true)
+            #expect(placed.report.placeholders == 2 && placed.report.localized == 0)
+            #expect(!placed.text.contains(url))
+        }
+    }
+
     @Test func dataURLsHaveTheTypeOfTheContent() throws {
         try ExportScene.run { scene in
             let bytes = ExportScene.icon(0)
