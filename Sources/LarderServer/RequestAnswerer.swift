@@ -1,6 +1,7 @@
 import Foundation
 import LarderCache
 import LarderCore
+import LarderExport
 import LarderManifest
 import NIOCore
 import NIOPosix
@@ -99,9 +100,13 @@ struct RequestAnswerer: Sendable {
             let value = query.split(separator: UInt8(ascii: "&"))
                 .first(where: { $0.starts(with: "url=".utf8) })
         else { return Response(400, text: "Use /icon?url= with a percent-encoded URL.") }
-        guard let url = PercentDecoding.url(value.dropFirst(4)), !url.utf8.isEmpty,
+        guard var url = PercentDecoding.url(value.dropFirst(4)), !url.utf8.isEmpty,
             url.utf8.count <= ManifestLimits.maximumURLSize
         else { return Response(400, text: "The value of url= is not a percent-encoded URL.") }
+        // A served manifest can already have URLs of this server.
+        if let key = LocalizeTarget.encodedKey(in: url, at: base(for: request)) {
+            url = PercentDecoding.url(key.utf8) ?? url
+        }
         // Pages of other sites can request any URL, so these requests are not listed.
         return try found(request) { try $0.resource(url)?.object }
             ?? icon.missing(request.request.isCrossSite ? nil : url)
@@ -133,20 +138,23 @@ struct RequestAnswerer: Sendable {
         ).map { icon.found($0, request.request) }
     }
 
+    private func base(for request: RoutedRequest) -> String {
+        configuration.publicURL ?? request.base
+    }
+
     private func ofManifest(_ request: RoutedRequest) throws -> Response {
         guard let name = PercentDecoding.text(request.path.utf8.dropFirst(Route.manifests.count)),
             let spool = try manifests.spool(name)
         else { return Response(404, text: "No manifest has this name.") }
-        let text = ManifestText(spool, base: configuration.publicURL ?? request.base)
+        let text = ManifestText(spool, base: base(for: request))
         return manifest(
             request.request, text.entityTag, "application/json",
             .chunks(text, length: text.length))
     }
 
     private func ofCatalogue(_ request: RoutedRequest) throws -> Response {
-        let base = configuration.publicURL ?? request.base
         guard let name = PercentDecoding.text(request.path.utf8.dropFirst(Route.catalogues.count)),
-            let answer = try manifests.catalogue(name, base: base)
+            let answer = try manifests.catalogue(name, base: base(for: request))
         else { return Response(404, text: "No manifest has this name.") }
         guard let spool = answer else {
             return Response(

@@ -35,6 +35,12 @@ package enum LocalizeTarget: Sendable {
         return "\(server)/icon?url=\(key)"
     }
 
+    /// Returns the percent-encoded key in the URL of an icon at a server, or nil for another URL.
+    package static func encodedKey(in url: String, at server: String) -> Substring? {
+        let prefix = "\(server)/icon?url=".utf8
+        return url.utf8.starts(with: prefix) ? Substring(url.utf8.dropFirst(prefix.count)) : nil
+    }
+
     /// Whether an earlier run with this target wrote the value. A file must have a digest in its
     /// name and must exist, because other icons may be in a directory of the same name.
     package func isOwn(_ value: String) -> Bool {
@@ -48,7 +54,7 @@ package enum LocalizeTarget: Sendable {
             } else {
                 false
             }
-        case .server(let server): value.utf8.starts(with: "\(server)/icon?url=".utf8)
+        case .server(let server): Self.encodedKey(in: value, at: server) != nil
         case .data: false
         }
     }

@@ -69,6 +69,22 @@ import Testing
         }
     }
 
+    /// `larder localize --server` writes such manifests.
+    @Test(arguments: [nil, "https://icons.example/larder"])
+    func aManifestCanHaveURLsOfTheServer(_ publicURL: String?) async throws {
+        let base = publicURL ?? "http://localhost"
+        let url = "\(base)/icon?url=https://a.example/x%3Fa%3D1%26b%3D2"
+        try await withManifest([["icon": url]], publicURL: publicURL) { fixture in
+            let icon = try #require(try Self.entries(fixture).first?["icon"] as? String)
+            #expect(icon.hasPrefix("\(base)/icon?url="))
+            let client = try fixture.client()
+            #expect(try client.get(String(icon.dropFirst(base.count))).body == Self.icon)
+            // Other servers' URLs stay URLs.
+            let other = "/icon?url=https://b.example/icon%3Furl%3Dhttps://a.example/x"
+            #expect(try client.get(other).status == 404)
+        }
+    }
+
     @Test func conditionsAndChangesOfAManifestAreHonoured() async throws {
         let problems = Problems()
         try await withManifest(
