@@ -27,12 +27,17 @@ package final class CatalogueEdits {
             """)
     }
 
-    /// Returns an icon's number and the reason for its failure, or nil for an unknown icon.
-    func icon(_ identity: Digest) throws -> (number: Int64, code: ExportCode?)? {
+    /// Returns an icon's number, the reason for its failure, and whether its value is kept, or nil
+    /// for an unknown icon.
+    func icon(_ identity: Digest) throws -> (number: Int64, code: ExportCode?, isKept: Bool)? {
         try database.unsafeRead { db in
-            try PreparedStatement(db, "SELECT id, code FROM icons WHERE identity = ?")
+            try PreparedStatement(db, "SELECT id, code, new = '' FROM icons WHERE identity = ?")
                 .rows(identity) { row in
-                    (number: row.integer(), code: row.text().flatMap { ExportCode(rawValue: $0) })
+                    (
+                        number: row.integer(),
+                        code: row.text().flatMap { ExportCode(rawValue: $0) },
+                        isKept: row.bool()
+                    )
                 }.first
         }
     }

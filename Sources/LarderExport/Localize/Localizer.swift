@@ -23,12 +23,14 @@ package final class Localizer {
         let span: Range<Int>
         let written: String
         let entry: Entry
+        /// The key of the icon in the cache.
+        let key: String
         let expectation: Expectation
 
         /// Places with the same identity have the same replacement.
         var identity: Digest {
             let size = expectation.size.map { String($0) } ?? ""
-            let parts = [written, entry.resourceKey, expectation.digest?.hex ?? "", size]
+            let parts = [written, key, expectation.digest?.hex ?? "", size]
             return Digest(of: Array(parts.joined(separator: "\0").utf8))
         }
     }
@@ -105,16 +107,23 @@ package final class Localizer {
             return nil
         }
         report.icons += 1
+        var ownKey: String?
         if let value = item.value, target.isOwn(value.text) {
-            report.unchanged += 1
-            return nil
+            guard case .server(let server) = target else {
+                report.unchanged += 1
+                return nil
+            }
+            // The icon may not be in the cache any more.
+            ownKey = LocalizeTarget.encodedKey(in: value.text, at: server).map {
+                String(decoding: $0.utf8.percentDecoded, as: UTF8.self)
+            }
         }
         switch item.result {
         case .entry(let entry):
             if let value = item.value, !value.span.isEmpty {
                 return Place(
                     span: value.span, written: value.text, entry: entry,
-                    expectation: item.result.expectation)
+                    key: ownKey ?? entry.resourceKey, expectation: item.result.expectation)
             }
             report.problems.note(
                 ExportFailure(
@@ -133,20 +142,26 @@ package final class Localizer {
     }
 
     private func replace(_ page: [Place]) throws {
-        let resources = try cache.resources(page.map(\.entry.resourceKey))
+        let resources = try cache.resources(page.map(\.key))
         for (place, resource) in zip(page, resources) {
             if isCancelled() { throw CancellationError() }
             let identity = place.identity
             var number: Int64
             var code: ExportCode?
+            var isKept: Bool
             if let known = try edits.icon(identity) {
-                (number, code) = known
+                (number, code, isKept) = known
                 if let code { report.problems.noteAgain(code) }
             } else {
-                let (new, failure) = try replacement(of: place, resource?.object)
-                code = failure?.code
+                var (new, failure) = try replacement(of: place, resource?.object)
+                if new?.isSame(as: place.written) == true { new = nil }
+                (code, isKept) = (failure?.code, new == nil)
                 number = try edits.add(identity, written: place.written, new: new, code: code)
                 if let failure { report.problems.note(failure) }
+            }
+            if code == nil, isKept {
+                report.unchanged += 1
+                continue
             }
             if code == nil {
                 report.localized += 1
@@ -161,7 +176,9 @@ package final class Localizer {
 
     /// Counts a URL that stays, unless the search of the output does.
     private func noteRemaining(_ value: String) {
-        if RemoteImages.isURL(value), !RemoteImages.isFound(in: value) { report.remaining += 1 }
+        if RemoteImages.isURL(value), !RemoteImages.isFound(in: value), !target.isOwn(value) {
+            report.remaining += 1
+        }
     }
 
     private func replacement(
@@ -181,7 +198,7 @@ package final class Localizer {
                 "\(object.size) bytes, more than --max-data allows (\(limit) bytes)")
         }
         do {
-            return (try value(of: place.entry, object), nil)
+            return (try value(of: place, object), nil)
         } catch let error as CacheError {
             return try failed(place, try cache.exportCode(of: error, object), error.message)
         }
@@ -195,19 +212,19 @@ package final class Localizer {
         return (hasPlaceholders ? try placeholderValue() : nil, failure)
     }
 
-    private func value(of entry: Entry, _ object: StoredObject) throws -> String {
+    private func value(of place: Place, _ object: StoredObject) throws -> String {
         switch target {
         case .server(let server):
             guard try cache.isPresent(object.digest, size: object.size) else {
                 throw CacheError(
                     .corrupt, subject: "\(object.digest)", message: "the object is damaged")
             }
-            return LocalizeTarget.url(of: entry.resourceKey, at: server)
+            return LocalizeTarget.url(of: place.key, at: server)
         case .data:
             return LocalizeTarget.dataURL(
                 try cache.bytes(of: object), mediaType: object.mediaType)
         case .icons(let directory, let prefix):
-            let name = try name(of: entry, object)
+            let name = try name(of: place.entry, object)
             let placement = try writer(in: directory).place(object, as: name)
             if placement != .unchanged {
                 report.files += 1

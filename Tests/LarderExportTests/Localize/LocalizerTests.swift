@@ -103,6 +103,24 @@ import Testing
         }
     }
 
+    @Test func urlsOfTheServerAreOwnOnlyWhileTheirIconsAreCached() throws {
+        try ExportScene.run { scene in
+            try scene.store(ExportScene.icon(0), at: "https://a.example/0?a=1")
+            let text = """
+                [{"icon":"http:\\/\\/h\\/icon?url=https://a.example/0%3Fa%3D1"},
+                {"icon":"http://h/icon?url=https://a.example/1"}]
+                """
+            let run = try localize(text, in: scene, .server("http://h"))
+            #expect(run.text == text && run.codes == [.missing])
+            #expect(run.report.unchanged == 1 && !run.report.hasChanges)
+            #expect(run.report.remaining == 0)
+            let placed = try localize(
+                text, in: scene, .server("http://h"), hasPlaceholders: true)
+            #expect(placed.report.unchanged == 1 && placed.report.placeholders == 1)
+            #expect(!placed.text.contains("a.example/1"))
+        }
+    }
+
     @Test func anotherObjectGetsALongerName() throws {
         let edits = try CatalogueEdits()
         let digests = ["a", "b"].map { Digest(of: Array($0.utf8)) }
