@@ -9,7 +9,8 @@ package struct UsersPath {
     private static let linkLimit = 40
 
     package let named: String
-    private let place: String
+    /// The path without links.
+    package let place: String
     private let isDangling: Bool
     private let foreignLink: ForeignLink?
 

@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 import LarderCore
 import LarderImages
 
@@ -16,16 +17,23 @@ package enum LocalizeTarget: Sendable {
     ///
     /// - Parameter folder: The directory of the output.
     package static func icons(_ directory: String, seenFrom folder: String) -> LocalizeTarget {
-        func parts(_ path: String) -> [Substring] {
-            URL(fileURLWithPath: path).standardizedFileURL.path.utf8
-                .split(separator: UInt8(ascii: "/")).map { Substring($0) }
+        func steps(from folder: String, to directory: String) -> [String] {
+            let (from, to) = (parts(folder), parts(directory))
+            let common = zip(from, to).prefix { $0.isSame(as: $1) }.count
+            return from.dropFirst(common).map { _ in ".." } + to.dropFirst(common)
         }
-        let (from, to) = (parts(folder), parts(directory))
-        let common = zip(from, to).prefix { $0.isSame(as: $1) }.count
-        let steps =
-            from.dropFirst(common).map { _ in ".." }
-            + to.dropFirst(common).map { String($0).percentEncoding(except: \.isUnreserved) }
-        return .icons(directory: directory, prefix: steps.map { $0 + "/" }.joined())
+        func parts(_ path: String) -> [String] {
+            path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+                .filter { !$0.isSame(as: ".") }
+        }
+        let (from, to) = (UsersPath(folder), UsersPath(directory))
+        var names = steps(from: from.named, to: to.named)
+        // After a link, `..` is the parent of the link's target.
+        if names.contains(where: { $0.isSame(as: "..") }) {
+            names = steps(from: from.place, to: to.place)
+        }
+        let prefix = names.map { $0.percentEncoding(except: \.isUnreserved) + "/" }.joined()
+        return .icons(directory: directory, prefix: prefix)
     }
 
     /// Returns the URL of an icon at a server.

@@ -141,6 +141,28 @@ import Testing
         #expect(prefix("/c", "/a/b/") == "../../c/")
     }
 
+    @Test func aRelativeURLLeadsThroughLinks() throws {
+        try ExportScene.run { scene in
+            let path = scene.directory.path
+            try FileManager.default.createDirectory(
+                atPath: path("a/b/c"), withIntermediateDirectories: true)
+            for (link, target) in [("link", "a/b/c"), ("a/b/c/icons", "../..")] {
+                try FileManager.default.createSymbolicLink(
+                    atPath: path(link), withDestinationPath: target)
+            }
+            for (directory, expected) in [
+                ("new", "../../../new/"), ("link/icons", "icons/"), ("a/b/x", "../x/"),
+                ("link/../x", "../x/"), ("link/new", "new/"),
+            ] {
+                let target = LocalizeTarget.icons(path(directory), seenFrom: path("link"))
+                guard case .icons(_, expected) = target else {
+                    Issue.record("\(directory): \(target)")
+                    continue
+                }
+            }
+        }
+    }
+
     @Test func missingAndUnusableIconsKeepTheirURLs() throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(0), at: "https://a.example/0")
