@@ -38,7 +38,9 @@ package final class RemoteImages {
                 next = start + 1
                 guard let url = Self.url(at: start, in: text) else { continue }
                 next = max(next, url.upperBound)
-                if Self.isImage(text[url]) || Self.isShown(text, at: url.lowerBound) { count += 1 }
+                if Self.isImage(url, in: text) || Self.isShown(text, at: url.lowerBound) {
+                    count += 1
+                }
             }
             if text.place(of: UInt8(ascii: ":"), from: next) == nil { next = text.count }
         }
@@ -58,18 +60,28 @@ package final class RemoteImages {
         guard length > 0 else { return nil }
         var end = colon + 1
         let limit = min(text.count, end + longest)
-        // A slash is `\/` in some JSON.
-        while end < limit {
-            let isEscape =
-                text[end] == UInt8(ascii: "\\") && end + 1 < limit
-                && text[end + 1] == UInt8(ascii: "/")
-            guard isEscape || !(text[end] <= 0x20 || "\"'<>()[]{}\\`|^,".utf8.contains(text[end]))
-            else { break }
-            end += isEscape ? 2 : 1
-        }
+        while end < limit, let (_, length) = character(at: end, in: text) { end += length }
         let rest = text[(colon + 1)..<end]
         guard rest.starts(with: "//".utf8) || rest.starts(with: #"\/\/"#.utf8) else { return nil }
         return (colon - length)..<end
+    }
+
+    /// Returns a character of a URL and its length in the text, or nil at the URL's end. JSON and
+    /// YAML can escape it as `\/`, `\u0026` or `\x26`. Characters above ASCII are returned as 0xFF.
+    private static func character(
+        at place: Int, in text: UnsafeBufferPointer<UInt8>
+    ) -> (byte: UInt8, length: Int)? {
+        var (byte, length) = (text[place], 1)
+        if byte == UInt8(ascii: "\\"), place + 1 < text.count {
+            let kind = text[place + 1]
+            if kind == UInt8(ascii: "/") { return (kind, 2) }
+            let count = kind == UInt8(ascii: "u") ? 4 : kind == UInt8(ascii: "x") ? 2 : 0
+            let digits = text[(place + 2)...].prefix(count).compactMap(\.hexDigit)
+            guard count > 0, digits.count == count else { return nil }
+            let value = digits.reduce(0) { $0 << 4 | Int($1) }
+            (byte, length) = (value < 0x80 ? UInt8(value) : 0xFF, 2 + count)
+        }
+        return byte <= 0x20 || "\"'<>()[]{}\\`|^,".utf8.contains(byte) ? nil : (byte, length)
     }
 
     package static func isURL(_ text: String) -> Bool {
@@ -85,11 +97,17 @@ package final class RemoteImages {
     }
 
     /// Whether a URL's path ends like a file name of an image.
-    private static func isImage(_ url: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-        var path = url.prefix { !"?#&;".utf8.contains($0) }
+    private static func isImage(_ url: Range<Int>, in text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var path: [UInt8] = []
+        var place = url.lowerBound
+        while place < url.upperBound, let (byte, length) = character(at: place, in: text),
+            !"?#&;".utf8.contains(byte)
+        {
+            path.append(byte.lowercasedASCII)
+            place += length
+        }
         while let last = path.last, ".,:!*_".utf8.contains(last) { path.removeLast() }
-        let end = path.suffix(5).lowercasedASCII
-        return suffixes.contains { end.suffix($0.count).elementsEqual($0) }
+        return suffixes.contains { path.suffix($0.count).elementsEqual($0) }
     }
 
     /// Whether text before a URL shows the URL as an image.

@@ -153,6 +153,8 @@ import Testing
         (#"&lt;img src=&quot;https://a.example/b&quot;&gt; https://a.example/c"#, 1),
         (#"\u003cimg src=\"https://a.example/b\"\u003e https://a.example/c"#, 1),
         (#"<IMG SRCSET='https://a.example/b 1x, https://a.example/c 2x' src='d.png'>"#, 2),
+        (#"{"a":"https://a.example/\u00e9/b.png\u003fa=1\u0026b=2"}"#, 1),
+        (#"a: "https://a.example/\xE9.png\x22 https://a.example/b\u003c.png""#, 1),
         ("http://h/icon?url=https://a.example/b.png", 0),
         ("ahttps://a.example/b.png http:/a.png https:a.png", 0),
     ])
