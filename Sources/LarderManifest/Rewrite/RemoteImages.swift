@@ -3,21 +3,27 @@ import LarderImages
 
 /// A counter of http and https URLs of images in text of any format, including Markdown and HTML.
 ///
-/// A URL counts if its path ends like a file name of an image, or if it is in `![…](…)`, or in
-/// `src` or `srcset` of `<img>` or `<source>`. The text can be escaped as in JSON or XML.
+/// A URL counts if its path ends like a file name of an image, or if it is in `![…](…)`, in
+/// `[label]: …` for an `![…][label]`, in `src` or `srcset` of `<img>` or `<source>`, or in `url(…)`
+/// of CSS. The text can be escaped as in JSON or XML.
 package final class RemoteImages {
     /// The number of URLs found. Repeated URLs count each time.
     private(set) var count = 0
+    private var labels = ImageLabels()
 
     /// The maximum length of a URL, and of the text before it that is searched.
     private static let longest = 8 << 10
     private static let reach = 2 << 10
     private static let suffixes = (ImageFormat.all.flatMap(\.suffixes) + ["apng", "tiff", "jxl"])
         .map { Array(".\($0)".utf8) }
+    /// Style sheets and fonts, which CSS names like images.
+    private static let styles = ["css", "woff", "woff2", "ttf", "otf", "eot"]
+        .map { Array(".\($0)".utf8) }
 
     private var text: [UInt8] = []
-    /// The place in `text` that is searched next.
+    /// The places in `text` that are searched next for URLs and for Markdown images.
     private var next = 0
+    private var nextMark = 0
 
     func add(_ bytes: UnsafeRawBufferPointer) {
         text += bytes
@@ -27,8 +33,10 @@ package final class RemoteImages {
     /// Ends a text. The next text is separate.
     func finish() {
         search(isAtEnd: true)
+        count += labels.count
+        labels = ImageLabels()
         text.removeAll(keepingCapacity: true)
-        next = 0
+        (next, nextMark) = (0, 0)
     }
 
     private func search(isAtEnd: Bool) {
@@ -38,15 +46,26 @@ package final class RemoteImages {
                 next = start + 1
                 guard let url = Self.url(at: start, in: text) else { continue }
                 next = max(next, url.upperBound)
-                if Self.isImage(url, in: text) || Self.isShown(text, at: url.lowerBound) {
+                let before = text[max(0, url.lowerBound - Self.reach)..<url.lowerBound]
+                let path = Self.path(of: url, in: text)
+                if Self.hasSuffix(path, Self.suffixes) || Self.isShown(path, after: before) {
                     count += 1
+                } else {
+                    labels.define(before)
                 }
             }
             if text.place(of: UInt8(ascii: ":"), from: next) == nil { next = text.count }
+            while let mark = text.place(of: UInt8(ascii: "!"), from: nextMark) {
+                if !isAtEnd, text.count - mark <= ImageLabels.reach { break }
+                nextMark = mark + 1
+                labels.use(text[nextMark...].prefix(ImageLabels.reach))
+            }
+            if text.place(of: UInt8(ascii: "!"), from: nextMark) == nil { nextMark = text.count }
         }
-        let kept = max(0, next - Self.reach)
+        let kept = max(0, min(next, nextMark) - Self.reach)
         text.removeFirst(kept)
         next -= kept
+        nextMark -= kept
     }
 
     /// Returns the URL whose scheme ends at the colon at `colon`, or nil.
@@ -72,6 +91,7 @@ package final class RemoteImages {
         at place: Int, in text: UnsafeBufferPointer<UInt8>
     ) -> (byte: UInt8, length: Int)? {
         var (byte, length) = (text[place], 1)
+        if byte.isASCIILetterOrDigit { return (byte, length) }
         if byte == UInt8(ascii: "\\"), place + 1 < text.count {
             let kind = text[place + 1]
             if kind == UInt8(ascii: "/") { return (kind, 2) }
@@ -96,8 +116,8 @@ package final class RemoteImages {
         return images.count > 0
     }
 
-    /// Whether a URL's path ends like a file name of an image.
-    private static func isImage(_ url: Range<Int>, in text: UnsafeBufferPointer<UInt8>) -> Bool {
+    /// Returns the end of a URL's path in lower case.
+    private static func path(of url: Range<Int>, in text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var path: [UInt8] = []
         var place = url.lowerBound
         while place < url.upperBound, let (byte, length) = character(at: place, in: text),
@@ -107,13 +127,27 @@ package final class RemoteImages {
             place += length
         }
         while let last = path.last, ".,:!*_".utf8.contains(last) { path.removeLast() }
-        return suffixes.contains { path.suffix($0.count).elementsEqual($0) }
+        return path
+    }
+
+    private static func hasSuffix(_ path: [UInt8], _ suffixes: [[UInt8]]) -> Bool {
+        suffixes.contains { path.suffix($0.count).elementsEqual($0) }
     }
 
     /// Whether text before a URL shows the URL as an image.
-    private static func isShown(_ text: UnsafeBufferPointer<UInt8>, at start: Int) -> Bool {
-        let before = text[max(0, start - reach)..<start]
-        return isInMarkdown(before) || isInHTML(before)
+    private static func isShown(
+        _ path: [UInt8], after before: Slice<UnsafeBufferPointer<UInt8>>
+    ) -> Bool {
+        isInMarkdown(before) || isInHTML(before) || isInCSS(before) && !hasSuffix(path, styles)
+    }
+
+    /// Whether the text ends in `url(`, with or without a quotation mark in some form.
+    private static func isInCSS(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        let end = before.suffix(32).lowercasedASCII
+        guard let start = end.lastIndex(of: UInt8(ascii: "(")), end.count - start <= 8,
+            !end[start...].contains(UInt8(ascii: ")")), end[..<start].suffix(3).isWord("url")
+        else { return false }
+        return !end[..<start].dropLast(3).suffix(8).holds("@import")
     }
 
     private static func isInMarkdown(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
@@ -167,5 +201,56 @@ package final class RemoteImages {
             text.suffix(6).isWord("\\u003e") ? UInt8(ascii: ">") : nil
         default: nil
         }
+    }
+}
+
+/// The labels of Markdown images such as `![text][label]`, and the URLs of such labels.
+private struct ImageLabels {
+    /// The maximum length of an image that is searched for its label.
+    static let reach = 512
+
+    private static let longest = 100
+    private static let limit = 10_000
+
+    private var used: Set<[UInt8]> = []
+    private var defined: [[UInt8]: Int] = [:]
+
+    /// The number of URLs of images.
+    var count: Int { defined.reduce(0) { used.contains($1.key) ? $0 + $1.value : $0 } }
+
+    /// Notes the label of an image. The text begins after the exclamation mark.
+    mutating func use(_ text: Slice<UnsafeBufferPointer<UInt8>>) {
+        guard used.count < Self.limit, let end = Self.end(text) else { return }
+        let after = text[end...].dropFirst()
+        if after.first == UInt8(ascii: "(") { return }
+        var label = text[..<end].dropFirst()
+        if after.first == UInt8(ascii: "["), let end = Self.end(after), end > after.startIndex + 1 {
+            label = after[..<end].dropFirst()
+        }
+        if label.count <= Self.longest { used.insert(label.lowercasedASCII) }
+    }
+
+    /// Notes a URL after `[label]:`. The text ends before the URL.
+    mutating func define(_ text: Slice<UnsafeBufferPointer<UInt8>>) {
+        var rest = text
+        while let last = rest.last, last == UInt8(ascii: "<") || last.isBlank { rest.removeLast() }
+        guard rest.suffix(2).elementsEqual("]:".utf8), defined.count < Self.limit else { return }
+        let label = rest.dropLast(2).suffix(Self.longest + 1)
+        guard let start = label.lastIndex(of: UInt8(ascii: "[")) else { return }
+        defined[label[(start + 1)...].lowercasedASCII, default: 0] += 1
+    }
+
+    /// Returns the place of the bracket that closes the first bracket, or nil.
+    private static func end(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
+        guard text.first == UInt8(ascii: "[") else { return nil }
+        var depth = 0
+        for place in text.indices {
+            if text[place] == UInt8(ascii: "[") { depth += 1 }
+            if text[place] == UInt8(ascii: "]") { depth -= 1 }
+            if depth == 0 { return place }
+            // Repeated `![` would take quadratic time.
+            if depth > 8 { return nil }
+        }
+        return nil
     }
 }

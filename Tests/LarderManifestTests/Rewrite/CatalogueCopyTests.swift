@@ -155,6 +155,11 @@ import Testing
         (#"<IMG SRCSET='https://a.example/b 1x, https://a.example/c 2x' src='d.png'>"#, 2),
         (#"{"a":"https://a.example/\u00e9/b.png\u003fa=1\u0026b=2"}"#, 1),
         (#"a: "https://a.example/\xE9.png\x22 https://a.example/b\u003c.png""#, 1),
+        (#"[![a][B]](https://a.example/c)\n[b]: <https://a.example/b>\n[c]: https://d.example"#, 1),
+        ("[r]: https://a.example/b\n![r][], ![r] and [t][q]\n[q]: https://a.example/c", 1),
+        ("[r]: https://a.example/b\n![a](x) ![[a] [r] !\n[a]: https://a.example/c", 0),
+        (#"{"css":"{background:URL( \"https://a.example/b\")} {url(x)} https://a.example/c"}"#, 1),
+        ("@import url(https://a.example/b); src: url('https://a.example/c.woff2?d')", 0),
         ("http://h/icon?url=https://a.example/b.png", 0),
         ("ahttps://a.example/b.png http:/a.png https:a.png", 0),
     ])
