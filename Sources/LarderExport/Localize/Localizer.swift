@@ -200,7 +200,8 @@ package final class Localizer {
         do {
             return (try value(of: place, object), nil)
         } catch let error as CacheError {
-            return try failed(place, try cache.exportCode(of: error, object), error.message)
+            let code = try cache.exportCode(of: error, object)
+            return try failed(place, code, error.message(for: code, in: cache))
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import LarderCache
 import LarderCore
+import LarderExport
 import LarderManifest
 import NIOCore
 import Synchronization
@@ -69,8 +70,7 @@ private struct SpoolWriter {
         buffer += (marks == 0 ? "[\n" : ",\n").utf8
         buffer += #"{"icon":""#.utf8
         buffer.append(ManifestSpool.mark)
-        buffer += "/icon?url=".utf8
-        buffer += key.percentEncoding(except: Self.isPlain).utf8
+        buffer += LocalizeTarget.url(of: key, at: "").utf8
         buffer += (rest.count > 1 ? "\"," : "\"").utf8
         buffer += rest
         marks += 1
@@ -80,11 +80,6 @@ private struct SpoolWriter {
     mutating func finish() throws(CacheError) {
         buffer += (marks == 0 ? "[]\n" : "\n]\n").utf8
         try flush()
-    }
-
-    /// Whether a byte is unreserved (RFC 3986), or reserved but without a meaning in a query.
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        byte.isASCIILetterOrDigit || "-._~/:".utf8.contains(byte)
     }
 
     private mutating func flush() throws(CacheError) {

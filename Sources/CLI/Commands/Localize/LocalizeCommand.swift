@@ -6,7 +6,7 @@ import LarderExport
 import LarderManifest
 import LarderPrefetch
 
-struct LocalizeCommand: AsyncParsableCommand, NetworkCommand {
+struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
     static let configuration = CommandConfiguration(
         commandName: "localize", abstract: "Write the same catalogue with local icons.",
         discussion: """
@@ -211,19 +211,10 @@ struct LocalizeCommand: AsyncParsableCommand, NetworkCommand {
         var configuration = PrefetchConfiguration(cache: cache.path)
         configuration.logger = Log.logger("larder.prefetch")
         configuration.manifestRules = rules
-        configuration.lockWait = run.wait
         revalidation.apply(to: &configuration.policy)
         configuration.remote = try remote.remote(.mirror)
-        try applyNetwork(to: &configuration)
-        var messages = output
-        messages.json = false
-        var console = PrefetchConsole(
-            purpose: .prefetch, output: messages, isOutputTaken: true, colors: colors,
-            line: run.line)
-        let report = try await run.prefetch([source], configuration, &console)
-        console.conclude(report, unwritten: nil)
-        let status = ExitStatus(
-            report, interruption: run.interrupts.status, allowance: .none)
+        let status = try await run.carry(
+            [source], configuration, self, .prefetch, isPart: true)
         if status != .someFailed { try status.exit() }
         return status
     }

@@ -197,7 +197,35 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     }
 }
 
+/// A command that runs a prefetch without a report of each icon.
+protocol CarryingCommand: NetworkCommand {
+    var colors: ColorOptions { get }
+    var output: ReportOptions { get }
+}
+
 extension CacheRun {
+    /// Runs a prefetch with a command's network options, and prints its summary.
+    ///
+    /// - Parameter isPart: Whether the command's own results follow. The summary is then a message.
+    func carry(
+        _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
+        _ command: some CarryingCommand, _ purpose: PrefetchConsole.Purpose, isPart: Bool = false
+    ) async throws -> ExitStatus {
+        var configuration = configuration
+        try command.applyNetwork(to: &configuration)
+        configuration.namesSuccesses = false
+        configuration.lockWait = wait
+        var output = command.output
+        if isPart { output.json = false }
+        var console = PrefetchConsole(
+            purpose: purpose, output: output, isOutputTaken: isPart, colors: command.colors,
+            line: line)
+        let report = try await prefetch(sources, configuration, &console)
+        note(report.counts)
+        console.conclude(report, unwritten: nil)
+        return ExitStatus(report, interruption: interrupts.status, allowance: .none)
+    }
+
     func prefetch(
         _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
         _ console: inout PrefetchConsole, onEvent: (PrefetchEvent) -> Void = { _ in }

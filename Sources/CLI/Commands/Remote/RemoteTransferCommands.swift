@@ -2,7 +2,7 @@ import ArgumentParser
 import LarderManifest
 import LarderPrefetch
 
-struct RemotePullCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand {
+struct RemotePullCommand: AsyncParsableCommand, CarryingCommand {
     static let configuration = CommandConfiguration(
         commandName: "pull",
         abstract: "Copy the icons in manifests from a remote into the cache.",
@@ -48,12 +48,13 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand 
             configuration.acceptsAnyContent = anyContent
             configuration.remote = try remote.remote(.only)
             try await run.carry(
-                try selection.manifest.map(ManifestOptions.source), configuration, self, .pull)
+                try selection.manifest.map(ManifestOptions.source), configuration, self, .pull
+            ).exit()
         }
     }
 }
 
-struct RemotePushCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand {
+struct RemotePushCommand: AsyncParsableCommand, CarryingCommand {
     static let configuration = CommandConfiguration(
         commandName: "push", abstract: "Copy icons from the cache to a remote.",
         discussion: """
@@ -105,31 +106,8 @@ struct RemotePushCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand 
                 try selection.manifest.isEmpty
                 ? [.listing(of: all)]
                 : selection.manifest.map(ManifestOptions.source)
-            try await run.carry(sources, configuration, self, .push)
+            try await run.carry(sources, configuration, self, .push).exit()
         }
-    }
-}
-
-private protocol CarryingCommand: NetworkCommand {
-    var colors: ColorOptions { get }
-    var output: ReportOptions { get }
-}
-
-extension CacheRun {
-    fileprivate func carry(
-        _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
-        _ command: some CarryingCommand, _ purpose: PrefetchConsole.Purpose
-    ) async throws {
-        var configuration = configuration
-        try command.applyNetwork(to: &configuration)
-        configuration.namesSuccesses = false
-        configuration.lockWait = wait
-        var console = PrefetchConsole(
-            purpose: purpose, output: command.output, colors: command.colors, line: line)
-        let report = try await prefetch(sources, configuration, &console)
-        note(report.counts)
-        console.conclude(report, unwritten: nil)
-        try ExitStatus(report, interruption: interrupts.status, allowance: .none).exit()
     }
 }
 
