@@ -143,7 +143,7 @@ import Testing
 
     @Test func aRelativeURLLeadsThroughLinks() throws {
         try ExportScene.run { scene in
-            let path = scene.directory.path
+            let path = { (name: String) in scene.directory.path(name) }
             try FileManager.default.createDirectory(
                 atPath: path("a/b/c"), withIntermediateDirectories: true)
             for (link, target) in [("link", "a/b/c"), ("a/b/c/icons", "../..")] {
