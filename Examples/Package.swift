@@ -14,4 +14,7 @@ let package = Package(
         .executableTarget(
             name: "icon-list", dependencies: [.product(name: "LarderIcons", package: "larder")],
             path: "Sources/IconList"),
+        .target(
+            name: "nuke-cache", dependencies: [.product(name: "LarderIcons", package: "larder")],
+            path: "Sources/NukeCache"),
     ])

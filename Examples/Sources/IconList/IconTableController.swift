@@ -1,4 +1,4 @@
-#if canImport(UIKit)
+#if canImport(UIKit) && !os(watchOS)
     import LarderIcons
     import UIKit
 
@@ -28,40 +28,18 @@
             _ view: UITableView, cellForRowAt path: IndexPath
         ) -> UITableViewCell {
             let cell = view.dequeueReusableCell(withIdentifier: "icon", for: path)
-            (cell as? IconCell)?.show(apps[path.row])
+            let app = apps[path.row]
+            cell.textLabel?.text = app.name
+            (cell as? IconCell)?.show(app.icon)
             return cell
         }
 
         func tableView(_ view: UITableView, prefetchRowsAt paths: [IndexPath]) {
-            Icons.loader.prefetch(paths.map { apps[$0.row].icon })
+            IconLoader.shared.prefetch(paths.map { apps[$0.row].icon })
         }
 
         func tableView(_ view: UITableView, cancelPrefetchingForRowsAt paths: [IndexPath]) {
-            Icons.loader.stopPrefetching(paths.map { apps[$0.row].icon })
-        }
-    }
-
-    final class IconCell: UITableViewCell {
-        private var loading: Task<Void, Never>?
-
-        func show(_ app: App) {
-            textLabel?.text = app.name
-            imageView?.image = UIImage(systemName: "app.dashed")
-            loading?.cancel()
-            loading = Task { [weak self] in
-                let image = try? await Icons.loader.image(
-                    for: app.icon, fitting: CGSize(width: 44, height: 44),
-                    scale: UIScreen.main.scale, priority: .veryHigh)
-                // A reused cell cancels the task.
-                guard let image, !Task.isCancelled else { return }
-                self?.imageView?.image = UIImage(cgImage: image)
-                self?.setNeedsLayout()
-            }
-        }
-
-        override func prepareForReuse() {
-            super.prepareForReuse()
-            loading?.cancel()
+            IconLoader.shared.stopPrefetching(paths.map { apps[$0.row].icon })
         }
     }
 #endif

@@ -37,6 +37,14 @@ public final class IconCache: Sendable {
     private let lookups = SharedWork<Match?>()
     let queue = OperationQueue()
 
+    /// The app's directory for icons in the user's caches directory. It ends with the app's bundle
+    /// identifier, or on Linux with the name of the process, and `icons`.
+    public static var defaultDirectory: URL {
+        let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0]
+        let app = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
+        return caches.appendingPathComponent(app).appendingPathComponent("icons")
+    }
+
     /// Creates a cache of one or two directories, which the first read opens. A missing directory
     /// is an empty cache.
     ///
@@ -73,8 +81,6 @@ public final class IconCache: Sendable {
         queue.maxConcurrentOperationCount = Self.maximumReads
         queue.qualityOfService = .userInitiated
         queue.name = "larder.icons"
-        // Use the encoded host, because a full-width percent sign must not become a decoded escape.
-        InternationalHosts.install { URLComponents(string: "http://\($0)/")?.encodedHost }
     }
 
     /// Returns the icon if it is in memory. Never blocks.
@@ -267,6 +273,8 @@ struct CacheLayer {
     init(path: String, source: MemoryCache.Entry.Source, log: CacheLog) {
         cache = LiveCache(path: path, log: log)
         self.source = source
+        // Use the encoded host, because a full-width percent sign must not become a decoded escape.
+        InternationalHosts.install { URLComponents(string: "http://\($0)/")?.encodedHost }
     }
 
     func resource(_ url: String) throws -> Resource? {

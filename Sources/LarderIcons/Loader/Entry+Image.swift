@@ -1,17 +1,21 @@
+// Not compiled or tested on Apple's platforms yet. `Scripts/lint` checks the syntax.
 #if canImport(ImageIO)
     import Foundation
     import ImageIO
 
     extension MemoryCache.Entry {
-        /// Returns the icon decoded to fit `size`, or nil if the system cannot decode the format,
-        /// for example SVG. At full size, 4,000 × 4,000 pixels take 64 MB. Decoding is slow, so do
-        /// not call this function on the main thread.
+        /// Returns the icon decoded in the size shown, or nil if the system cannot decode the
+        /// format, for example SVG. Decoding is slow, so do not call this function on the main
+        /// thread.
+        ///
+        /// An icon of 1,024 × 1,024 pixels takes 4 MB at full size, and 130 kB at 60 points with a
+        /// scale of 3. The full-size image is not kept.
         ///
         /// - Parameters:
-        ///   - size: The maximum size, in points. Smaller icons are not enlarged.
-        ///   - scale: The number of pixels per point, as in `UIScreen.scale`. Default: 1.
-        public func image(fitting size: CGSize, scale: CGFloat = 1) -> CGImage? {
-            let pixels = max(size.width, size.height) * scale
+        ///   - pointSize: The maximum width and height, in points. Smaller icons are not enlarged.
+        ///   - scale: The number of pixels per point, as in `UITraitCollection.displayScale`.
+        public func image(pointSize: CGFloat, scale: CGFloat) -> CGImage? {
+            let pixels = pointSize * scale
             guard pixels >= 1, pixels.isFinite,
                 let source = CGImageSourceCreateWithData(
                     data as CFData, [kCGImageSourceShouldCache: false] as CFDictionary)
@@ -28,18 +32,18 @@
     }
 
     extension IconLoader {
-        /// Loads an icon and decodes it like `MemoryCache.Entry.image(fitting:scale:)`.
+        /// Loads an icon and decodes it like ``MemoryCache/Entry/image(pointSize:scale:)``, but
+        /// never on the main thread.
         ///
         /// - Throws: ``IconFailure`` (`unreadable` if the system cannot decode the icon),
         ///   `CancellationError`.
         public func image(
-            for url: URL, fitting size: CGSize, scale: CGFloat = 1,
-            priority: IconPriority = .normal
+            for url: URL, pointSize: CGFloat, scale: CGFloat, priority: IconPriority = .normal
         ) async throws -> CGImage {
             let entry = try await icon(for: url, priority: priority)
             // Detached because the caller may be on the main thread.
             let image = await Task.detached(priority: .userInitiated) {
-                entry.image(fitting: size, scale: scale)
+                entry.image(pointSize: pointSize, scale: scale)
             }.value
             guard let image else {
                 throw IconFailure(.unreadable, url: url, "the system cannot decode the image")

@@ -91,7 +91,7 @@ import Testing
                 try names(examples + "/.build/debug/Modules", ".swiftmodule") == [
                     "Crypto", "CryptoBoringWrapper", "GRDB", "LarderCache", "LarderIcons",
                     "LarderCore",
-                    "icon_list", "icon_reader",
+                    "icon_list", "icon_reader", "nuke_cache",
                 ])
             let reader = examples + "/.build/debug/icon-reader"
             let run = try await onThreadOfItsOwn {

@@ -3,7 +3,7 @@ import Foundation
 /// A check that the code of documentation articles is compiled in a test.
 public enum Article {
     /// Returns whether a test's source contains the article's Swift blocks that begin with
-    /// `import`, without their imports. False if the article has no such block.
+    /// `import`, without their imports and indentation. False if the article has no such block.
     ///
     /// - Parameters:
     ///   - article: The path relative to the package's root.
@@ -16,12 +16,18 @@ public enum Article {
         let blocks = text.components(separatedBy: "```swift\n").dropFirst()
             .compactMap { $0.components(separatedBy: "```").first }
             .filter { $0.hasPrefix("import ") }
-        let compiled = try String(contentsOfFile: source, encoding: .utf8)
+        let compiled = unindented(try String(contentsOfFile: source, encoding: .utf8))
         return !blocks.isEmpty
             && blocks.allSatisfy { block in
                 let code = block.split(separator: "\n", omittingEmptySubsequences: false)
                     .drop { $0.hasPrefix("import ") || $0.isEmpty }
-                return compiled.contains(code.joined(separator: "\n"))
+                return compiled.contains(unindented(code.joined(separator: "\n")))
             }
+    }
+
+    /// Removes the indentation, which is deeper in `#if` blocks.
+    private static func unindented(_ code: String) -> String {
+        code.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { String($0.drop { $0 == " " }) }.joined(separator: "\n")
     }
 }

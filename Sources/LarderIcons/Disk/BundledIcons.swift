@@ -1,0 +1,60 @@
+import Foundation
+import LarderCache
+import LarderCore
+
+/// A read-only cache directory, for example in an app's bundle, as a layer of the disk cache of
+/// another image library. No icon is copied.
+///
+/// The functions have the names and parameters of Nuke's protocol `DataCaching`, whose key is the
+/// URL by default. They wait for the disk, so call them in the background, as Nuke does. They can be
+/// called on any thread.
+///
+///     func cachedData(for key: String) -> Data? {
+///         cache.cachedData(for: key) ?? icons.cachedData(for: key)
+///     }
+///
+/// `Examples/Sources/NukeCache` has a complete type for Nuke.
+public final class BundledIcons: Sendable {
+    private let layer: CacheLayer
+    private let log: CacheLog
+
+    /// Creates a reader, which opens the directory at the first call. A missing directory is an
+    /// empty cache.
+    ///
+    /// - Parameters:
+    ///   - directory: A directory that `larder snapshot` created.
+    ///   - log: Receives a message for each icon that cannot be read. Default: none.
+    public init(directory: URL, log: CacheLog = .none) {
+        layer = CacheLayer(path: directory.path, source: .bundle, log: log)
+        self.log = log
+    }
+
+    /// Returns the bytes of an icon, or nil if the icon is not cached or is damaged.
+    ///
+    /// - Parameter key: The icon's URL. Keys with `#` are not found, because image libraries append
+    ///   names of processors to the URL, and a match would be the unprocessed icon.
+    public func cachedData(for key: String) -> Data? {
+        resource(key).flatMap { resource in read(key) { try layer.data(of: resource.object) } }
+    }
+
+    /// Whether an icon is cached. Does not read its bytes.
+    ///
+    /// - Parameter key: The icon's URL, as for ``cachedData(for:)``.
+    public func containsData(for key: String) -> Bool { resource(key) != nil }
+
+    private func resource(_ key: String) -> Resource? {
+        guard !key.utf8.contains(UInt8(ascii: "#")) else { return nil }
+        return read(key) { try layer.resource(key) }
+    }
+
+    private func read<Value>(_ key: String, _ body: () throws -> Value?) -> Value? {
+        do {
+            return try body()
+        } catch {
+            log(
+                .warning,
+                "could not read \(key.maskingSecrets.sanitizedForTerminal): \(error)")
+            return nil
+        }
+    }
+}

@@ -1,0 +1,44 @@
+// Not compiled or tested on Apple's platforms yet. `Scripts/lint` checks the syntax.
+#if canImport(UIKit) && canImport(ImageIO) && !os(watchOS)
+    import UIKit
+
+    /// A table cell with an icon in its image view.
+    ///
+    ///     let cell = tableView.dequeueReusableCell(withIdentifier: "icon", for: path)
+    ///     (cell as? IconCell)?.show(apps[path.row].icon, pointSize: 60)
+    ///
+    /// Pass the URLs of upcoming rows to ``IconLoader/prefetch(_:)`` of the same loader.
+    open class IconCell: UITableViewCell {
+        private var loading: Task<Void, Never>?
+
+        /// Shows an icon, with a symbol until the icon is loaded, and another one if that fails.
+        /// The load has a very high priority. It is cancelled when the cell is reused.
+        ///
+        /// - Parameters:
+        ///   - url: The icon's URL.
+        ///   - pointSize: The maximum width and height of the icon, in points. Default: 44.
+        ///   - loader: The loader of the icon. Default: ``IconLoader/shared``.
+        public func show(_ url: URL, pointSize: CGFloat = 44, loader: IconLoader = .shared) {
+            loading?.cancel()
+            imageView?.image = UIImage(systemName: "app.dashed")
+            // The scale can be 0 until the cell is in a window.
+            let scale = max(1, traitCollection.displayScale)
+            loading = Task { [weak self] in
+                let image = try? await loader.image(
+                    for: url, pointSize: pointSize, scale: scale, priority: .veryHigh)
+                // A reused cell cancels the task.
+                guard let self, !Task.isCancelled else { return }
+                imageView?.image =
+                    image.map { UIImage(cgImage: $0, scale: scale, orientation: .up) }
+                    ?? UIImage(systemName: "exclamationmark.triangle")
+                setNeedsLayout()
+            }
+        }
+
+        /// Cancels the load.
+        open override func prepareForReuse() {
+            super.prepareForReuse()
+            loading?.cancel()
+        }
+    }
+#endif

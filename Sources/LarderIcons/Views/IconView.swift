@@ -1,0 +1,49 @@
+// Not compiled or tested on Apple's platforms yet. `Scripts/lint` checks the syntax.
+#if canImport(SwiftUI) && canImport(ImageIO)
+    import SwiftUI
+
+    /// A square view of an icon, with a symbol until the icon is loaded, and another one if that
+    /// fails.
+    ///
+    ///     List(urls, id: \.self) { IconView($0, pointSize: 60) }
+    ///
+    /// The load has a very high priority. It is cancelled when the view disappears, unless other
+    /// callers wait for the icon.
+    public struct IconView: View {
+        private let url: URL
+        private let pointSize: CGFloat
+        private let loader: IconLoader
+        /// The result of the last load. The image is nil after a failure.
+        @State private var shown: (url: URL, image: CGImage?)?
+        @Environment(\.displayScale) private var scale
+
+        /// Creates a view.
+        ///
+        /// - Parameters:
+        ///   - url: The icon's URL.
+        ///   - pointSize: The width and height of the view, in points. Default: 44.
+        ///   - loader: The loader of the icon. Default: ``IconLoader/shared``.
+        public init(_ url: URL, pointSize: CGFloat = 44, loader: IconLoader = .shared) {
+            (self.url, self.pointSize, self.loader) = (url, pointSize, loader)
+        }
+
+        /// The icon or a symbol.
+        public var body: some View {
+            Group {
+                if let shown, shown.url == url, let image = shown.image {
+                    Image(decorative: image, scale: scale).resizable().scaledToFit()
+                } else {
+                    let hasFailed = shown.map { $0.url == url } ?? false
+                    Image(systemName: hasFailed ? "exclamationmark.triangle" : "app.dashed")
+                }
+            }
+            .frame(width: pointSize, height: pointSize)
+            .task(id: url) {
+                let image = try? await loader.image(
+                    for: url, pointSize: pointSize, scale: scale, priority: .veryHigh)
+                // The task is cancelled if the view disappears or has another URL.
+                if !Task.isCancelled { shown = (url, image) }
+            }
+        }
+    }
+#endif

@@ -1,0 +1,40 @@
+import Foundation
+import LarderIcons
+import LarderTestSupport
+import Testing
+
+#if canImport(SwiftUI)
+    import SwiftUI
+#endif
+
+func icon(_ url: URL) async throws -> Data { try await IconLoader.shared.icon(for: url).data }
+
+#if canImport(SwiftUI)
+    struct AppList: View {
+        let icons: [URL]
+
+        var body: some View {
+            List(icons, id: \.self) { IconView($0, pointSize: 60) }
+        }
+    }
+#endif
+
+func configureIcons(fetcher: any IconFetcher) throws {
+    let cache = IconCache(
+        directory: IconCache.defaultDirectory,
+        bundle: Bundle.main.url(forResource: "AppIcons", withExtension: nil))
+    try IconLoader.configure(IconLoader(cache: cache, fetcher: fetcher))
+}
+
+func show(_ url: URL, from loader: IconLoader, in view: (IconState) -> Void) async {
+    for await state in loader.states(for: url, priority: .veryHigh) { view(state) }
+}
+
+/// The code of the pages about apps, compiled above. On Linux, the code with SwiftUI is only
+/// parsed.
+@Suite struct ArticleTests {
+    @Test(arguments: [
+        "README.md", "docs/apps.md", "Sources/LarderIcons/LarderIcons.docc/GettingStarted.md",
+    ])
+    func theCodeIsCompiled(_ page: String) throws { #expect(try Article.isCompiled(page)) }
+}
