@@ -61,7 +61,7 @@ private final class DictionaryCache: DataCaching {
         return URL(fileURLWithPath: directory.path("AppIcons"))
     }
 
-    /// Returns the names of all files but those that SQLite creates while an index is open.
+    /// Returns the names of all files, without the temporary files of an open index.
     private func files(_ directory: TemporaryDirectory) throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: directory.path)
             .filter { !$0.hasSuffix("-shm") && !$0.hasSuffix("-wal") }.sorted()
