@@ -20,6 +20,9 @@ let package = Package(
         .library(name: "LarderCache", targets: ["LarderCache", "LarderCore"]),
         .library(name: "LarderIcons", targets: ["LarderIcons", "LarderCache", "LarderCore"]),
         .library(
+            name: "LarderTesting",
+            targets: ["LarderTesting", "LarderIcons", "LarderCache", "LarderCore"]),
+        .library(
             name: "LarderPrefetch",
             targets: [
                 "LarderPrefetch", "LarderCache", "LarderCore", "LarderHTTP", "LarderIcons",
@@ -95,6 +98,9 @@ let package = Package(
             ]),
         // The library for apps: icons from memory, a cache or the network.
         .target(name: "LarderIcons", dependencies: ["LarderCache", "LarderCore"]),
+        // The library for test targets: icons for `URLSession` without the network.
+        .target(
+            name: "LarderTesting", dependencies: ["LarderCache", "LarderCore", "LarderIcons"]),
         // The prefetcher: Manifest → Plan → Queue → Transfer → Store → Index → Report.
         .target(
             name: "LarderPrefetch",
@@ -235,6 +241,11 @@ let package = Package(
         .testTarget(
             name: "LarderIconsTests",
             dependencies: ["LarderCache", "LarderCore", "LarderIcons", "LarderTestSupport"]),
+        .testTarget(
+            name: "LarderTestingTests",
+            dependencies: [
+                "LarderCache", "LarderCore", "LarderImages", "LarderTestSupport", "LarderTesting",
+            ]),
         .testTarget(
             name: "LarderPrefetchTests",
             dependencies: [

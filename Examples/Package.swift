@@ -17,4 +17,7 @@ let package = Package(
         .target(
             name: "nuke-cache", dependencies: [.product(name: "LarderIcons", package: "larder")],
             path: "Sources/NukeCache"),
+        // Tests that get the same icons in every run, without a network.
+        .testTarget(
+            name: "IconTests", dependencies: [.product(name: "LarderTesting", package: "larder")]),
     ])

@@ -155,7 +155,8 @@ import Testing
             let packages = target.matches(of: /package: "([\w.-]+)"/).map { String($0.output.1) }
             let rehearsal = "Benchmarks/Rehearsal"
             let name = words[0]
-            let isModule = name.hasPrefix("Larder") && !name.contains("Test")
+            let isModule =
+                name.hasPrefix("Larder") && !name.contains("Test") || name == "LarderTesting"
             guard isModule || name == "larder" || target.contains(rehearsal) else { return nil }
             let path = isModule ? name : name == "larder" ? "CLI" : rehearsal
             let modules = words.dropFirst().filter { $0.hasPrefix("Larder") }.map {

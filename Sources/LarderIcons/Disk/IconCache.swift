@@ -262,7 +262,7 @@ final class UseRecorder: @unchecked Sendable {
 }
 
 /// A cache directory. A missing directory is an empty cache.
-struct CacheLayer {
+package struct CacheLayer {
     /// The maximum size of an object, in bytes. An object of a foreign cache must not fill the
     /// app's memory.
     private static let maximumSize: Int64 = 256 << 20
@@ -270,18 +270,18 @@ struct CacheLayer {
     let source: MemoryCache.Entry.Source
     let cache: LiveCache
 
-    init(path: String, source: MemoryCache.Entry.Source, log: CacheLog) {
+    package init(path: String, source: MemoryCache.Entry.Source, log: CacheLog) {
         cache = LiveCache(path: path, log: log)
         self.source = source
         // Use the encoded host, because a full-width percent sign must not become a decoded escape.
         InternationalHosts.install { URLComponents(string: "http://\($0)/")?.encodedHost }
     }
 
-    func resource(_ url: String) throws -> Resource? {
+    package func resource(_ url: String) throws -> Resource? {
         try unlessMissing { try cache.resource(url) } ?? nil
     }
 
-    func data(of object: StoredObject) throws -> Data? {
+    package func data(of object: StoredObject) throws -> Data? {
         try unlessMissing { try cache.data(of: object, atMost: Self.maximumSize).data }
     }
 

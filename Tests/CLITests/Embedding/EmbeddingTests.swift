@@ -70,15 +70,7 @@ import Testing
             let url = larder.origin.url("/notes.png")
             try #require(try larder.prefetch(larder.manifest(urls: [url])).status == 0)
 
-            let examples = larder.directory.path("examples")
-            try FileManager.default.copyItem(atPath: Self.root + "/Examples", toPath: examples)
-            let package = try String(contentsOfFile: examples + "/Package.swift", encoding: .utf8)
-            try Data(
-                package.replacingOccurrences(of: "path: \"..\"", with: "path: \"\(Self.root)\"")
-                    .utf8
-            )
-            .write(to: URL(fileURLWithPath: examples + "/Package.swift"))
-            try? FileManager.default.removeItem(atPath: examples + "/.build")
+            let examples = try copyExamples(larder)
             let build = try await swift("build", "--package-path", examples, "--jobs", "2")
             try #require(build.status == 0, "\(build)")
             #expect(!build.standardError.contains("warning:"), "\(build)")
@@ -105,6 +97,78 @@ import Testing
 
                     """, "\(run)")
         }
+    }
+
+    /// Builds a copy of `Examples/`, and runs its tests without a network: with all icons of a lock,
+    /// and then with one icon that is not cached.
+    @Test(
+        .isLong, .timeLimit(.minutes(60)),
+        .enabled(if: isUnshareAllowed, "unshare -rn is not installed or not allowed"))
+    func theTestsOfTheExamplesRunWithoutANetwork() async throws {
+        try await withFixture { larder in
+            let examples = try copyExamples(larder)
+            let lock = examples + "/icons.lock.json"
+            let urls = larder.origin.serveIcons(1_000)
+            let run = try larder.prefetch(
+                larder.manifest(urls: urls), options: ["--write-lock", lock])
+            try #require(run.status == 0)
+            try FileManager.default.copyItem(
+                atPath: larder.cache, toPath: examples + "/.larder-cache")
+
+            let build = try await swift(
+                "build", "--build-tests", "--package-path", examples, "--jobs", "2")
+            try #require(build.status == 0, "\(build)")
+            #expect(!build.standardError.contains("warning:"), "\(build)")
+            let requests = larder.origin.count()
+            let whole = try await offlineTests(examples)
+            #expect(whole.status == 0, "\(whole)")
+            #expect("\(whole)".contains("Test run with 2 tests"), "\(whole)")
+
+            let absent = larder.origin.url("/absent")
+            let text = try String(contentsOfFile: lock, encoding: .utf8)
+            let end = try #require(text.range(of: "\n]\n", options: .backwards))
+            let integrity = "sha256-" + Data(count: 32).base64EncodedString()
+            let entry = #"{"icon":"\#(absent)","integrity":"\#(integrity)","size":1}"#
+            try Data("\(text[..<end.lowerBound]),\n\(entry)\n]\n".utf8)
+                .write(to: URL(fileURLWithPath: lock))
+            let partial = try await offlineTests(examples)
+            #expect(partial.status == 1, "\(partial)")
+            #expect(
+                "\(partial)".contains("Test theFirstScreenShowsItsIcons() passed"), "\(partial)")
+            #expect("\(partial)".contains("Test theListShowsAllIcons() failed"), "\(partial)")
+            #expect("\(partial)".contains("\(absent) is not cached"), "\(partial)")
+            let list = try String(contentsOfFile: examples + "/missing.txt", encoding: .utf8)
+            #expect(list == absent + "\n")
+            #expect(larder.origin.count() == requests)
+        }
+    }
+
+    /// Runs the tests of the package in a network namespace without a route.
+    private func offlineTests(_ package: String) async throws -> Finished {
+        try await onThreadOfItsOwn {
+            try RunningProcess(
+                "/usr/bin/env",
+                [
+                    "unshare", "-rn", "swift", "test", "--skip-build", "--disable-xctest",
+                    "--package-path", package,
+                ]
+            ).wait()
+        }
+    }
+
+    /// Returns the path of a copy of `Examples/` that depends on this package.
+    private func copyExamples(_ larder: CLIFixture) throws -> String {
+        let examples = larder.directory.path("examples")
+        try FileManager.default.copyItem(atPath: Self.root + "/Examples", toPath: examples)
+        let package = try String(contentsOfFile: examples + "/Package.swift", encoding: .utf8)
+        try Data(
+            package.replacingOccurrences(of: "path: \"..\"", with: "path: \"\(Self.root)\"").utf8
+        )
+        .write(to: URL(fileURLWithPath: examples + "/Package.swift"))
+        for name in [".build", ".larder-cache", "missing.txt"] {
+            try? FileManager.default.removeItem(atPath: "\(examples)/\(name)")
+        }
+        return examples
     }
 
     private func names(_ directory: String, _ suffix: String = "") throws -> Set<String> {
@@ -148,3 +212,6 @@ import Testing
             """
     }
 }
+
+private let isUnshareAllowed =
+    (try? RunningProcess("/usr/bin/env", ["unshare", "-rn", "true"]).wait().status) == 0

@@ -1,0 +1,46 @@
+import Foundation
+import LarderCore
+
+/// The icons of a lock.
+struct LockedIcons {
+    struct Entry: Decodable {
+        let icon, integrity: String
+        /// The icon's key, if its URL does not identify the icon.
+        let key: String?
+        let size: Int
+
+        func allows(_ digest: Digest, size: Int) -> Bool {
+            let text = "sha256-" + Data(digest.bytes).base64EncodedString()
+            return size == self.size && integrity.utf8.elementsEqual(text.utf8)
+        }
+    }
+
+    /// The maximum size of a lock in bytes.
+    private static let maximumSize = 64 << 20
+
+    /// The name of the file, for messages.
+    let name: String
+    private let entries: [CacheKey: [Entry]]
+
+    /// Returns all entries with this URL.
+    subscript(url: HTTPURL) -> [Entry] { entries[CacheKey(url.key)] ?? [] }
+
+    init(contentsOf file: URL) throws(OfflineIconsError) {
+        name = file.lastPathComponent.sanitizedForTerminal
+        do {
+            // JSON that is cut at the limit cannot be decoded.
+            let text = try FileHandle(forReadingFrom: file).read(upToCount: Self.maximumSize)
+            let list = try JSONDecoder().decode([Entry].self, from: text ?? Data())
+            // Without `data:` URLs, which a lock can also contain.
+            let known = list.compactMap { entry in (try? HTTPURL(entry.icon)).map { ($0, entry) } }
+            entries = Dictionary(grouping: known) { CacheKey($0.0.key) }
+                .mapValues { $0.map(\.1) }
+        } catch {
+            throw OfflineIconsError(
+                .manifest, subject: file.path,
+                message: "cannot be read as a lock of at most \(Self.maximumSize >> 20) MiB;"
+                    + " write one with `larder prefetch MANIFEST --write-lock FILE`",
+                underlying: error)
+        }
+    }
+}

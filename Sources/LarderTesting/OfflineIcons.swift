@@ -1,0 +1,182 @@
+import Foundation
+import LarderCache
+import LarderCore
+import LarderIcons
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// The icons of a cache directory as answers to a `URLSession`, without the network.
+///
+///     let icons = try OfflineIcons(cache: cache, manifest: lock)
+///     let session = URLSession(configuration: icons.configuration)
+///     …
+///     try icons.finish()
+///
+/// A request for a missing icon fails, and ``finish()`` throws an error with its URL. Any number of
+/// instances can be used at the same time. In Swift Testing, the trait
+/// `offlineIcons(cache:manifest:)` creates an instance for each test.
+///
+/// URLs match as in `IconCache`. The answer has status 200 and all bytes, even to a request for a
+/// range, but no bytes to HEAD. On Linux, download tasks fail, because Foundation lacks support.
+public final class OfflineIcons: @unchecked Sendable {
+    // Unchecked because `lock` guards the variables.
+
+    /// A request for an icon that cannot be answered.
+    public struct Missing: Error, Sendable, CustomStringConvertible {
+        /// The icon's URL, without credentials and secrets.
+        public let url: String
+        /// The reason and the next step.
+        public let reason: String
+        /// The URL and the reason.
+        public var description: String { "\(url) \(reason)" }
+        /// The URL for the list; nil if a prefetch would not help.
+        let listed: String?
+    }
+
+    typealias Answer = (data: Data, mediaType: String)
+
+    /// The instance for the current test; nil without the trait `offlineIcons(cache:manifest:)`.
+    @TaskLocal public static var current: OfflineIcons?
+
+    private let cache: String
+    private let layer: CacheLayer
+    private let locked: LockedIcons?
+    private let list: MissingList?
+    private let placeholder: Answer?
+    private let lock = NSLock()
+    private var found: [Missing] = []
+    private var urls: Set<String> = []
+    private var listFailure: OfflineIconsError?
+    private var protocolClass: URLProtocol.Type = URLProtocol.self
+
+    /// Opens a cache for a test.
+    ///
+    /// - Parameters:
+    ///   - cache: A cache directory. A prefetch may add icons at the same time.
+    ///   - manifest: A lock, the manifest of `larder prefetch --write-lock`. Only its icons are
+    ///     answered, if they have its digests and sizes. Default: nil, for all cached icons.
+    ///   - missingList: A file for the URLs of missing icons, which is a manifest for `larder
+    ///     prefetch`. URLs are appended. Tests and processes can share it. Default: nil.
+    ///   - strict: Whether requests for missing icons fail. If not, they are answered with
+    ///     `placeholder`, and ``finish()`` does not throw for them. Default: true.
+    ///   - placeholder: The colour of a PNG image of 64 × 64 pixels. Default: magenta.
+    /// - Throws: `CacheError` if the cache does not exist or is damaged, ``OfflineIconsError`` if
+    ///   `manifest` or `missingList` cannot be used.
+    public init(
+        cache: URL, manifest: URL? = nil, missingList: URL? = nil, strict: Bool = true,
+        placeholder: PlaceholderColor = .magenta
+    ) throws {
+        // A missing cache would otherwise be an empty one.
+        try Cache.open(at: cache.path).close()
+        self.cache = cache.path
+        layer = CacheLayer(path: cache.path, source: .disk, log: .none)
+        locked = try manifest.map { try LockedIcons(contentsOf: $0) }
+        list = try missingList.map { try MissingList($0) }
+        self.placeholder = strict ? nil : (placeholder.image, "image/png")
+        protocolClass = OfflineInstances.add(self)
+    }
+
+    deinit { OfflineInstances.unshare(protocolClass) }
+
+    /// A new configuration for a `URLSession`, without a `URLCache`. Its requests fail after this
+    /// instance is released.
+    public var configuration: URLSessionConfiguration {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.protocolClasses = [protocolClass]
+        configuration.urlCache = nil
+        return configuration
+    }
+
+    /// The different icons that could not be answered since the last ``finish()``.
+    public var missing: [Missing] { lock.withLock { found } }
+
+    /// Also answers the requests of `URLSession.shared`, until ``finish()`` or until this instance
+    /// is released. Call this function before the first request of the test.
+    ///
+    /// - Throws: ``OfflineIconsError`` if another instance serves the session.
+    public func serveSharedSession() throws {
+        guard !OfflineInstances.share(protocolClass) else { return }
+        throw OfflineIconsError(
+            .shared, subject: "URLSession.shared",
+            message: "is served by another OfflineIcons; run the tests one at a time (.serialized)")
+    }
+
+    /// Checks that no icon was missing. The instance can then be used for another test.
+    ///
+    /// - Throws: ``OfflineIconsError`` with the missing icons, or if their list cannot be written.
+    public func finish() throws {
+        OfflineInstances.unshare(protocolClass)
+        let (missing, failure) = lock.withLock {
+            defer { (found, urls, listFailure) = ([], [], nil) }
+            return (found, listFailure)
+        }
+        if placeholder == nil, !missing.isEmpty {
+            throw OfflineIconsError(missing, list: list?.path, failure)
+        }
+        if let failure { throw failure }
+    }
+
+    func answer(to request: URLRequest) throws(Missing) -> Answer {
+        do {
+            return try icon(for: request)
+        } catch {
+            record(error)
+            if let placeholder { return placeholder }
+            throw error
+        }
+    }
+
+    private func icon(for request: URLRequest) throws(Missing) -> Answer {
+        let text = request.url?.absoluteString ?? ""
+        guard let url = try? HTTPURL(text) else {
+            throw Missing(
+                url: text.maskingSecrets.sanitizedForTerminal,
+                reason: "is not an http or https URL, so it cannot be cached", listed: nil)
+        }
+        let isRead = ["GET", "HEAD"].contains(request.httpMethod ?? "GET")
+        let isIcon = isRead && url.credentials == nil
+        func missing(_ reason: String) -> Missing {
+            Missing(url: url.description, reason: reason, listed: isIcon ? url.string : nil)
+        }
+        guard isIcon else {
+            throw missing("can only be answered to GET and HEAD without credentials")
+        }
+        let entries = locked?[url] ?? []
+        if let locked, entries.isEmpty {
+            throw missing("is not in \(locked.name); add the icon and write the lock again")
+        }
+        let advice = "run `larder prefetch \(locked?.name ?? "URLS") --cache \(cache)`"
+        do {
+            // Keys are not URLs, so they are not normalized.
+            let key = entries.first?.key.map(ResourceKey.named) ?? text
+            guard let resource = try layer.resource(key),
+                let data = try layer.data(of: resource.object)
+            else { throw missing("is not cached; \(advice)") }
+            let digest = resource.object.digest
+            guard entries.allSatisfy({ $0.allows(digest, size: data.count) }) else {
+                throw missing("is cached with bytes other than in the lock; \(advice)")
+            }
+            return (data, resource.object.mediaType ?? "application/octet-stream")
+        } catch let error as Missing {
+            throw error
+        } catch {
+            throw missing("cannot be read from the cache: \(error)")
+        }
+    }
+
+    private func record(_ icon: Missing) {
+        let isNew = lock.withLock {
+            guard urls.insert(icon.listed ?? icon.url).inserted else { return false }
+            found.append(icon)
+            return true
+        }
+        guard isNew, let list, let url = icon.listed else { return }
+        do throws(OfflineIconsError) {
+            try list.add(url)
+        } catch {
+            lock.withLock { listFailure = error }
+        }
+    }
+}

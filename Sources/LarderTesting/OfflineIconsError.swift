@@ -1,0 +1,80 @@
+import Foundation
+import LarderCore
+
+/// An error of ``OfflineIcons``.
+public struct OfflineIconsError: Error, Sendable, CustomStringConvertible {
+    /// The kind of error.
+    public enum Code: String, Sendable {
+        /// Icons were missing.
+        case missing
+        /// The manifest cannot be read.
+        case manifest
+        /// The list of missing icons cannot be written.
+        case list
+        /// Another instance serves `URLSession.shared`.
+        case shared
+    }
+
+    /// The maximum number of icons in a message.
+    private static let shownLimit = 50
+
+    /// The kind of error.
+    public let code: Code
+    /// The file or session concerned, or the number of missing icons.
+    public let subject: String
+    /// The description, without the subject.
+    public let message: String
+    /// The icons that were requested and could not be answered.
+    public let missing: [OfflineIcons.Missing]
+    /// The cause, if it is another error.
+    public let underlying: (any Error)?
+
+    /// The subject and the message.
+    public var description: String { "\(subject) \(message)" }
+
+    init(_ code: Code, subject: String, message: String, underlying: (any Error)? = nil) {
+        (self.code, self.subject, self.message) = (code, subject, message)
+        (missing, self.underlying) = ([], underlying)
+    }
+
+    init(_ missing: [OfflineIcons.Missing], list: String?, _ failure: OfflineIconsError?) {
+        code = .missing
+        subject = missing.count == 1 ? "1 icon" : "\(missing.count) icons"
+        var lines = missing.prefix(Self.shownLimit).map { "  \($0)" }
+        if missing.count > lines.count { lines.append("  and \(missing.count - lines.count) more") }
+        if let list { lines.append("These URLs are also in \(list), for `larder prefetch`.") }
+        if let failure { lines.append("\(failure)") }
+        message = "could not be answered:\n\(lines.joined(separator: "\n"))"
+        (self.missing, underlying) = (missing, failure)
+    }
+}
+
+/// A file with one URL per line, which several processes can extend at the same time.
+struct MissingList {
+    let path: String
+
+    init(_ file: URL) throws(OfflineIconsError) {
+        path = file.path
+        // A manifest of the user must not be extended.
+        let start = (try? FileHandle(forReadingFrom: file).read(upToCount: 4)) ?? Data()
+        guard start.isEmpty || start.elementsEqual("http".utf8) else {
+            throw failure("is not a list of URLs")
+        }
+    }
+
+    func add(_ url: String) throws(OfflineIconsError) {
+        let file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw failure(String(cString: strerror(errno))) }
+        defer { close(file) }
+        // One write at the end of the file is atomic, so lines of other processes stay whole.
+        let line = Array("\(url)\n".utf8)
+        guard write(file, line, line.count) == line.count else {
+            throw failure("cannot be written")
+        }
+    }
+
+    private func failure(_ message: String) -> OfflineIconsError {
+        OfflineIconsError(
+            .list, subject: path, message: "\(message); use another file for missing icons")
+    }
+}

@@ -1,0 +1,49 @@
+#if canImport(Testing)
+    import Foundation
+    import Testing
+
+    /// A trait of Swift Testing that gives each test an ``OfflineIcons``, in
+    /// ``OfflineIcons/current``. The test fails if icons are missing.
+    ///
+    ///     @Test(.offlineIcons(cache: cache, manifest: lock))
+    ///     func theListShowsItsIcons() async throws {
+    ///         let icons = try #require(OfflineIcons.current)
+    ///         let session = URLSession(configuration: icons.configuration)
+    ///
+    /// In a suite, the trait applies to all tests.
+    public struct OfflineIconsTrait: TestTrait, SuiteTrait, TestScoping {
+        let makeIcons: @Sendable () throws -> OfflineIcons
+
+        /// Whether suites in the suite inherit the trait: true.
+        public var isRecursive: Bool { true }
+
+        /// Runs one test, and records an issue if icons are missing.
+        public func provideScope(
+            for test: Test, testCase: Test.Case?,
+            performing function: @Sendable () async throws -> Void
+        ) async throws {
+            let icons = try makeIcons()
+            // Also after an error, because a missing icon may be its cause.
+            defer {
+                do { try icons.finish() } catch {
+                    Issue.record(error, sourceLocation: test.sourceLocation)
+                }
+            }
+            try await OfflineIcons.$current.withValue(icons) { try await function() }
+        }
+    }
+
+    extension Trait where Self == OfflineIconsTrait {
+        /// Gives each test an ``OfflineIcons`` with these parameters.
+        public static func offlineIcons(
+            cache: URL, manifest: URL? = nil, missingList: URL? = nil, strict: Bool = true,
+            placeholder: PlaceholderColor = .magenta
+        ) -> Self {
+            Self {
+                try OfflineIcons(
+                    cache: cache, manifest: manifest, missingList: missingList, strict: strict,
+                    placeholder: placeholder)
+            }
+        }
+    }
+#endif

@@ -1,0 +1,125 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Answers the requests of one ``OfflineIcons``.
+///
+/// A session creates its protocols itself, and only their class can name the instance: On Linux,
+/// additional header fields of a configuration are not yet in the request.
+final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
+    override class func canInit(with request: URLRequest) -> Bool {
+        // These URLs contain the data or name a file.
+        !["data", "file"].contains(request.url?.scheme?.lowercased())
+    }
+
+    override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+
+    // Reads in the calling thread, because a client must be called in this thread.
+    override func startLoading() {
+        #if canImport(FoundationNetworking)
+            guard !(task is URLSessionDownloadTask) else {
+                return fail(.unsupportedURL, "download tasks are not supported on Linux")
+            }
+        #endif
+        guard let icons = OfflineInstances.instance(Number.value) else {
+            return fail(.cancelled, "the OfflineIcons of this URLSession were released")
+        }
+        do throws(OfflineIcons.Missing) {
+            let (data, type) = try icons.answer(to: request)
+            let fields = ["Content-Type": type, "Content-Length": "\(data.count)"]
+            guard let url = request.url,
+                let response = HTTPURLResponse(
+                    url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields)
+            else { return fail(.badURL, "the request has no URL") }
+            client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
+            if request.httpMethod != "HEAD" { client?.urlProtocol(self, didLoad: data) }
+            client?.urlProtocolDidFinishLoading(self)
+        } catch {
+            fail(.resourceUnavailable, "\(error)")
+        }
+    }
+
+    override func stopLoading() {}
+
+    private func fail(_ code: URLError.Code, _ message: String) {
+        var information: [String: Any] = [NSLocalizedDescriptionKey: message]
+        if let url = request.url { information[NSURLErrorFailingURLErrorKey] = url }
+        client?.urlProtocol(self, didFailWithError: URLError(code, userInfo: information))
+    }
+}
+
+/// A number as a type, in binary digits, so that any number of classes can be made at run time.
+protocol TypeNumber { static var value: Int { get } }
+private enum Zero: TypeNumber { static var value: Int { 0 } }
+private enum Even<Half: TypeNumber>: TypeNumber { static var value: Int { 2 * Half.value } }
+private enum Odd<Half: TypeNumber>: TypeNumber { static var value: Int { 2 * Half.value + 1 } }
+
+/// The instances in use by number, and the class that answers `URLSession.shared`.
+enum OfflineInstances {
+    private struct Reference { weak var icons: OfflineIcons? }
+
+    private static let lock = NSLock()
+    // Unsafe because the compiler does not know that `lock` protects the variables.
+    private nonisolated(unsafe) static var references: [Int: Reference] = [:]
+    private nonisolated(unsafe) static var count = 0
+    private nonisolated(unsafe) static var shared: URLProtocol.Type?
+
+    /// Returns a new class for the sessions of `icons`. No class is used again, because a session
+    /// can outlive its instance.
+    static func add(_ icons: OfflineIcons) -> URLProtocol.Type {
+        let number = lock.withLock {
+            count += 1
+            references = references.filter { $0.value.icons != nil }
+            references[count] = Reference(icons: icons)
+            return count
+        }
+        func open<Number: TypeNumber>(_: Number.Type) -> URLProtocol.Type {
+            OfflineProtocol<Number>.self
+        }
+        return open(type(number))
+    }
+
+    private static func type(_ number: Int) -> any TypeNumber.Type {
+        guard number > 0 else { return Zero.self }
+        func open<Half: TypeNumber>(_: Half.Type) -> any TypeNumber.Type {
+            number % 2 == 0 ? Even<Half>.self : Odd<Half>.self
+        }
+        return open(type(number / 2))
+    }
+
+    static func instance(_ number: Int) -> OfflineIcons? {
+        lock.withLock { references[number]?.icons }
+    }
+
+    /// Lets a class answer `URLSession.shared`. Returns false if another class does.
+    static func share(_ protocolClass: URLProtocol.Type) -> Bool {
+        lock.withLock {
+            guard shared == nil else { return shared == protocolClass }
+            shared = protocolClass
+            #if canImport(FoundationNetworking)
+                // On Linux, registered classes have the lowest priority, and the session uses the
+                // current value of its configuration.
+                let configuration = URLSession.shared.configuration
+                configuration.protocolClasses =
+                    [protocolClass] + (configuration.protocolClasses ?? [])
+            #else
+                URLProtocol.registerClass(protocolClass)
+            #endif
+            return true
+        }
+    }
+
+    static func unshare(_ protocolClass: URLProtocol.Type) {
+        lock.withLock {
+            guard shared == protocolClass else { return }
+            shared = nil
+            #if canImport(FoundationNetworking)
+                URLSession.shared.configuration.protocolClasses?.removeAll { $0 == protocolClass }
+            #else
+                URLProtocol.unregisterClass(protocolClass)
+            #endif
+        }
+    }
+}
