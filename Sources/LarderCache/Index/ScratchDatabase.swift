@@ -1,7 +1,6 @@
 import CLarderSystem
 import GRDB
 import GRDBSQLite
-import LarderCore
 
 /// A temporary database to which an index is attached as `cache`.
 enum ScratchDatabase {
@@ -33,45 +32,4 @@ enum ScratchDatabase {
         }
         return database
     }
-}
-
-/// A set of keys in a temporary database, to limit memory.
-package struct ScratchKeys {
-    private let database: DatabaseQueue
-
-    package init() throws(CacheError) {
-        do {
-            database = try ScratchDatabase.open(at: nil, joining: nil)
-            try database.writeWithoutTransaction { db in
-                try db.execute(
-                    sql: "CREATE TABLE keys (key BLOB PRIMARY KEY NOT NULL) WITHOUT ROWID")
-            }
-        } catch { throw CacheError(index: Self.subject, error) }
-    }
-
-    package func insert(_ keys: [String]) throws(CacheError) {
-        guard !keys.isEmpty else { return }
-        do {
-            try database.writeWithoutTransaction { db in
-                try db.inTransaction {
-                    let insert = try db.prepared("INSERT OR IGNORE INTO keys VALUES (?)")
-                    for key in keys { try insert.run(Self.digest(of: key)) }
-                    return .commit
-                }
-            }
-        } catch { throw CacheError(index: Self.subject, error) }
-    }
-
-    package func contains(_ key: String) throws(CacheError) -> Bool {
-        do {
-            return try database.unsafeRead { db in
-                try db.prepared("SELECT 1 FROM keys WHERE key = ?")
-                    .firstInteger(Self.digest(of: key)) != nil
-            }
-        } catch { throw CacheError(index: Self.subject, error) }
-    }
-
-    private static func digest(of key: String) -> Digest { Digest(of: Array(key.utf8)) }
-
-    private static let subject = "a temporary database"
 }

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import LarderCache
 import LarderCore
 import LarderManifest
@@ -48,17 +49,21 @@ package struct Gallery {
         }
         var address: String?
         var newest: Date?
-        report.total = try forEachItem { object in
-            address = try place.address(of: object)
-            return address != nil
-        } _: { item in
-            guard case .icon(let icon) = item else { return try onItem(item) }
-            report.counts[icon.state, default: 0] += 1
-            if let date = icon.resource?.receivedAt { newest = max(newest ?? date, date) }
-            try onItem(item)
-            icons.append(icon.json(address))
-            address = nil
-            if icons.count == Self.iconsPerFile { try flush() }
+        do {
+            report.total = try forEachItem { object in
+                address = try place.address(of: object)
+                return address != nil
+            } _: { item in
+                guard case .icon(let icon) = item else { return try onItem(item) }
+                report.counts[icon.state, default: 0] += 1
+                if let date = icon.resource?.receivedAt { newest = max(newest ?? date, date) }
+                try onItem(item)
+                icons.append(icon.json(address))
+                address = nil
+                if icons.count == Self.iconsPerFile { try flush() }
+            }
+        } catch let error as DatabaseError {
+            throw CacheError(index: "a temporary database", error)
         }
         try flush()
         var description = JSONObject()

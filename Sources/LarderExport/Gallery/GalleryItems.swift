@@ -1,5 +1,7 @@
 import Foundation
+import GRDB
 import LarderCache
+import LarderCore
 import LarderManifest
 
 extension Gallery {
@@ -14,7 +16,10 @@ extension Gallery {
     ) throws -> Int {
         var count = 0
         // The keys of shown icons, and of cached icons beyond the limit.
-        let named = hasOthers && !manifests.isEmpty ? try ScratchKeys() : nil
+        let named =
+            hasOthers && !manifests.isEmpty
+            ? try DatabaseQueue.scratch("CREATE TABLE keys (digest BLOB PRIMARY KEY) WITHOUT ROWID")
+            : nil
         func show(_ icon: @autoclosure () throws -> GalleryIcon) throws {
             count += 1
             try body(count <= GalleryLimits.icons ? .icon(icon()) : .excess)
@@ -24,11 +29,12 @@ extension Gallery {
             var waitingBytes = 0
             func flush() throws {
                 let found = try lookUp(waiting.map(\.key))
-                try named?.insert(
-                    zip(waiting, found).compactMap { waiting, found in
-                        let isListed = count < GalleryLimits.icons || found.resource != nil
-                        return isListed ? waiting.key : nil
-                    })
+                let listed = zip(waiting, found).compactMap { waiting, found in
+                    count < GalleryLimits.icons || found.resource != nil ? waiting.key : nil
+                }
+                try named?.run("INSERT OR IGNORE INTO keys VALUES (?)", for: listed) {
+                    $1.bind(Digest(of: Array($0.utf8)))
+                }
                 for ((item, _), found) in zip(waiting, found) {
                     try show(icon(of: item, in: number, found, isIntact: isIntact))
                 }
@@ -53,7 +59,8 @@ extension Gallery {
         }
         guard hasOthers else { return count }
         try cache.forEachResource { resource in
-            if try named?.contains(resource.key) == true { return }
+            let digest = Digest(of: Array(resource.key.utf8))
+            if try named?.hasRow("SELECT 1 FROM keys WHERE digest = ?", digest) == true { return }
             try show(icon(of: resource, isIntact: isIntact))
         }
         return count
