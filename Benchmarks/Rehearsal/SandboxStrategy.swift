@@ -10,7 +10,7 @@ final class SandboxStrategy: LoadingStrategy {
     private let memory: MemoryCache
     private let cache: IconCache
     private let loader: IconLoader
-    private let temporary: ScratchDirectory?
+    private let temporary: URL?
     /// The loads in progress, by appearance.
     private var tasks: [Int: IconTask] = [:]
     private var ahead = 0..<0
@@ -22,13 +22,11 @@ final class SandboxStrategy: LoadingStrategy {
         self.screen = screen
         self.inbox = inbox
         memory = MemoryCache(costLimit: options.cacheCostLimit, pressure: pressure)
-        let prefix = "larder-rehearsal"
-        temporary = options.directory == nil ? try? ScratchDirectory(named: prefix) : nil
-        // If no temporary directory could be created, this path also fails, and the cache reports
-        // the error.
         let directory =
-            options.directory ?? temporary.map { URL(fileURLWithPath: $0.path) }
-            ?? FileManager.default.temporaryDirectory.appendingPathComponent(prefix)
+            options.directory
+            ?? FileManager.default.temporaryDirectory.appendingPathComponent(
+                "larder-rehearsal-\(UUID().uuidString)")
+        temporary = options.directory == nil ? directory : nil
         cache = IconCache(directory: directory, memory: memory)
         var loading = IconLoader.Options()
         loading.concurrentFetches = options.maximumConcurrent
@@ -72,7 +70,7 @@ final class SandboxStrategy: LoadingStrategy {
             // Icons that are being stored would create the directory again.
             while loader.workCount > 0 { try? await Task.sleep(for: .milliseconds(1)) }
             await cache.flush()
-            temporary?.remove()
+            if let temporary { try? FileManager.default.removeItem(at: temporary) }
             return cache.storeFailure.map {
                 StrategyReport.StoreFailure(code: $0.code.rawValue, message: "\($0)")
             }

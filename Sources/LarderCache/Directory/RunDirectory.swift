@@ -89,24 +89,6 @@ final class RunDirectory: Sendable {
     }
 }
 
-/// A temporary directory, removed by descriptor because the path may be replaced.
-package final class ScratchDirectory: Sendable {
-    package let path: String
-    private let name: String
-    private let parent: FileDescriptor
-    private let directory: FileDescriptor
-
-    package init(named prefix: String) throws(CacheError) {
-        parent = try UsersPath(NSTemporaryDirectory()).directory()
-        (name, directory) = try parent.makeLockedDirectory(LOCK_SH, mode: 0o700) {
-            "\(prefix)-\(UUID().uuidString)"
-        }
-        path = parent.subject + (parent.subject.utf8.last == UInt8(ascii: "/") ? "" : "/") + name
-    }
-
-    package func remove() { parent.remove(directory, named: name) }
-}
-
 /// The directory for objects that failed verification, kept for inspection.
 struct Quarantine {
     private let quarantine: FileDescriptor
