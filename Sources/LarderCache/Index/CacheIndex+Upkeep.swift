@@ -61,10 +61,7 @@ extension CacheIndex {
     /// Writes one step of a long operation. Other processes can write between steps.
     func writeStep(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         try write(isDurable: isDurable, body)
-        let version = try? connections.writer.writeWithoutTransaction {
-            try Int.fetchOne($0, sql: "PRAGMA data_version")
-        }
-        pause.stepEnded(version ?? nil)
+        pause.stepEnded()
     }
 
     func syncLog() throws(CacheError) {

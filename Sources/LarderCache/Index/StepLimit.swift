@@ -71,32 +71,17 @@ final class StepLimit {
     }
 }
 
-/// Pauses between steps, so that other processes can take SQLite's write lock. While other
-/// processes commit, a pause follows each step. Otherwise, pauses come at intervals, because
-/// waiting processes cannot be detected.
-final class StepPause: @unchecked Sendable {
-    // Unchecked because `lock` guards the variables.
+/// Pauses between steps, so that other processes can take SQLite's write lock. Waiting processes
+/// cannot be detected.
+final class StepPause: Sendable {
     private static let microseconds: UInt32 = 3_000
-    private static let interval = Duration.milliseconds(40)
-    /// The time after another process's commit during which its next commit is expected.
-    private static let recency = Duration.seconds(1)
+    private static let interval = Duration.milliseconds(20)
 
-    private let lock = NSLock()
-    private var version: Int?
-    private var lastCommit: ContinuousClock.Instant?
-    private var lastPause = ContinuousClock.now
+    private let last = Locked(ContinuousClock.now)
 
-    /// Pauses if a pause is due. `version` is the value of `PRAGMA data_version`, which changes
-    /// when another process commits.
-    func stepEnded(_ version: Int?) {
-        let isDue = lock.withLock {
-            if self.version != nil, version != self.version { lastCommit = .now }
-            self.version = version
-            let isAlone = lastCommit.map { ContinuousClock.now - $0 >= Self.recency } ?? true
-            return !isAlone || ContinuousClock.now - lastPause >= Self.interval
-        }
-        guard isDue else { return }
+    func stepEnded() {
+        guard last.withLock({ ContinuousClock.now - $0 >= Self.interval }) else { return }
         usleep(Self.microseconds)
-        lock.withLock { lastPause = .now }
+        last.withLock { $0 = .now }
     }
 }
