@@ -135,21 +135,10 @@ final class CacheDirectory: Sendable {
         return read?.digest == digest
     }
 
-    /// Returns the digests of objects without files. The caller must check the fan-out directories.
     func absent(_ digests: some Collection<Digest>) throws(CacheError) -> Set<Digest> {
-        guard !digests.isEmpty else { return [] }
-        let objects: FileDescriptor
-        do throws(CacheError) {
-            objects = try self.objects()
-        } catch  where error.isAbsence { return Set(digests) }
+        let presence = ObjectPresence(in: self)
         var absent: Set<Digest> = []
-        for digest in digests {
-            let place = CacheLayout.place(digest)
-            do throws(CacheError) {
-                if try objects.status(of: place)?.isRegularFile == true { continue }
-            } catch  where error.isOutOfReach {}
-            absent.insert(digest)
-        }
+        for digest in digests where try presence.size(of: digest) == nil { absent.insert(digest) }
         return absent
     }
 

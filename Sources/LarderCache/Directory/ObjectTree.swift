@@ -130,23 +130,24 @@ package final class ObjectPresence: @unchecked Sendable {
     package func arePresent(
         _ objects: [(digest: Digest, size: Int64)]
     ) throws(CacheError) -> [Bool] {
-        var arePresent = [Bool](repeating: false, count: objects.count)
-        guard !objects.isEmpty else { return arePresent }
+        var arePresent: [Bool] = []
+        for (digest, size) in objects {
+            let found = try self.size(of: digest)
+            arePresent.append(found == size || found != nil && directory.isWhole(digest))
+        }
+        return arePresent
+    }
+
+    func size(of digest: Digest) throws(CacheError) -> Int64? {
         do throws(CacheError) {
             let tree = if let tree { tree } else { try directory.objects() }
             self.tree = tree
-            for (index, object) in objects.enumerated() {
-                do throws(CacheError) {
-                    guard try canEnter(object.digest, in: tree),
-                        let status = try tree.status(of: CacheLayout.place(object.digest)),
-                        status.isRegularFile
-                    else { continue }
-                    arePresent[index] =
-                        Int64(status.st_size) == object.size || directory.isWhole(object.digest)
-                } catch  where error.isOutOfReach {}
-            }
-        } catch  where error.isAbsence {}
-        return arePresent
+            guard try canEnter(digest, in: tree) else { return nil }
+            do throws(CacheError) {
+                let status = try tree.status(of: CacheLayout.place(digest))
+                return status.flatMap { $0.isRegularFile ? Int64($0.st_size) : nil }
+            } catch  where error.errno == EACCES { return nil }
+        } catch  where error.isAbsence { return nil }
     }
 
     private func canEnter(_ digest: Digest, in tree: FileDescriptor) throws(CacheError) -> Bool {
