@@ -47,9 +47,7 @@ final class CacheIndex: Sendable {
                 while true {
                     do {
                         let writer = try file.open(.writing, writing)
-                        if try !writer.writeWithoutTransaction({ try CacheIndex.setUp($0, file) }) {
-                            try IndexSchema.migrator.migrate(writer)
-                        }
+                        try writer.writeWithoutTransaction { try CacheIndex.setUp($0, file) }
                         return writer
                     } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
                         guard wait.retry(attempt) else { throw error }
@@ -68,8 +66,7 @@ final class CacheIndex: Sendable {
         } catch { throw file.failure(error) }
     }
 
-    /// Returns whether all migrations are applied.
-    private static func setUp(_ db: Database, _ file: DatabaseFile) throws -> Bool {
+    private static func setUp(_ db: Database, _ file: DatabaseFile) throws {
         let applied = try migrations(in: db, file)
         if try String.fetchOne(db, sql: "PRAGMA journal_mode") != "wal" {
             // Keep the journal in memory, because the index must not have a journal file.
@@ -83,9 +80,7 @@ final class CacheIndex: Sendable {
         // Weaker modes may lose commits in a power cut. On macOS, fsync(2) is not enough.
         try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON")
         try db.execute(sql: "PRAGMA cache_size = -\(usualCache)")
-        if let applied { return IndexSchema.isCurrent(applied) }
-        try IndexSchema.create(in: db)
-        return true
+        if applied != IndexSchema.migrations.count { try IndexSchema.migrate(db) }
     }
 
     /// Opens an index that is read-only or being written by another process. Returns nil if there

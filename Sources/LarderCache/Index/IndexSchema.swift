@@ -26,8 +26,6 @@ enum IndexSchema {
         return applied.isEmpty ? .none : .own(migrations: applied.count)
     }
 
-    static func isCurrent(_ applied: Int) -> Bool { applied == migrations.count }
-
     /// Whether an index can be read without the later migrations.
     static func isReadable(_ applied: Int) -> Bool { applied >= 4 }
     static func hasSpellings(_ applied: Int) -> Bool { applied >= 5 }
@@ -100,9 +98,11 @@ enum IndexSchema {
         "typeof(\(column)) NOT IN ('real', 'integer') OR abs(\(column)) > \(RowReader.longestTime)"
     }
 
-    /// Creates the tables of an empty index in one transaction. The migrator would use seven
+    /// Creates or completes the tables in one transaction. GRDB's migrator would use seven
     /// transactions.
-    static func create(in db: Database) throws {
+    static func migrate(_ db: Database) throws {
+        let applied = if case .own(let count) = try origin(of: db) { count } else { 0 }
+        guard applied < migrations.count else { return }
         try db.inTransaction(.immediate) {
             try db.execute(
                 sql: """
@@ -110,24 +110,12 @@ enum IndexSchema {
                         grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)
                     """)
             let insert = try db.prepared("INSERT INTO grdb_migrations VALUES (?)")
-            for (name, statements) in migrations {
-                try apply(statements, to: db)
+            for (name, statements) in migrations.dropFirst(applied) {
+                if let statements { try db.execute(sql: statements) } else { try URLKeys.renew(db) }
                 try insert.run(name)
             }
             return .commit
         }
-    }
-
-    static var migrator: DatabaseMigrator {
-        var migrator = DatabaseMigrator()
-        for (name, statements) in migrations {
-            migrator.registerMigration(name) { db in try Self.apply(statements, to: db) }
-        }
-        return migrator
-    }
-
-    private static func apply(_ statements: String?, to db: Database) throws {
-        if let statements { try db.execute(sql: statements) } else { try URLKeys.renew(db) }
     }
 
     private static let isNoURL = "key NOT GLOB 'http://*' AND key NOT GLOB 'https://*'"
@@ -135,7 +123,7 @@ enum IndexSchema {
 
     /// The names and statements, in order. A nil statement stands for a call to
     /// ``URLKeys/renew(_:)``.
-    private static let migrations: KeyValuePairs<String, String?> = [
+    static let migrations: KeyValuePairs<String, String?> = [
         "1: objects and resources": """
         CREATE TABLE objects (
             id INTEGER PRIMARY KEY,

@@ -71,7 +71,7 @@ struct IndexRecovery {
             directory.removeForeignJournals()
             let database = try DatabaseFile(of: run, draft, in: directory).open(.making)
             report.source = try copyRows(to: database, &stop, unless: isCancelled)
-            try IndexSchema.migrator.migrate(database)
+            try database.writeWithoutTransaction { try IndexSchema.migrate($0) }
             try compareWithTree(database, &report, unless: isCancelled, onProgress)
             _ = try database.write { try FailureTable.trim($0, at: Date()) }
             try database.compact(into: DatabaseFile(of: run, name, in: directory))
