@@ -59,19 +59,8 @@ extension Cache {
         return url.key.isSame(as: text) ? nil : try index.resource(url.key)
     }
 
-    /// Returns the resource of a URL whose empty query (`?`) the client may have dropped, as curl
-    /// does.
-    package func resource(spelledWithoutEmptyQuery text: String) throws(CacheError) -> Resource? {
-        if let resource = try resource(spelledAs: text) { return resource }
-        return try text.utf8.contains(UInt8(ascii: "?")) ? nil : resource(spelledAs: text + "?")
-    }
-
-    /// Returns a number that changes when any process commits; nil if there is no index.
-    package func indexVersion() throws(CacheError) -> Int64? {
-        try index?.lookUp(isWatching: true) { db in
-            try db.prepared("PRAGMA data_version").firstInteger() ?? 0
-        }
-    }
+    /// Returns a number that changes when another connection commits; nil if there is no index.
+    package func indexVersion() throws(CacheError) -> Int64? { try index?.version() }
 
     package func forEachSpelling(_ body: (Spelling) throws -> Void) throws {
         guard let index, index.hasSpellings else { return }

@@ -90,9 +90,11 @@ package final class LiveCache: @unchecked Sendable {
     }
 
     package func resource(_ url: String, isFromClient: Bool = false) throws -> Resource? {
-        try using {
-            isFromClient
-                ? try $0.resource(spelledWithoutEmptyQuery: url) : try $0.resource(spelledAs: url)
+        try using { cache in
+            if let resource = try cache.resource(spelledAs: url) { return resource }
+            // Clients such as curl drop an empty query.
+            guard isFromClient, !url.utf8.contains(UInt8(ascii: "?")) else { return nil }
+            return try cache.resource(spelledAs: url + "?")
         }
     }
 

@@ -5,6 +5,15 @@ import LarderCore
 extension CacheIndex {
     func resource(_ key: String) throws(CacheError) -> Resource? { try resources([key])[0] }
 
+    /// Does not change if the writer commits.
+    func version() throws(CacheError) -> Int64? {
+        do {
+            return try connections.writer.unsafeRead {
+                try $0.prepared("PRAGMA data_version").firstInteger()
+            }
+        } catch { throw file.failure(error) }
+    }
+
     private static let findResource = """
         SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object
         WHERE r.

@@ -232,11 +232,9 @@ final class CacheIndex: Sendable {
     func close() { connections.close() }
 
     /// Reads with a single statement and without a transaction, which takes a fifth of the time.
-    func lookUp<Value>(
-        isWatching: Bool = false, _ body: (Database) throws -> Value
-    ) throws(CacheError) -> Value {
+    func lookUp<Value>(_ body: (Database) throws -> Value) throws(CacheError) -> Value {
         do {
-            return try connections.reading(isWatching: isWatching) { try $0.unsafeRead(body) }
+            return try connections.reading { try $0.unsafeRead(body) }
         } catch { throw file.failure(error) }
     }
 

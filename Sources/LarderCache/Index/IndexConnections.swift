@@ -13,7 +13,6 @@ final class IndexConnections: @unchecked Sendable {
     private let places = DispatchSemaphore(value: IndexConnections.readerLimit)
     private let lock = NSLock()
     private var idle: [DatabaseQueue] = []
-    private var watcher: DatabaseQueue?
     private var isClosed = false
 
     init(writer: DatabaseQueue, openReader: (@Sendable () throws -> DatabaseQueue)? = nil) {
@@ -23,21 +22,16 @@ final class IndexConnections: @unchecked Sendable {
 
     deinit { close() }
 
-    /// - Parameter isWatching: Whether to use the connection that reports other processes' changes.
-    func reading<Value>(
-        isWatching: Bool = false, _ body: (DatabaseQueue) throws -> Value
-    ) throws -> Value {
+    func reading<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {
         guard let openReader else { return try body(writer) }
         places.wait()
         defer { places.signal() }
         let reader = try lock.withLock { () -> DatabaseQueue? in
             if isClosed { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "is closed") }
-            guard isWatching else { return idle.popLast() }
-            watcher = try watcher ?? openReader()
-            return watcher
+            return idle.popLast()
         }
         let connection = try reader ?? openReader()
-        defer { if !isWatching { lock.withLock { idle.append(connection) } } }
+        defer { lock.withLock { idle.append(connection) } }
         return try body(connection)
     }
 
@@ -47,9 +41,9 @@ final class IndexConnections: @unchecked Sendable {
         for _ in 0..<Self.readerLimit { places.wait() }
         defer { for _ in 0..<Self.readerLimit { places.signal() } }
         let readers = lock.withLock {
-            defer { (idle, watcher) = ([], nil) }
+            defer { idle = [] }
             isClosed = true
-            return idle + [watcher].compactMap(\.self)
+            return idle
         }
         for reader in readers { try? reader.close() }
         try? writer.close()
