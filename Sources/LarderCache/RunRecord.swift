@@ -32,8 +32,8 @@ package struct RunRecord: Sendable, Equatable {
     /// The duration, measured with a monotonic clock.
     package let seconds: Double
     package let exitStatus: Int32
-    /// Empty if the run was stopped early.
-    package let counts: [Count: Int64]
+    /// By ``Count``. Empty if the run was stopped early. Other versions may have other counts.
+    package let counts: [String: Int64]
     package let version: String
 
     package init(
@@ -45,7 +45,7 @@ package struct RunRecord: Sendable, Equatable {
         self.ended = ended
         self.seconds = (seconds * 1000).rounded() / 1000
         self.exitStatus = exitStatus
-        self.counts = counts
+        self.counts = Dictionary(uniqueKeysWithValues: counts.map { ($0.rawValue, $1) })
         self.version = version
     }
 
@@ -74,7 +74,7 @@ package struct RunRecord: Sendable, Equatable {
         object.set("version", version.sanitizedForTerminal)
         var counts = JSONObject()
         for count in Count.allCases {
-            if let value = self.counts[count] { counts.set(count.rawValue, value) }
+            if let value = self.counts[count.rawValue] { counts.set(count.rawValue, value) }
         }
         object.set("counts", counts)
         return object
@@ -98,20 +98,5 @@ extension RunRecord: Decodable {
     private enum CodingKeys: String, CodingKey {
         case command, started, ended, seconds, counts, version
         case exitStatus = "exit_status"
-    }
-
-    /// Ignores unknown counts from other versions.
-    package init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        command = try values.decode(Command.self, forKey: .command)
-        started = try values.decode(Date.self, forKey: .started)
-        ended = try values.decode(Date.self, forKey: .ended)
-        seconds = try values.decode(Double.self, forKey: .seconds)
-        exitStatus = try values.decode(Int32.self, forKey: .exitStatus)
-        version = try values.decode(String.self, forKey: .version)
-        let counts = try values.decode([String: Int64].self, forKey: .counts)
-        self.counts = counts.reduce(into: [:]) { known, count in
-            if let name = Count(rawValue: count.key) { known[name] = count.value }
-        }
     }
 }

@@ -133,7 +133,7 @@ extension CacheStatus {
         addRuns("exit_status", "Exit status of the last run.") { Double($0.exitStatus) }
         for count in RunRecord.Count.allCases {
             addRuns(count.rawValue, "Count from the last run: \(count.rawValue).") {
-                $0.counts[count].map(Double.init)
+                $0.counts[count.rawValue].map(Double.init)
             }
         }
         return text.text
