@@ -6,8 +6,9 @@ package struct FileIdentity: Sendable, Hashable {
     private let device: UInt64
     private let inode: UInt64
     package let size: Int64
-    private let modified: Time
-    private let changed: Time
+    /// Nanoseconds since 1970.
+    private let modified: Int64
+    private let changed: Int64
 
     package func isSameContent(as other: FileIdentity) -> Bool {
         isSameFile(as: other) && size == other.size && modified == other.modified
@@ -17,10 +18,7 @@ package struct FileIdentity: Sendable, Hashable {
         device == other.device && inode == other.inode
     }
 
-    package var text: String {
-        let times = [modified, changed].map { "\($0.seconds).\($0.nanoseconds)" }
-        return "\(device) \(inode) \(size) \(times[0]) \(times[1])"
-    }
+    package var text: String { "\(device) \(inode) \(size) \(modified) \(changed)" }
 
     package init?(path: String) {
         var status = stat()
@@ -28,19 +26,15 @@ package struct FileIdentity: Sendable, Hashable {
         self.init(status)
     }
 
-    private struct Time: Sendable, Hashable {
-        let seconds: Int
-        let nanoseconds: Int
-
-        init(_ time: timespec) { (seconds, nanoseconds) = (Int(time.tv_sec), Int(time.tv_nsec)) }
-    }
-
     package init(_ status: stat) {
         device = UInt64(truncatingIfNeeded: status.st_dev)
         inode = UInt64(status.st_ino)
         size = Int64(status.st_size)
-        modified = Time(status.modified)
-        changed = Time(status.changed)
+        func nanoseconds(_ time: timespec) -> Int64 {
+            Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+        }
+        modified = nanoseconds(status.modified)
+        changed = nanoseconds(status.changed)
     }
 }
 
