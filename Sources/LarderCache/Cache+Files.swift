@@ -11,20 +11,15 @@ extension Cache {
     package func forEachPiece(
         of object: StoredObject, _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
-        let file = try openFile(object.digest)
-        let reader = reader()
-        var held: [UInt8] = []
-        var count = 0
-        let read = try reader.digest(file, expecting: object.digest, isCancelled: { false }) {
-            (bytes) throws(CacheError) in
-            if count + bytes.count <= Self.memoryLimit { held += bytes }
-            count += bytes.count
+        let object = sized(object)
+        if object.size <= Self.memoryLimit {
+            return try data(of: object, unlessKnown: nil).data.withUnsafeBytes(body)
         }
-        guard read?.digest == object.digest else { throw Self.otherDigest(object.digest) }
-        if count == held.count { return try held.withUnsafeBytes(body) }
+        let file = try openFile(object.digest)
+        _ = try confirm(file, is: object)
         guard lseek(file.raw, 0, SEEK_SET) == 0 else { throw file.failure("seek") }
         var failure: (any Error)?
-        let again = try reader.digest(
+        let again = try reader().digest(
             file, expecting: object.digest, isCancelled: { failure != nil }
         ) { (bytes) throws(CacheError) in
             do { try body(bytes) } catch { failure = error }
@@ -37,11 +32,8 @@ extension Cache {
     package func descriptor(of object: StoredObject) throws(CacheError) -> Int32 {
         let file = try directory.open(object.digest)
         _ = try confirm(file, is: object)
-        let descriptor = fcntl(file.raw, F_DUPFD_CLOEXEC, 0)
-        guard descriptor >= 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
-            throw CacheError("open", subject: "\(object.digest)", errno: errno)
-        }
-        return descriptor
+        guard lseek(file.raw, 0, SEEK_SET) == 0 else { throw file.failure("seek") }
+        return try file.duplicate()
     }
 
     /// Throws `.corrupt` unless the file has the object's digest. Returns false if cancelled.
@@ -98,9 +90,8 @@ extension Cache {
 
     package func outgoing(_ object: StoredObject) throws(CacheError) -> OutgoingObject {
         let object = sized(object)
-        let file = try open(object).file
+        let (file, status) = try open(object)
         // A sparse file can have any size.
-        let status = try file.status()
         if status.st_size > status.plausibleBytes { _ = try confirm(file, is: object) }
         return OutgoingObject(object, file: file)
     }
@@ -114,12 +105,11 @@ extension Cache {
     /// Returns the cached manifest of a URL; nil if missing or corrupt.
     package func manifest(_ url: HTTPURL) throws(CacheError) -> KeptManifest? {
         guard let resource = try resource(url.key) else { return nil }
-        let descriptor: Int32
-        do throws(CacheError) {
-            descriptor = try self.descriptor(of: resource.object)
-        } catch  where error.isOfDamagedObject { return nil }
         let base = (try? HTTPURL(resource.responseURL)) ?? url
-        return KeptManifest(resource: resource, file: (descriptor, base))
+        do throws(CacheError) {
+            let file = (try descriptor(of: resource.object), base)
+            return KeptManifest(resource: resource, file: file)
+        } catch  where error.isOfDamagedObject { return nil }
     }
 }
 
@@ -139,11 +129,7 @@ package final class LentFile: Sendable {
 
     package var isShortened: Bool { (try? file.status()).map { $0.st_size < size } ?? true }
 
-    package func descriptor() throws(CacheError) -> Int32 {
-        let copy = fcntl(file.raw, F_DUPFD_CLOEXEC, 0)
-        guard copy >= 0 else { throw file.failure("open") }
-        return copy
-    }
+    package func descriptor() throws(CacheError) -> Int32 { try file.duplicate() }
 
     /// Fills `buffer` from `offset`. Returns false if the file is too short or, with `atOnce`, if
     /// reading would wait for the disk.

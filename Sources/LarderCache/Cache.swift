@@ -193,7 +193,7 @@ public final class Cache: Sendable {
     package func data(
         of object: StoredObject, unlessKnown known: FileIdentity?
     ) throws(CacheError) -> (data: Data, file: FileIdentity) {
-        let (file, status) = try openFile(of: object)
+        let (file, status) = try open(object)
         let identity = FileIdentity(status)
         let isKnown = identity == known
         // Check the budget before allocating memory, because a sparse file can have any size.
@@ -214,17 +214,10 @@ public final class Cache: Sendable {
         return (data, identity)
     }
 
-    package func open(
-        _ object: StoredObject
-    ) throws(CacheError) -> (file: FileDescriptor, identity: FileIdentity) {
-        let (file, status) = try openFile(of: object)
-        return (file, FileIdentity(status))
-    }
-
     package func reader() -> ObjectReader { ObjectReader(directory.sparse) }
 
-    private func openFile(
-        of object: StoredObject
+    package func open(
+        _ object: StoredObject
     ) throws(CacheError) -> (file: FileDescriptor, status: stat) {
         let file = try openFile(object.digest)
         let status = try file.status()

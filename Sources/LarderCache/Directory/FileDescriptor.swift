@@ -58,6 +58,13 @@ package final class FileDescriptor: Sendable {
         return directory
     }
 
+    /// Returns a copy, which the caller closes.
+    func duplicate() throws(CacheError) -> Int32 {
+        let copy = fcntl(raw, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw failure("open") }
+        return copy
+    }
+
     func failure(_ call: String) -> CacheError { CacheError(call, subject: subject, errno: errno) }
     package func path(of name: String) -> String { isUsersOwn ? name : "\(subject)/\(name)" }
 
@@ -79,10 +86,9 @@ package final class FileDescriptor: Sendable {
 
     package func write(_ bytes: [UInt8]) throws(CacheError) {
         // `withUnsafeBytes` loses the type of a thrown error.
-        let result: Result<Void, CacheError> = bytes.withUnsafeBytes { bytes in
-            Result { () throws(CacheError) in try write(bytes) }
+        try bytes.withUnsafeBufferPointer { (bytes) throws(CacheError) in
+            try write(UnsafeRawBufferPointer(bytes))
         }
-        try result.get()
     }
 
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws(CacheError) -> Int {

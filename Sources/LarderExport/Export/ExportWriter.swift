@@ -43,7 +43,7 @@ final class ExportWriter {
     ) throws -> Placement {
         let directory = directory ?? tree.folder
         if try isInPlace(object, name, directory) { return .unchanged }
-        let (file, identity) = try cache.open(object)
+        let (file, opened) = try cache.open(object)
         // Cloning is cheapest, then linking. A method that the file system does not support is
         // tried only once.
         if mayClone, let temporary = try clone(file) {
@@ -56,7 +56,7 @@ final class ExportWriter {
         }
         if mayLink {
             try confirm(file, is: object)
-            if let temporary = try link(object, identity) {
+            if let temporary = try link(object, FileIdentity(opened)) {
                 try publish(temporary, nil, as: name, in: directory, before: body) { true }
                 return .linked
             }
@@ -76,9 +76,9 @@ final class ExportWriter {
     func confirm(
         _ object: StoredObject, unlessIn directory: FileDescriptor, _ name: String
     ) throws {
-        let (file, identity) = try cache.open(object)
+        let (file, opened) = try cache.open(object)
         let status = try directory.status(of: name)
-        if let status, FileIdentity(status).isSameContent(as: identity) { return }
+        if let status, FileIdentity(status).isSameContent(as: FileIdentity(opened)) { return }
         try confirm(file, is: object)
     }
 

@@ -184,7 +184,8 @@ final class IconStore: Sendable {
         of object: StoredObject, for client: Client? = nil
     ) throws -> (file: LentFile, identity: FileIdentity) {
         try cache.using { cache in
-            let (file, identity) = try cache.open(object)
+            let (file, status) = try cache.open(object)
+            let identity = FileIdentity(status)
             if identity != self.cache.identity(of: object.digest) {
                 try confirm(file, identity, object, cache, client)
             }
