@@ -1,21 +1,7 @@
 import Foundation
 import LarderCore
 
-/// The file names of a cache, relative to its root.
-///
-///     CACHEDIR.TAG                        lets backups skip the cache
-///     objects/sha256/ab/abcdef…           one object, read-only
-///     index.sqlite  (-wal, -shm)          resources and objects
-///     index.snapshot.sqlite               copy of the index
-///     index.damaged                       requests a rebuild of the index
-///     index.damaged-<time>.sqlite         damaged index, kept after a rebuild
-///     tmp/<run>/                          a run's staged bodies, locked
-///     tmp/partial/                        interrupted downloads
-///     quarantine/                         objects that failed verification
-///     runs/<command>.json                 the command's last run
-///     locks/<name>                        named locks
-///     reserve                             space for an eviction on a full disk
-///     verify-position.json                position of a time-limited verification
+/// The file names of a cache, relative to its root. `docs/cache.md` lists their contents.
 ///
 /// No file contains an absolute path, so the cache can be moved.
 enum CacheLayout {
@@ -24,12 +10,14 @@ enum CacheLayout {
     static let algorithm = "sha256"
     static let index = "index.sqlite"
     static let snapshot = "index.snapshot.sqlite"
+    /// Requests a rebuild of the index.
     static let damage = "index.damaged"
     static let temporary = "tmp"
     static let partial = "partial"
     static let quarantine = "quarantine"
     static let runs = "runs"
     static let locks = "locks"
+    /// The position of a time-limited verification.
     static let verifyPosition = "verify-position.json"
     static let reserve = "reserve"
     static let objectTree = "\(objects)/\(algorithm)"
