@@ -29,10 +29,24 @@ package struct DroppedResource: Sendable {
         self.finding = finding
     }
 
-    func keep(in db: Database) throws {
-        try db.prepared("INSERT OR REPLACE INTO damaged VALUES (?, ?, ?, ?, ?, ?)").run(
-            key, url == key ? nil : url, digest, isAnyContent ? 1 : 0, isUnstorable ? 1 : 0,
-            Date().timeIntervalSince1970)
+    /// Copies resources to the table `damaged`. `condition` is about `resources r`, `objects o` and
+    /// `tables`.
+    static func keep<each Value: SQLiteValue>(
+        in db: Database, joining tables: String = "", where condition: String,
+        _ values: repeat each Value
+    ) throws {
+        let insert = try db.prepared("INSERT OR REPLACE INTO damaged VALUES (?, ?, ?, ?, ?, ?)")
+        try db.prepared(
+            """
+            SELECT \(columns) FROM resources r LEFT JOIN objects o ON o.id = r.object \(tables)
+            WHERE \(condition)
+            """
+        ).forEach(repeat each values) { row in
+            let kept = try DroppedResource(&row, finding: 0)
+            try insert.run(
+                kept.key, kept.url == kept.key ? nil : kept.url, kept.digest,
+                kept.isAnyContent ? 1 : 0, kept.isUnstorable ? 1 : 0, Date().timeIntervalSince1970)
+        }
     }
 }
 

@@ -141,7 +141,7 @@ struct IndexRecovery {
                 try database.writeWithoutTransaction { db in
                     try db.execute(sql: "PRAGMA journal_mode = MEMORY")
                     for (table, condition) in IndexSchema.brokenRows {
-                        // Resources of deleted objects remain until `keepDamaged` has saved their
+                        // Resources of deleted objects remain until `DroppedResource` has saved their
                         // URLs.
                         let key = table == "objects" ? "OFF" : "ON"
                         try db.execute(sql: "PRAGMA foreign_keys = \(key)")
@@ -201,7 +201,7 @@ struct IndexRecovery {
             try db.inTransaction {
                 // Delete resources without objects first, because added objects can get their row
                 // numbers.
-                try keepDamaged(db, where: "o.id IS NULL")
+                try DroppedResource.keep(in: db, where: "o.id IS NULL")
                 try db.execute(
                     sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
                 let insert = try db.prepared(
@@ -232,7 +232,8 @@ struct IndexRecovery {
                 if isCancelled() { throw CancellationError() }
                 // An object in the snapshot that is now missing may have been evicted.
                 let isLost = report.source == .index ? "f.is_good IS NOT 1" : "f.is_good = 0"
-                try keepDamaged(db, where: isLost)
+                try DroppedResource.keep(
+                    in: db, joining: "LEFT JOIN temp.found f ON f.digest = o.digest", where: isLost)
                 // This also removes resources. Unreadable objects keep their rows, because they may
                 // be intact.
                 try db.execute(
@@ -245,17 +246,6 @@ struct IndexRecovery {
             report.resources = try Int.fetchOne(db, sql: "SELECT count(*) FROM resources") ?? 0
             try db.execute(sql: "DROP TABLE temp.found")
         }
-    }
-
-    private func keepDamaged(_ db: Database, where condition: String) throws {
-        try db.prepared(
-            """
-            SELECT \(DroppedResource.columns)
-            FROM resources r LEFT JOIN objects o ON o.id = r.object
-                LEFT JOIN temp.found f ON f.digest = o.digest
-            WHERE \(condition)
-            """
-        ).forEach { try DroppedResource(&$0, finding: 0).keep(in: db) }
     }
 
     private typealias Content = (isGood: Bool, whole: (size: Int64, modified: TimeInterval)?)

@@ -89,7 +89,8 @@ struct Repairer {
                         .run(size, digest)
                     repairs[position] = .restored
                 } else if try isUnchanged(place, digest) {
-                    try drop(digest, finding: position, in: db)
+                    try DroppedResource.keep(in: db, where: "o.digest = ?", digest)
+                    try db.prepared("DELETE FROM objects WHERE digest = ?").run(digest)
                     repairs[position] = .removed
                 } else {
                     repairs[position] = .restored
@@ -123,31 +124,13 @@ struct Repairer {
         }
     }
 
-    private func drop(_ digest: Digest, finding: Int, in db: Database) throws {
-        let dropped = try db.prepared(
-            """
-            SELECT \(DroppedResource.columns)
-            FROM resources r JOIN objects o ON o.id = r.object WHERE o.digest = ? ORDER BY r.key
-            """
-        ).rows(digest) { try DroppedResource(&$0, finding: finding) }
-        for resource in dropped { try resource.keep(in: db) }
-        try db.prepared("DELETE FROM objects WHERE digest = ?").run(digest)
-    }
-
     private func repairIndex(_ findings: inout [VerifyReport.Finding]) throws(CacheError) {
         let damaged = findings.indices.filter {
             findings[$0].kind == .index && findings[$0].digest == nil
         }
-        guard let first = damaged.first else { return }
+        guard !damaged.isEmpty else { return }
         try index.write { db in
-            let dropped = try db.prepared(
-                """
-                SELECT \(DroppedResource.columns)
-                FROM resources r LEFT JOIN objects o ON o.id = r.object WHERE o.id IS NULL
-                ORDER BY r.key
-                """
-            ).rows { try DroppedResource(&$0, finding: first) }
-            for resource in dropped { try resource.keep(in: db) }
+            try DroppedResource.keep(in: db, where: "o.id IS NULL")
             try db.execute(
                 sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
         }
