@@ -141,8 +141,7 @@ struct IndexRecovery {
                 try database.writeWithoutTransaction { db in
                     try db.execute(sql: "PRAGMA journal_mode = MEMORY")
                     for (table, condition) in IndexSchema.brokenRows {
-                        // Resources of deleted objects remain until `DroppedResource` has saved their
-                        // URLs.
+                        // Resources of deleted objects remain until their URLs have been kept.
                         let key = table == "objects" ? "OFF" : "ON"
                         try db.execute(sql: "PRAGMA foreign_keys = \(key)")
                         // An older index may lack the column.
