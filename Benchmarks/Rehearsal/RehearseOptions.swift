@@ -170,8 +170,8 @@ struct ReadingOptions: ParsableArguments {
                 throw ValidationError("--base-url is not an absolute http or https URL.")
             }
             var rules = ManifestRules(baseURL: base ?? nil)
-            rules.entries = try entries.map { try Self.path($0, of: "--entries") }
-            if rules.entries?.isFilter == true {
+            rules.entries = try entries.map { [try Self.path($0, of: "--entries")] } ?? []
+            if rules.entries.contains(where: \.isFilter) {
                 throw ValidationError("--entries cannot contain a filter ([?…]).")
             }
             rules.nameKey = try nameKey.map { try Self.path($0, of: "--name-key") }

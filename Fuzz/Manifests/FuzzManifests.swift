@@ -48,7 +48,7 @@ extension ManifestRules {
         self.init()
         let paths = places.split(separator: " ", omittingEmptySubsequences: false)
             .map { try? ManifestPath(String($0)) }
-        entries = paths.first ?? nil
+        entries = paths.first?.map { [$0] } ?? []
         nameKey = paths.dropFirst().first ?? nil
         iconKeys = paths.dropFirst(2).compactMap(\.self)
         icons = IconSelection.allCases[places.utf8.count % IconSelection.allCases.count]

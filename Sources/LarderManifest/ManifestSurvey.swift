@@ -101,7 +101,7 @@ struct ManifestSurvey {
         let name = candidate.name.flatMap { ManifestPath.pasteable($0, notation) }
         for entries in candidate.entryPaths(isXML ? .document : .json) {
             var rules = rules
-            rules.entries = entries
+            rules.entries = entries.map { [$0] } ?? []
             rules.iconKeys = [icon]
             rules.nameKey = name
             rules.priorityKey = nil

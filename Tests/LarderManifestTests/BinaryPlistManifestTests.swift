@@ -77,7 +77,7 @@ import Testing
         builder.root = Int(shared)
         let source = ManifestSource.bytes(builder.bytes, name: "test")
         var rules = ManifestRules()
-        rules.entries = ManifestPath("[*][*][*]")
+        rules.entries = ["[*][*][*]"]
         let error = #expect(throws: ManifestError.self) {
             _ = try readManifest(source, rules: rules)
         }

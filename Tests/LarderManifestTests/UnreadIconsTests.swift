@@ -121,7 +121,7 @@ import Testing
         var rules = ManifestRules()
         rules.iconKeys = ["icon"]
         #expect(try readManifest(text, rules: rules).unread == ["$.games[*].icon 1"])
-        rules.entries = "apps"
+        rules.entries = ["apps"]
         #expect(try readManifest(text, rules: rules).unread == [])
         rules.iconKeys = []
         #expect(try readManifest(text, rules: rules).unread == ["@.logo 1"])

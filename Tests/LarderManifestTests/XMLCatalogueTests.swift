@@ -11,7 +11,7 @@ import Testing
         -> ManifestRules
     {
         var rules = ManifestRules()
-        rules.entries = try entries.map { try ManifestPath($0) }
+        rules.entries = try entries.map { [try ManifestPath($0)] } ?? []
         rules.iconKeys = try icons.map { try ManifestPath($0) }
         rules.nameKey = try name.map { try ManifestPath($0) }
         return rules

@@ -54,7 +54,7 @@ import Testing
     @Test(arguments: [nil, "apps" as ManifestPath])
     func valuesOutsideOfEntriesHaveTheSameDepth(entries: ManifestPath?) throws {
         var rules = ManifestRules()
-        rules.entries = entries
+        rules.entries = entries.map { [$0] } ?? []
         func read(_ depth: Int) throws {
             let text = "a: \(Self.repeated("[", depth))\(Self.repeated("]", depth))\n"
             #expect(
@@ -127,7 +127,7 @@ import Testing
     func aTemplateIsRefused(text: String) throws {
         for entries in [nil, "apps" as ManifestPath] {
             var rules = ManifestRules()
-            rules.entries = entries
+            rules.entries = entries.map { [$0] } ?? []
             let error = #expect(throws: ManifestError.self) {
                 try readManifest(text, rules: rules)
             }

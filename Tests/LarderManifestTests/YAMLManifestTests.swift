@@ -46,7 +46,7 @@ import Testing
 
     @Test func pathsLeadThroughYAML() throws {
         var rules = ManifestRules()
-        rules.entries = "entries.*[*]"
+        rules.entries = ["entries.*[*]"]
         rules.iconKeys = ["icon"]
         let text = "entries:\n  one:\n  - icon: \(Self.a)\n  - icon: \(Self.b)\n  two: []\n"
         #expect(try readManifest(text, rules: rules).words == [Self.a, Self.b])

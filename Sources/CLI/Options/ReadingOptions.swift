@@ -30,8 +30,10 @@ struct EntryOptions: ParsableArguments {
     var baseURL: String?
 
     @Option(
-        help: .common("The path of the entries, such as feed.results. (default: detected)", "path"))
-    var entries: String?
+        help: .common(
+            "The path of the entries, such as feed.results. May be repeated. (default: detected)",
+            "path"))
+    var entries: [String] = []
 
     @Option(help: .rare("The path of the name in an entry.", "path")) var nameKey: String?
 
@@ -90,7 +92,7 @@ struct EntryOptions: ParsableArguments {
         var rules = ManifestRules(
             baseURL: try HTTPURL.base(baseURL.map { try Self.filled($0, size: iconSize) }))
         rules.entries = try entries.map { try Self.path($0, of: "--entries") }
-        if rules.entries?.isFilter == true {
+        if rules.entries.contains(where: \.isFilter) {
             throw ValidationError(
                 "--entries cannot contain a filter ([?…]), because a manifest is read in one pass.")
         }

@@ -6,9 +6,10 @@ public struct ManifestRules: Equatable, Sendable {
     /// or else the manifest's URL. Without a base URL, relative
     /// names are not fetched.
     public var baseURL: HTTPURL?
-    /// The path to the entries. A path to an array selects its elements. A path with a filter
-    /// (``ManifestPath/isFilter``) finds nothing. Default: nil, the shape's path.
-    public var entries: ManifestPath?
+    /// The paths to the entries. A path to an array selects its elements. A path with a filter
+    /// (``ManifestPath/isFilter``) finds nothing. Entries can contain entries. Default: empty, the
+    /// shape's paths.
+    public var entries: [ManifestPath] = []
     /// The path to an entry's name. Default: nil, the shape's paths.
     public var nameKey: ManifestPath?
     /// The paths to an entry's icons. Default: empty, the shape's paths.
@@ -41,19 +42,21 @@ public struct ManifestRules: Equatable, Sendable {
     func shapes(isXML: Bool = false) -> [ManifestShape] {
         // Several shapes may match --entries. The plain form is first, because it has the most
         // members.
-        let table = ManifestShape.table.filter { $0.isXML == isXML || isXML && entries != nil }
-        let known = entries == nil ? table : [.plain] + table
+        let table = ManifestShape.table.filter { $0.isXML == isXML || isXML && !entries.isEmpty }
+        let known = entries.isEmpty ? table : [.plain] + table
         return known.enumerated().compactMap { number, known in
             var shape = known
-            if let entries {
+            if !entries.isEmpty {
                 // Only the icon identifies the shape, because members around the entries are
                 // unknown.
                 guard shape.base == nil, number == 0 || shape.name != ManifestShape.plain.name
                 else { return nil }
                 shape.marks = shape.icons.map(\.path)
-                let elements = ManifestPath(segments: entries.segments + [.elements])
-                let isWhole = [.elements, .members].contains(entries.segments.last)
-                shape.entries = isWhole ? [entries] : [elements, entries]
+                shape.entries = entries.flatMap { path in
+                    let elements = ManifestPath(segments: path.segments + [.elements])
+                    let isWhole = [.elements, .members].contains(path.segments.last)
+                    return isWhole ? [path] : [elements, path]
+                }
             }
             if !iconKeys.isEmpty {
                 // A shape's icon path keeps the shape's template.

@@ -133,20 +133,24 @@ final class EntryWalk<Cursor: ManifestCursor> {
         switch try cursor.kind() {
         case .array:
             let inside = trails.following(.elements)
-            if inside.contains(where: { $0.rest.isEmpty }) {
+            if inside.contains(where: \.isEnd) {
                 try readPlace(inside, at: place + [.elements]) { take in
-                    try cursor.forEachElement { try take(nil) }
+                    try cursor.forEachElement { try take(nil, []) }
                 }
             } else if inside.isEmpty {
                 try skip(place)
             } else {
                 try cursor.forEachElement { try walk(inside, at: place + [.elements]) }
             }
-        case .dictionary where trails.contains { !$0.rest.isEmpty && $0.rest.first != .elements }:
+        case .dictionary where trails.contains(where: \.entersDictionary)
+            && !trails.contains(where: \.isEnd):
             let members = trails.following(.members)
-            if members.contains(where: { $0.rest.isEmpty }) {
+            if members.contains(where: \.isEnd) {
                 return try readPlace(members, at: place + [.members]) { take in
-                    try cursor.forEachMember { try take(try? $0.get()) }
+                    try cursor.forEachMember { key in
+                        let key = try? key.get()
+                        try take(key, key.map { trails.following(.member($0)) } ?? [])
+                    }
                 }
             }
             try cursor.forEachMember { key in
@@ -164,8 +168,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
                 if case .success(.string(let base, _)) = try cursor.take() {
                     recognition.base = base
                 }
-            } else if trails.contains(where: { $0.rest.isEmpty }) {
-                try readPlace(trails, at: place) { take in try take(nil) }
+            } else if trails.contains(where: \.isEnd) {
+                try readPlace(trails, at: place) { take in try take(nil, []) }
             } else {
                 try skip(place)
             }
@@ -206,21 +210,33 @@ final class EntryWalk<Cursor: ManifestCursor> {
     }
 
     /// Reads the entries at a place. Skips the place if the first element matches no shape.
+    ///
+    /// - Parameter forEach: Calls `take` for each element, with other trails that lead into it.
     private func readPlace(
         _ trails: [Trail], at place: [ManifestPath.Segment],
-        _ forEach: (_ take: (String?) throws -> Void) throws -> Void
+        _ forEach: (_ take: (String?, [Trail]) throws -> Void) throws -> Void
     ) throws {
-        let candidates = recognition.usable(trails.filter { $0.rest.isEmpty }.map { $0.shape })
-        guard !candidates.isEmpty else {
+        let inner = trails.filter { !$0.isEnd && !$0.isBase }
+        let candidates = recognition.usable(trails.filter(\.isEnd).map(\.shape))
+        guard !candidates.isEmpty || !inner.isEmpty else {
             let isWhole = place.last == .elements || place.last == .members
             return try skip(isWhole ? Array(place.dropLast()) : place)
         }
         let isLenient = recognition.isLenient(candidates)
-        var isOpen = isLenient || recognition.settled != nil
+        var isOpen = !candidates.isEmpty && (isLenient || recognition.settled != nil)
         if isOpen { try open(place) }
+        var isEmpty = true
         var matchesNoShape = false
-        try forEach { key in
+        try forEach { key, others in
+            isEmpty = false
             if matchesNoShape { return try skip(place) }
+            let further = inner.isEmpty && others.isEmpty ? [] : usable(inner + others)
+            guard further.isEmpty else {
+                return try readNested(trails.filter(\.isEnd) + further, at: place, key, &isOpen)
+            }
+            guard recognition.settled.map(candidates.contains) ?? true else {
+                return try skip(place)
+            }
             let line = cursor.line
             let content = try cursor.take()
             let shape =
@@ -237,9 +253,38 @@ final class EntryWalk<Cursor: ManifestCursor> {
             }
             try emit(RawEntry(line: line, key: key, content: content, shape: shape))
         }
-        if !isOpen, !matchesNoShape { hasEmptyPlace = true }
-        let used = trails.first { isOpen && $0.rest.isEmpty && $0.shape == recognition.settled }
+        if isEmpty { hasEmptyPlace = true }
+        let used = trails.first { isOpen && $0.isEnd && $0.shape == recognition.settled }
         if let used { recognition.use(used.path) }
+    }
+
+    private func usable(_ trails: [Trail]) -> [Trail] {
+        let settled = recognition.settled
+        return trails.filter { !$0.isBase && (settled == nil || settled == $0.shape) }
+    }
+
+    /// Reads an element that can be an entry and can contain entries.
+    private func readNested(
+        _ trails: [Trail], at place: [ManifestPath.Segment], _ key: String?, _ isOpen: inout Bool
+    ) throws {
+        guard !recognition.usable(trails.filter(\.isEnd).map(\.shape)).isEmpty else {
+            return try walk(trails.filter { !$0.isEnd }, at: place)
+        }
+        let line = cursor.line
+        var found = NestedEntries(recognition)
+        let rest = found.take(try cursor.take(), key, line, trails)
+        if case .success(let rest)? = rest, !recognition.isExplicit {
+            recognition.unread.look(at: rest, place)
+        }
+        guard !found.entries.isEmpty else { return }
+        if !isOpen {
+            isOpen = true
+            try open(place)
+        }
+        for (entry, path) in found.entries {
+            if entry.shape == recognition.settled { recognition.use(path) }
+            try emit(entry)
+        }
     }
 
     private func open(_ place: [ManifestPath.Segment]) throws {
@@ -296,26 +341,6 @@ final class EntryWalk<Cursor: ManifestCursor> {
             try emit(member)
         }
         heldMembers = []
-    }
-}
-
-/// A path of a shape, of which ``rest`` remains to be followed. Not nested in the generic class,
-/// because its metadata would be looked up for each element of XML.
-private struct Trail {
-    let shape: Int
-    let path: ManifestPath
-    let isBase: Bool
-    let rest: ArraySlice<ManifestPath.Segment>
-}
-
-extension [Trail] {
-    fileprivate func following(_ segment: ManifestPath.Segment) -> [Trail] {
-        compactMap { trail in
-            guard trail.rest.first == segment else { return nil }
-            return Trail(
-                shape: trail.shape, path: trail.path, isBase: trail.isBase,
-                rest: trail.rest.dropFirst())
-        }
     }
 }
 

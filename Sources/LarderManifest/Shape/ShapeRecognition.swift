@@ -35,7 +35,7 @@ final class ShapeRecognition {
 
     init(_ rules: ManifestRules) {
         self.rules = rules
-        isExplicit = rules.entries != nil
+        isExplicit = !rules.entries.isEmpty
         namesIcons = !rules.iconKeys.isEmpty
         use(rules.shapes() + [.urls])
     }

@@ -247,7 +247,7 @@ import Testing
 
     @Test func placesNamedByTheUserAreRead() throws {
         var rules = ManifestRules()
-        rules.entries = "data.list"
+        rules.entries = ["data.list"]
         rules.nameKey = "label"
         rules.iconKeys = ["pictures.small", "pictures.big"]
         rules.priorityKey = "rank"
@@ -261,7 +261,7 @@ import Testing
         #expect(reading.icons == ["1.1 A https://a.example/s", "2.1 B skipped"])
         #expect(reading.entries.first?.priority == 4)
         #expect(reading.entries.first?.expectedDigest?.hex == hex)
-        rules.entries = "nowhere"
+        rules.entries = ["nowhere"]
         #expect(throws: ManifestError.self) { try readManifest(text, rules: rules) }
     }
 
@@ -277,7 +277,7 @@ import Testing
     ])
     func theShapeOfNamedEntriesFollowsFromTheirIcons(shape: String, text: String) throws {
         var rules = ManifestRules()
-        rules.entries = "list"
+        rules.entries = ["list"]
         let reading = try readManifest(text, rules: rules)
         #expect(reading.places?.shape == shape)
         #expect(reading.entries.map { "\($0.name) \($0.icon)" } == ["A https://a.example/1"])
@@ -289,14 +289,14 @@ import Testing
         let text =
             #"{"list":[{"name":"A","pic":"https://a.example/1"},{"title":"B","pic":"https://a.example/2"}]}"#
         var rules = ManifestRules()
-        rules.entries = "list"
+        rules.entries = ["list"]
         rules.iconKeys = ["pic"]
         #expect(try readManifest(text, rules: rules).entries.map(\.name) == ["A", "B"])
     }
 
     @Test func entriesMayBeAtAnyNamedPlace() throws {
         var rules = ManifestRules()
-        rules.entries = "groups[*].apps"
+        rules.entries = ["groups[*].apps"]
         let text = """
             {"groups":[{"apps":[{"icon":"https://a.example/1"}]},{"apps":[{"icon":"https://a.example/2"}]}]}
             """
@@ -304,7 +304,7 @@ import Testing
             try readManifest(text, rules: rules).words == [
                 "https://a.example/1", "https://a.example/2",
             ])
-        rules.entries = "$.*"
+        rules.entries = ["$.*"]
         rules.iconKeys = ["@"]
         #expect(
             try readManifest(#"{"o.a":"https://a.example/1"}"#, rules: rules).icons

@@ -105,7 +105,7 @@ private let directory = ProcessInfo.processInfo.environment["LARDER_REAL_MANIFES
         #expect(best.options == manifest.options)
         #expect(best.count == manifest.count && !best.isPart)
 
-        rules.entries = best.entries
+        rules.entries = best.entries.map { [$0] } ?? []
         rules.iconKeys = [best.icon]
         rules.nameKey = best.name
         let reading = try readManifest(source, base: "https://base.example/", rules: rules)

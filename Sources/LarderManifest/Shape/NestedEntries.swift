@@ -1,0 +1,87 @@
+/// A path of a shape, of which ``rest`` remains to be followed. Not nested in the generic class,
+/// because its metadata would be looked up for each element of XML.
+struct Trail {
+    let shape: Int
+    let path: ManifestPath
+    let isBase: Bool
+    let rest: ArraySlice<ManifestPath.Segment>
+
+    var isEnd: Bool { rest.isEmpty && !isBase }
+    var entersDictionary: Bool { !rest.isEmpty && rest.first != .elements }
+}
+
+extension [Trail] {
+    func following(_ segment: ManifestPath.Segment) -> [Trail] {
+        compactMap { trail in
+            guard trail.rest.first == segment else { return nil }
+            return Trail(
+                shape: trail.shape, path: trail.path, isBase: trail.isBase,
+                rest: trail.rest.dropFirst())
+        }
+    }
+}
+
+/// The entries in a value that was read whole, in document order. An entry does not contain the
+/// entries within it, so that each icon belongs to one entry.
+struct NestedEntries {
+    typealias Content = Result<ManifestValue, EntryError>
+
+    private(set) var entries: [(entry: RawEntry, path: ManifestPath)] = []
+    private let recognition: ShapeRecognition
+
+    init(_ recognition: ShapeRecognition) { self.recognition = recognition }
+
+    /// Finds the entries in a value. Returns what is left, or nil if the value is an entry.
+    mutating func take(
+        _ content: Content, _ key: String?, _ line: Int?, _ trails: [Trail]
+    ) -> Content? {
+        var ends = trails.filter(\.isEnd)
+        let inner = trails.filter { !$0.isEnd }
+        // A path to an array leads to its elements.
+        if case .success(.array) = content, inner.following(.elements).contains(where: \.isEnd) {
+            ends = []
+        }
+        let candidates = recognition.usable(ends.map(\.shape))
+        // The whole value decides, because a shape can be known by the entries within an entry.
+        var shape = recognition.shape(of: content, among: candidates)
+        let index = entries.count
+        let rest = content.map { takeInside($0, inner) }
+        // An element around entries of another shape is not an entry.
+        let mayBeLenient = recognition.settled.map(candidates.contains) ?? !candidates.isEmpty
+        if shape == nil, mayBeLenient, recognition.isLenient(candidates) {
+            shape = recognition.lenientShape(of: content, among: candidates)
+        }
+        guard let shape, let path = ends.first(where: { $0.shape == shape })?.path else {
+            return rest
+        }
+        entries.insert(
+            (RawEntry(line: line, key: key, content: rest, shape: shape), path), at: index)
+        return nil
+    }
+
+    private mutating func takeInside(_ value: ManifestValue, _ trails: [Trail]) -> ManifestValue {
+        switch value {
+        case .array(let elements):
+            let inside = trails.following(.elements)
+            guard !inside.isEmpty else { return value }
+            return .array(elements.compactMap { rest(of: $0, nil, inside) })
+        case .dictionary(let members):
+            let whole = trails.following(.members)
+            return .dictionary(
+                members.compactMap { member in
+                    let inside = whole + trails.following(.member(member.key))
+                    guard !inside.isEmpty else { return member }
+                    return rest(of: member.value, whole.isEmpty ? nil : member.key, inside)
+                        .map { .init(key: member.key, value: $0) }
+                })
+        default: return value
+        }
+    }
+
+    private mutating func rest(
+        of value: ManifestValue, _ key: String?, _ trails: [Trail]
+    ) -> ManifestValue? {
+        if case .null = value { return value }
+        return take(.success(value), key, nil, trails).flatMap { try? $0.get() }
+    }
+}
