@@ -59,10 +59,8 @@ final class EntryDecoder {
     /// that the rules do not select.
     func values(of element: ManifestValue) -> [IconValue] {
         let isKeyed = value(at: shape.key, in: element) != .null
-        let places = shape.icons.flatMap { place in
-            place.path.matches(in: element, limit: ManifestLimits.maximumIcons).compactMap {
-                value(of: ($0, place), isKeyed: isKeyed)
-            }
+        let places = places(in: element).prefix(ManifestLimits.maximumIcons).compactMap {
+            value(of: $0, isKeyed: isKeyed)
         }
         return places.enumerated().sorted {
             ($0.element.span.lowerBound, $0.offset) < ($1.element.span.lowerBound, $1.offset)
@@ -130,19 +128,13 @@ final class EntryDecoder {
     private typealias Icon = (match: PathMatch, place: ManifestShape.IconPlace)
 
     private func icons(of element: ManifestValue) throws(EntryError) -> [Icon] {
-        var found: [Icon] = []
-        var count = 0
-        for place in shape.icons {
-            let matches = place.path.matches(in: element, limit: ManifestLimits.maximumIcons + 1)
-            count += matches.count
-            guard count <= ManifestLimits.maximumIcons else {
-                throw EntryError(
-                    .tooLarge, "the entry has more than \(ManifestLimits.maximumIcons) icons")
-            }
-            for match in matches where !match.value.isBlank && !leads(place.path, into: match.value)
-            {
-                found.append((match, place))
-            }
+        let all = places(in: element)
+        guard all.count <= ManifestLimits.maximumIcons else {
+            throw EntryError(
+                .tooLarge, "the entry has more than \(ManifestLimits.maximumIcons) icons")
+        }
+        let found = all.filter { match, place in
+            !match.value.isBlank && !leads(place.path, into: match.value)
         }
         guard found.count > 1 else { return found }
         switch rules.icons {
@@ -153,15 +145,36 @@ final class EntryDecoder {
         }
     }
 
+    /// Returns the matches of all paths, up to one more than an entry can have.
+    private func places(in element: ManifestValue) -> [Icon] {
+        var found: [Icon] = []
+        var starts = Set<Int>()
+        let hasDescendants = shape.icons.contains(where: \.path.hasDescendants)
+        for place in shape.icons {
+            let limit = ManifestLimits.maximumIcons + 1 - found.count
+            for match in place.path.matches(in: element, limit: limit) {
+                // A path with `..` can lead to the same value as another path.
+                if hasDescendants, case .string(_, let span) = match.value, span != .unknown,
+                    !starts.insert(span.bytes.lowerBound).inserted
+                {
+                    continue
+                }
+                found.append((match, place))
+            }
+        }
+        return found
+    }
+
     /// Whether another path selects icons in the value, as `Icon.cached` and `Icon.cached[*].name`
     /// in DEP-11.
     private func leads(_ path: ManifestPath, into value: ManifestValue) -> Bool {
         switch value {
         case .array, .dictionary:
-            shape.icons.contains {
-                $0.path.segments.count > path.segments.count
-                    && $0.path.segments.starts(with: path.segments)
-            }
+            path.hasDescendants
+                || shape.icons.contains {
+                    $0.path.segments.count > path.segments.count
+                        && $0.path.segments.starts(with: path.segments)
+                }
         default: false
         }
     }

@@ -16,7 +16,7 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
         case malformed
         /// The XML document type has declarations, which are not allowed.
         case entityDeclared = "entity-declared"
-        /// The XML elements are nested too deeply to skip.
+        /// The values are nested too deeply to skip or to search.
         case tooDeep = "too-deep"
         /// The manifest exceeds one of ``ManifestLimits``.
         case tooLarge = "too-large"

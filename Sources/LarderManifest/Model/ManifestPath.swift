@@ -7,6 +7,7 @@
 ///     icons[*].src                every element of an array
 ///     localized.*.icon            every member of a dictionary
 ///     assets[?@.kind=='x'].url    the elements whose member `kind` is 'x'
+///     ..icon                      `icon` at any depth
 ///
 /// A leading `$` or `@` is optional. A path to entries starts at the manifest's root. Other paths
 /// start at an entry, `@`. Unlike in the RFC, `[*]` selects only elements of arrays, and `.*` only
@@ -17,18 +18,22 @@
 ///     /components/component       elements, from the document's root
 ///     icon/@href                  an attribute
 ///     icon[@type='remote']        the elements with this attribute
+///     //item, .//icon             elements at any depth
 public struct ManifestPath: Equatable, Sendable {
     enum Segment: Hashable, Sendable {
         case member(String)
         case elements
         case members
+        /// The value and all values in it. Only before another segment, and once in a path, so that
+        /// no value is selected twice.
+        case descendants
         /// In XML, keeps an element. The name is that of an attribute, with an `@`.
         case elementsWhere(String, String)
 
         static func == (left: Segment, right: Segment) -> Bool {
             switch (left, right) {
             case (.member(let left), .member(let right)): left.isSame(as: right)
-            case (.elements, .elements), (.members, .members): true
+            case (.elements, .elements), (.members, .members), (.descendants, .descendants): true
             case (.elementsWhere(let left, let value), .elementsWhere(let right, let other)):
                 left.isSame(as: right) && value.isSame(as: other)
             default: false
@@ -39,6 +44,7 @@ public struct ManifestPath: Equatable, Sendable {
             switch self {
             case .elements: hasher.combine(0)
             case .members: hasher.combine(1)
+            case .descendants: hasher.combine(2)
             case .member(let name), .elementsWhere(let name, _):
                 for byte in name.utf8 { hasher.combine(byte) }
             }
@@ -79,11 +85,13 @@ public struct ManifestPath: Equatable, Sendable {
         left.segments == right.segments
     }
 
-    /// Whether the path has a filter. Paths to entries cannot have filters, because elements are
-    /// read one by one.
+    /// Whether the path has a filter before its end. Paths to entries cannot have such filters,
+    /// because elements are read one by one.
     public var isFilter: Bool {
-        segments.contains { if case .elementsWhere = $0 { true } else { false } }
+        segments.dropLast().contains { if case .elementsWhere = $0 { true } else { false } }
     }
+
+    var hasDescendants: Bool { segments.contains(.descendants) }
 
     /// Parses a path.
     public init(_ text: String) throws(SyntaxError) {
@@ -91,21 +99,33 @@ public struct ManifestPath: Equatable, Sendable {
         let separator: Character = isXML ? "/" : "."
         var rest = text[...]
         let isRooted = isXML ? text.hasPrefix("/") : text.hasPrefix("$") || text.hasPrefix("@")
-        if isRooted { rest.removeFirst() }
+        let isAnywhere = isXML && text.hasPrefix("//")
+        if isRooted && !isAnywhere || isXML && text.hasPrefix(".//") { rest.removeFirst() }
         var segments: [Segment] = []
         while let first = rest.first {
-            if first == "[" {
+            if rest.hasPrefix("\(separator)\(separator)"), segments.last != .descendants {
+                guard !segments.contains(.descendants) else {
+                    throw SyntaxError(
+                        description: "'\(separator)\(separator)' can occur only once")
+                }
+                rest.removeFirst(2)
+                segments.append(.descendants)
+                continue
+            }
+            if first == "[", !isXML || segments.last != .descendants {
                 segments.append(try Self.bracket(&rest, isXML: isXML))
                 continue
             }
-            let isFirst = segments.isEmpty && (isXML || !isRooted)
+            let isFirst =
+                segments.isEmpty && (isXML || !isRooted) || segments.last == .descendants
             guard (first == separator) != isFirst else {
                 let wanted = isFirst ? "a name" : "'\(separator)' or '['"
                 throw SyntaxError(description: "expected \(wanted) before \(String(rest).quoted())")
             }
             if !isFirst { rest.removeFirst() }
             let name = rest.prefix { $0 != separator && $0 != "[" }
-            guard !name.isEmpty, name != "@", !name.contains(where: { "]'\"?()".contains($0) })
+            guard !name.allSatisfy({ $0 == "." }), name != "@",
+                !name.contains(where: { "]'\"?()".contains($0) })
             else {
                 throw SyntaxError(description: "expected a name before \(String(rest).quoted())")
             }
@@ -114,6 +134,9 @@ public struct ManifestPath: Equatable, Sendable {
         }
         guard !segments.isEmpty || isRooted && !isXML else {
             throw SyntaxError(description: "the path is empty")
+        }
+        guard segments.last != .descendants else {
+            throw SyntaxError(description: "expected a name after '\(separator)\(separator)'")
         }
         let notation: Notation = isXML ? isRooted ? .document : .element : .json
         self.init(segments: segments, notation: notation)
@@ -177,9 +200,15 @@ extension ManifestPath: CustomStringConvertible {
 
     func text(quotedBy mark: String) -> String {
         var text = ""
+        var isAfterDescendants = false
         for segment in segments {
-            let link = text.isEmpty ? "" : isXML ? "/" : "."
+            let isFirst = text.isEmpty || isAfterDescendants
+            let link = isFirst ? "" : isXML ? "/" : "."
+            isAfterDescendants = segment == .descendants
             switch segment {
+            case .descendants where isXML && text.isEmpty:
+                text = notation == .document ? "/" : ".//"
+            case .descendants: text += isXML ? "//" : ".."
             case .member(let name) where isXML || name.isPlainWord: text += link + name
             case .member(let name): text += "[\(mark)\(name.escaping(mark))\(mark)]"
             case .elements: text += isXML ? "" : "[*]"
@@ -267,6 +296,17 @@ extension ManifestPath {
         }
         let next = rest.dropFirst()
         switch (segment, match.value) {
+        case (.descendants, .array(let elements)):
+            collect(next, match, limit, &found)
+            for element in elements { collect(rest, match.element(element), limit, &found) }
+        case (.descendants, .dictionary(let members)):
+            collect(next, match, limit, &found)
+            for member in members {
+                let match = PathMatch(
+                    value: member.value, container: members, key: member.key,
+                    wildcard: match.wildcard)
+                collect(rest, match, limit, &found)
+            }
         case (.member(let key), .dictionary(let members)) where isXML:
             for member in members where member.key.isSame(as: key) {
                 let match = PathMatch(
@@ -287,17 +327,23 @@ extension ManifestPath {
         case (.elements, .array(let elements)):
             for element in elements { collect(next, match.element(element), limit, &found) }
         case (.elementsWhere(let key, let value), .array(let elements)):
-            for case .dictionary(let members) in elements {
-                guard case .string(let text, _)? = members[key], text.isSame(as: value) else {
-                    continue
-                }
-                collect(next, match.element(.dictionary(members)), limit, &found)
+            for element in elements where element.has(key, value) {
+                collect(next, match.element(element), limit, &found)
             }
-        case (.elementsWhere(let key, let value), .dictionary(let members)) where isXML:
-            guard case .string(let text, _)? = members[key], text.isSame(as: value) else { return }
-            collect(next, match, limit, &found)
+        case (.elementsWhere(let key, let value), .dictionary) where isXML:
+            if match.value.has(key, value) { collect(next, match, limit, &found) }
         default: return
         }
+    }
+}
+
+extension ManifestValue {
+    /// Whether a member of the dictionary is this text.
+    func has(_ key: String, _ value: String) -> Bool {
+        guard case .dictionary(let members) = self, case .string(let text, _)? = members[key] else {
+            return false
+        }
+        return text.isSame(as: value)
     }
 }
 

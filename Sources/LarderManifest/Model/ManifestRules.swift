@@ -7,8 +7,8 @@ public struct ManifestRules: Equatable, Sendable {
     /// names are not fetched.
     public var baseURL: HTTPURL?
     /// The paths to the entries. A path to an array selects its elements. A path with a filter
-    /// (``ManifestPath/isFilter``) finds nothing. Entries can contain entries. Default: empty, the
-    /// shape's paths.
+    /// before its end (``ManifestPath/isFilter``) finds nothing. Entries can contain entries.
+    /// Default: empty, the shape's paths.
     public var entries: [ManifestPath] = []
     /// The path to an entry's name. Default: nil, the shape's paths.
     public var nameKey: ManifestPath?
@@ -53,9 +53,10 @@ public struct ManifestRules: Equatable, Sendable {
                 else { return nil }
                 shape.marks = shape.icons.map(\.path)
                 shape.entries = entries.flatMap { path in
-                    let elements = ManifestPath(segments: path.segments + [.elements])
-                    let isWhole = [.elements, .members].contains(path.segments.last)
-                    return isWhole ? [path] : [elements, path]
+                    switch path.segments.last {
+                    case .elements, .members, .elementsWhere: [path]
+                    default: [ManifestPath(segments: path.segments + [.elements]), path]
+                    }
                 }
             }
             if !iconKeys.isEmpty {

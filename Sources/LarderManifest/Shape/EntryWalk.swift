@@ -4,6 +4,9 @@
 /// Both sets are limited to the size of an entry.
 final class EntryWalk<Cursor: ManifestCursor> {
 
+    /// The maximum number of places to search for repeated keys. Only `..` finds more.
+    private static var maximumPlaces: Int { 64 }
+
     private(set) var hasEntries = false
     /// Whether the root has members that entries do not have.
     private(set) var hasStrangeMembers = false
@@ -35,7 +38,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
     private var allTrails: [Trail] {
         recognition.shapes.enumerated().flatMap { (index, shape) -> [Trail] in
             func trail(_ path: ManifestPath, isBase: Bool) -> Trail {
-                Trail(shape: index, path: path, isBase: isBase, rest: path.segments[...])
+                Trail(shape: index, path: path, isBase: isBase)
             }
             return shape.entries.map { trail($0, isBase: false) }
                 + (shape.base.map { [trail($0, isBase: true)] } ?? [])
@@ -130,6 +133,10 @@ final class EntryWalk<Cursor: ManifestCursor> {
     }
 
     private func walk(_ trails: [Trail], at place: [ManifestPath.Segment]) throws {
+        guard place.count <= limits.maximumDepth else {
+            throw cursor.error(
+                .tooDeep, "the values to search nest deeper than \(limits.maximumDepth) levels")
+        }
         switch try cursor.kind() {
         case .array:
             let inside = trails.following(.elements)
@@ -142,7 +149,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
             } else {
                 try cursor.forEachElement { try walk(inside, at: place + [.elements]) }
             }
-        case .dictionary where trails.contains(where: \.entersDictionary)
+        case .dictionary
+        where trails.contains(where: \.entersDictionary)
             && !trails.contains(where: \.isEnd):
             let members = trails.following(.members)
             if members.contains(where: \.isEnd) {
@@ -222,6 +230,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
             let isWhole = place.last == .elements || place.last == .members
             return try skip(isWhole ? Array(place.dropLast()) : place)
         }
+        let hasFilter = trails.contains { $0.filter != nil }
         let isLenient = recognition.isLenient(candidates)
         var isOpen = !candidates.isEmpty && (isLenient || recognition.settled != nil)
         if isOpen { try open(place) }
@@ -231,7 +240,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
             isEmpty = false
             if matchesNoShape { return try skip(place) }
             let further = inner.isEmpty && others.isEmpty ? [] : usable(inner + others)
-            guard further.isEmpty else {
+            guard further.isEmpty, !hasFilter else {
                 return try readNested(trails.filter(\.isEnd) + further, at: place, key, &isOpen)
             }
             guard recognition.settled.map(candidates.contains) ?? true else {
@@ -292,7 +301,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         mayBeMap = false
         dropHeld()
         // An element, or a place with an earlier wildcard, may occur several times.
-        guard !recognition.isXML,
+        guard !recognition.isXML, places.count < Self.maximumPlaces,
             !place.dropLast().contains(where: { $0 == .elements || $0 == .members })
         else {
             return
@@ -358,6 +367,8 @@ extension ValueKind {
 /// entry, as in a web app manifest, or the first line of JSON Lines.
 struct RootMembers {
     private let keys: Set<[UInt8]>
+    /// Whether icons can be in any member.
+    private let keepsAll: Bool
     var line: Int?
     private let marks: [ManifestPath]
     private let limits: ManifestLimits
@@ -369,6 +380,11 @@ struct RootMembers {
         self.limits = limits
         let lines = recognition.lineShapes.map { recognition.shapes[$0] }
         marks = lines.flatMap(\.marks)
+        keepsAll =
+            recognition.namesIcons
+            && lines.contains {
+                $0.icons.contains { [.descendants, .members].contains($0.path.segments.first) }
+            }
         let roots = recognition.shapes.filter { $0.entries.contains { $0.segments.isEmpty } }
         var keys = Set(EntryDecoder.plainKeys.map { Array($0.utf8) })
         for shape in lines + roots {
@@ -385,7 +401,7 @@ struct RootMembers {
     mutating func clear() { (line, members, size, failure) = (nil, [], 0, nil) }
 
     var isEmpty: Bool { members.isEmpty }
-    func isKept(_ key: String) -> Bool { keys.contains(Array(key.utf8)) }
+    func isKept(_ key: String) -> Bool { keepsAll || keys.contains(Array(key.utf8)) }
     var value: ManifestValue { .dictionary(members) }
 
     var hasIcon: Bool {

@@ -4,20 +4,55 @@ struct Trail {
     let shape: Int
     let path: ManifestPath
     let isBase: Bool
-    let rest: ArraySlice<ManifestPath.Segment>
+    private(set) var rest: ArraySlice<ManifestPath.Segment>
+    /// A filter for the value at the end of the path.
+    private(set) var filter: ManifestPath.Segment?
+
+    init(shape: Int, path: ManifestPath, isBase: Bool) {
+        (self.shape, self.path, self.isBase) = (shape, path, isBase)
+        rest = path.segments[...]
+    }
 
     var isEnd: Bool { rest.isEmpty && !isBase }
     var entersDictionary: Bool { !rest.isEmpty && rest.first != .elements }
+
+    func admits(_ value: ManifestValue) -> Bool {
+        guard case .elementsWhere(let key, let wanted)? = filter else { return true }
+        return value.has(key, wanted)
+    }
+
+    /// Returns the trail after the first segment of `rest`, which selects `segment`.
+    fileprivate func step(
+        _ rest: ArraySlice<ManifestPath.Segment>, to segment: ManifestPath.Segment
+    ) -> Trail? {
+        guard let first = rest.first else { return nil }
+        var trail = self
+        trail.rest = rest.dropFirst()
+        if case .elementsWhere = first, segment == .elements {
+            trail.filter = first
+            return trail
+        }
+        guard first == segment else { return nil }
+        if path.isXML, trail.rest.count == 1, case .elementsWhere? = trail.rest.first {
+            trail.filter = trail.rest.removeFirst()
+        }
+        return trail
+    }
 }
 
 extension [Trail] {
     func following(_ segment: ManifestPath.Segment) -> [Trail] {
-        compactMap { trail in
-            guard trail.rest.first == segment else { return nil }
-            return Trail(
-                shape: trail.shape, path: trail.path, isBase: trail.isBase,
-                rest: trail.rest.dropFirst())
+        var found: [Trail] = []
+        for trail in self {
+            var rest = trail.rest
+            if rest.first == .descendants {
+                rest = rest.dropFirst()
+                // A member is followed by its name and by `.members`.
+                if segment != .members { found.append(trail) }
+            }
+            if let next = trail.step(rest, to: segment) { found.append(next) }
         }
+        return found
     }
 }
 
@@ -38,8 +73,11 @@ struct NestedEntries {
         var ends = trails.filter(\.isEnd)
         let inner = trails.filter { !$0.isEnd }
         // A path to an array leads to its elements.
-        if case .success(.array) = content, inner.following(.elements).contains(where: \.isEnd) {
-            ends = []
+        if case .success(let value) = content {
+            ends.removeAll { !$0.admits(value) }
+            if case .array = value, inner.following(.elements).contains(where: \.isEnd) {
+                ends = []
+            }
         }
         let candidates = recognition.usable(ends.map(\.shape))
         // The whole value decides, because a shape can be known by the entries within an entry.

@@ -6,7 +6,7 @@ final class ShapeRecognition {
     let isExplicit: Bool
     private(set) var isXML = false
     private let rules: ManifestRules
-    private let namesIcons: Bool
+    let namesIcons: Bool
     private(set) var settled: Int?
     private(set) var used: [ManifestPath] = []
     private(set) var isMap = false

@@ -141,12 +141,19 @@ extension ManifestPath {
             if isXML, case .elementsWhere = $0 { false } else { true }
         }
         let place = isXML && place.last == .member(XMLCursor.text) ? place.dropLast() : place[...]
-        return segments.count == place.count
-            && zip(segments, place).allSatisfy { own, segment in
-                switch (own, segment) {
-                case (.members, .member), (.elementsWhere, .elements): true
-                default: own == segment
+        let parts = segments.split(separator: .descendants, omittingEmptySubsequences: false)
+        guard let first = parts.first, let last = parts.last else { return false }
+        func covers(_ own: ArraySlice<Segment>, _ place: ArraySlice<Segment>) -> Bool {
+            own.count == place.count
+                && zip(own, place).allSatisfy { own, segment in
+                    switch (own, segment) {
+                    case (.members, .member), (.elementsWhere, .elements): true
+                    default: own == segment
+                    }
                 }
-            }
+        }
+        guard parts.count > 1 else { return covers(first, place) }
+        return first.count + last.count <= place.count
+            && covers(first, place.prefix(first.count)) && covers(last, place.suffix(last.count))
     }
 }
