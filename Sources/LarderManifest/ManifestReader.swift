@@ -126,7 +126,7 @@ public struct ManifestReader: Sendable {
                 }
                 let usable = summary.usable
                 summary.count(icons, of: entry.content)
-                if rules.iconKeys.isEmpty, case .success(let element) = entry.content {
+                if !recognition.namesIcons, case .success(let element) = entry.content {
                     recognition.unread.look(
                         at: element, reading: paths, hasIcon: summary.usable > usable)
                 }

@@ -103,6 +103,7 @@ struct ManifestSurvey {
             var rules = rules
             rules.entries = entries.map { [$0] } ?? []
             rules.iconKeys = [icon]
+            rules.iconTemplate = nil
             rules.nameKey = name
             rules.priorityKey = nil
             rules.integrityKey = nil

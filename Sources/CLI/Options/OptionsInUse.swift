@@ -14,8 +14,9 @@ enum OptionsInUse {
             "--user-agent",
         ])
     static let reading = names(values: [
-        "--base-url", "--entries", "--icon-key", "--icon-size", "--icons", "--integrity-key",
-        "--ipfs-gateway", "--max-entries", "--max-manifest-size", "--max-unpack-ratio",
+        "--base-url", "--entries", "--icon-key", "--icon-set", "--icon-size", "--icon-template",
+        "--icons", "--integrity-key", "--ipfs-gateway", "--max-entries", "--max-manifest-size",
+        "--max-unpack-ratio",
         "--name-key", "--priority-key",
     ])
     private static let prefetching = names(

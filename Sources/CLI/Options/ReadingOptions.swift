@@ -43,6 +43,22 @@ struct EntryOptions: ParsableArguments {
             "path"))
     var iconKey: [String] = []
 
+    @Option(
+        help: .rare(
+            """
+            Build the URL of each icon from members of its entry, such as \
+            https://a.example/{id}.png. With --icon-key, only for entries without an icon there.
+            """, "url"))
+    var iconTemplate: String?
+
+    @Option(
+        help: .rare(
+            """
+            Download the icons of a set, such as mdi=https://a.example/{name}.svg for mdi:home. \
+            May be repeated.
+            """, "set=url"))
+    var iconSet: [String] = []
+
     @Option(help: .rare("The path of the priority in an entry.", "path")) var priorityKey: String?
 
     @Option(
@@ -94,12 +110,23 @@ struct EntryOptions: ParsableArguments {
         rules.entries = try entries.map { try Self.path($0, of: "--entries") }
         if rules.entries.contains(where: \.isFilter) {
             throw ValidationError(
-                "--entries cannot contain a filter ([?…]), because a manifest is read in one pass.")
+                "--entries can contain a filter only at its end, because a manifest is read in one pass."
+            )
         }
         rules.nameKey = try nameKey.map { try Self.path($0, of: "--name-key") }
         rules.iconKeys = try iconKey.map { try Self.path($0, of: "--icon-key") }
         rules.priorityKey = try priorityKey.map { try Self.path($0, of: "--priority-key") }
         rules.integrityKey = try integrityKey.map { try Self.path($0, of: "--integrity-key") }
+        rules.iconTemplate = try iconTemplate.map { text in
+            try Self.parse(text, of: "--icon-template", "a URL with members in braces") {
+                text throws(ManifestPath.SyntaxError) in try IconTemplate(text)
+            }
+        }
+        rules.iconSets = try iconSet.map { text in
+            try Self.parse(
+                text, of: "--icon-set", "a set and a URL, such as mdi=https://…/{name}.svg"
+            ) { text throws(ManifestPath.SyntaxError) in try IconSet(text) }
+        }
         rules.iconSize = iconSize
         rules.limits.maximumEntries = maxEntries
         rules.limits.maximumUnpackedSize = maxManifestSize.bytes
@@ -118,11 +145,19 @@ struct EntryOptions: ParsableArguments {
     }
 
     private static func path(_ text: String, of option: String) throws -> ManifestPath {
+        try parse(text, of: option, "a path, such as feed.results or icons[*].src") {
+            text throws(ManifestPath.SyntaxError) in try ManifestPath(text)
+        }
+    }
+
+    private static func parse<Value>(
+        _ text: String, of option: String, _ wanted: String,
+        _ body: (String) throws(ManifestPath.SyntaxError) -> Value
+    ) throws -> Value {
         do {
-            return try ManifestPath(text)
+            return try body(text)
         } catch {
-            throw ValidationError(
-                "\(option) needs a path, such as feed.results or icons[*].src: \(error).")
+            throw ValidationError("\(option) needs \(wanted): \(error).")
         }
     }
 }

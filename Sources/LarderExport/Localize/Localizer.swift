@@ -120,7 +120,12 @@ package final class Localizer {
         }
         switch item.result {
         case .entry(let entry):
-            if let value = item.value, !value.span.isEmpty {
+            guard let value = item.value else {
+                // Built by --icon-template.
+                report.kinds["not-in-manifest", default: 0] += 1
+                break
+            }
+            if !value.span.isEmpty {
                 return Place(
                     span: value.span, written: value.text, entry: entry,
                     key: ownKey ?? entry.resourceKey, expectation: item.result.expectation)

@@ -25,21 +25,28 @@ final class EntryDecoder {
             var members: [ManifestValue.Member] = []
             if case .dictionary(let own) = element {
                 members = own
-            } else if !shape.icons.contains(where: \.path.segments.isEmpty) {
+            } else if !(shape.icons.map(\.path) + (shape.template?.members ?? []))
+                .contains(where: \.segments.isEmpty)
+            {
                 var reason = "expected a dictionary, found \(element.kind)"
                 if case .string = element { reason += "; use --icon-key @ if strings are icons" }
                 throw EntryError(.notADictionary, reason)
             }
             name = (self.name(of: element) ?? entry.key)?.shortenedName
             let found = try icons(of: element)
-            guard !found.isEmpty else { return (name, [(nil, .skipped("no icon"))]) }
+            guard !found.isEmpty || shape.template != nil else {
+                return (name, [(nil, .skipped("no icon"))])
+            }
             let key = value(at: shape.key, in: element)
             let common = Common(
                 name: name ?? "", members: members,
                 priority: try priority(value(at: shape.priority, in: element)),
                 integrity: value(at: shape.integrity, in: element), isKeyed: key != .null,
                 // A key identifies a single icon.
-                key: found.count == 1 ? self.key(key) : nil)
+                key: found.count <= 1 ? self.key(key) : nil)
+            if found.isEmpty, let template = shape.template {
+                return (name, [built(from: try template.filled(from: element), common)])
+            }
             return (name, found.map { result(of: $0, common) })
         } catch {
             return (name, [(nil, .failed(error))])
@@ -79,6 +86,15 @@ final class EntryDecoder {
             return (nil, .failed(EntryError(.iconNotAString, "icon is \(kind), not a string")))
         }
         return (value, result(of: icon, value, entry))
+    }
+
+    /// A built URL has no value in the manifest, unless the value explains why it is not fetched.
+    private func built(from text: String, _ entry: Common) -> DecodedIcon {
+        let value = IconValue(text, at: .unknown, isKeyed: entry.isKeyed)
+        let match = PathMatch(value: .string(text), container: [], key: "", wildcard: nil)
+        let result = result(of: (match, .init(path: "@")), value, entry)
+        if case .unfetched = result { return (value, result) }
+        return (nil, result)
     }
 
     private func result(

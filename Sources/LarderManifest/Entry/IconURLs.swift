@@ -5,11 +5,12 @@ struct IconURLs {
     /// Whether the base URL in the manifest contains credentials.
     let hasCredentials: Bool
     private let iconSize: Int
+    private let iconSets: [IconSet]
     private let ipfsGateway: HTTPURL?
     private let isBaseTemplate: Bool
 
     init(_ rules: ManifestRules, base: String?, origin: HTTPURL?) {
-        iconSize = rules.iconSize
+        (iconSize, iconSets) = (rules.iconSize, rules.iconSets)
         ipfsGateway = rules.ipfsGateway
         let filled = base.map { URLPlaceholders($0, size: rules.iconSize) }
         isBaseTemplate = rules.baseURL == nil && filled?.unfilled != nil
@@ -44,13 +45,15 @@ struct IconURLs {
             return .inline(bytes)
         }
         let usesGateway = ipfsGateway != nil && value.isIPFS
+        let ofSet = place.template == nil ? urlInSet(value) : nil
         switch value.kind {
+        case _ where ofSet != nil: break
         case .relative where baseURL != nil: break
         case .url, .data, .empty: break
         case .otherScheme where usesGateway: break
         case .relative, .iconSet, .template, .otherScheme: return .unfetched(value.kind)
         }
-        var text = value.text
+        var text = ofSet ?? value.text
         if let template = place.template { text = try Self.fill(template, text, match, entry) }
         // URL parsers ignore white space. Remove it before filling the placeholders and before
         // storing the original spelling.
@@ -60,7 +63,8 @@ struct IconURLs {
         if usesGateway { text = gatewayURL(text) }
         let url: HTTPURL
         do {
-            url = try HTTPURL(text, relativeTo: usesGateway ? ipfsGateway : baseURL)
+            let base = usesGateway ? ipfsGateway : baseURL
+            url = try HTTPURL(text, relativeTo: ofSet == nil ? base : nil)
         } catch {
             throw Self.error(error, text)
         }
@@ -68,9 +72,17 @@ struct IconURLs {
             throw EntryError(
                 .tooLarge, "icon is a URL of more than \(ManifestLimits.maximumURLSize) bytes")
         }
+        if ofSet != nil { return .remote(url, spelling: nil) }
         let isAbsolute = Self.isAbsolute(text, url)
         if isBaseTemplate, !isAbsolute { return .unfetched(.relative) }
         return .remote(url, spelling: isAbsolute && url.credentials == nil ? text : nil)
+    }
+
+    private func urlInSet(_ value: IconValue) -> String? {
+        guard !iconSets.isEmpty, value.kind == .iconSet || value.kind == .relative else {
+            return nil
+        }
+        return iconSets.lazy.compactMap { $0.url(of: value.text) }.first
     }
 
     /// Whether `text` is an absolute URL. `http:a.png` is relative to a base URL with the same

@@ -14,6 +14,11 @@ public struct ManifestRules: Equatable, Sendable {
     public var nameKey: ManifestPath?
     /// The paths to an entry's icons. Default: empty, the shape's paths.
     public var iconKeys: [ManifestPath] = []
+    /// The URL of the icon of an entry without icons at ``iconKeys``. Default: nil. Without
+    /// ``iconKeys``, the shape's paths are not used.
+    public var iconTemplate: IconTemplate?
+    /// The sets whose icons are fetched. Default: none. The first set that has an icon counts.
+    public var iconSets: [IconSet] = []
     /// The path to an entry's priority. Default: nil, which means `priority`, in the plain form
     /// only.
     public var priorityKey: ManifestPath?
@@ -59,12 +64,13 @@ public struct ManifestRules: Equatable, Sendable {
                     }
                 }
             }
-            if !iconKeys.isEmpty {
+            if !iconKeys.isEmpty || iconTemplate != nil {
                 // A shape's icon path keeps the shape's template.
                 shape.icons = iconKeys.map { path in
                     known.icons.first { $0.path == path } ?? .init(path: path)
                 }
-                shape.marks = iconKeys
+                shape.marks = iconKeys + (iconTemplate?.members ?? [])
+                shape.template = iconTemplate
                 // Members next to another icon may not describe that icon.
                 shape.hasDigests = false
                 shape.priority = nil

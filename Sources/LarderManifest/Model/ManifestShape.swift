@@ -15,6 +15,8 @@ struct ManifestShape: Equatable, Sendable {
     var priority: ManifestPath?
     var integrity: ManifestPath?
     var key: ManifestPath?
+    /// The URL of the icon of an entry that has none.
+    var template: IconTemplate?
 
     struct IconPlace: Equatable, Sendable {
         let path: ManifestPath
@@ -48,7 +50,7 @@ extension ManifestShape {
             marks: marks.map(inElement), names: names.map(inElement),
             icons: icons.map { .init(path: inElement($0.path), template: $0.template) },
             hasDigests: hasDigests, priority: priority.map(inElement),
-            integrity: integrity.map(inElement), key: key.map(inElement))
+            integrity: integrity.map(inElement), key: key.map(inElement), template: template?.inXML)
     }
 
     func matches(_ element: ManifestValue) -> Bool {

@@ -169,6 +169,8 @@ public struct ManifestPlaces: Equatable, Sendable {
     public let names: [ManifestPath]
     /// The paths to an entry's icons. All paths are used.
     public let icons: [ManifestPath]
+    /// The template of the icon's URL, if any. It can contain a password.
+    public let template: String?
     /// The path to an entry's priority, if any.
     public let priority: ManifestPath?
     /// The path to an entry's digest. Nil if the digest is next to the icon.

@@ -20,23 +20,25 @@ final class ShapeRecognition {
     private var hasStrange = false
 
     var refusal: String {
-        switch (isExplicit, namesIcons) {
+        let icon =
+            rules.iconKeys.isEmpty
+            ? "a member of --icon-template" : "an icon at the --icon-key path"
+        return switch (isExplicit, namesIcons) {
         case (true, _) where !hasStrange: "there are no entries at the --entries path"
         case (false, false): "the shape of the manifest is unknown; \(ManifestSuggestion.advice)"
         case (false, true):
-            "no entry has an icon at the --icon-key path;"
-                + " use --entries to say where the entries are"
+            "no entry has \(icon); use --entries to say where the entries are"
         case (true, false):
             "no entry at the --entries path has an icon at a known place;"
                 + " use --icon-key to say where the icons are"
-        case (true, true): "no entry at the --entries path has an icon at the --icon-key path"
+        case (true, true): "no entry at the --entries path has \(icon)"
         }
     }
 
     init(_ rules: ManifestRules) {
         self.rules = rules
         isExplicit = !rules.entries.isEmpty
-        namesIcons = !rules.iconKeys.isEmpty
+        namesIcons = !rules.iconKeys.isEmpty || rules.iconTemplate != nil
         use(rules.shapes() + [.urls])
     }
 
@@ -147,6 +149,7 @@ final class ShapeRecognition {
         let shape = shapes[settled]
         return ManifestPlaces(
             shape: shape.name, entries: used, names: shape.names, icons: shape.icons.map(\.path),
-            priority: shape.priority, integrity: shape.integrity, base: base)
+            template: shape.template?.text, priority: shape.priority,
+            integrity: shape.integrity, base: base)
     }
 }

@@ -135,6 +135,10 @@ extension PastFailure {
     }
 }
 
+extension String {
+    fileprivate var shownURL: String { maskingSecrets.sanitizedForTerminal }
+}
+
 extension ManifestSummary {
     package func text(of source: ManifestSource) -> String {
         var lines = [
@@ -153,6 +157,7 @@ extension ManifestSummary {
         add("entries", places.entries)
         add("name", places.names)
         add("icons", places.icons)
+        if let template = places.template { lines.append("  icon template: \(template.shownURL)") }
         add("priority", places.priority.map { [$0] } ?? [])
         add("integrity", places.integrity.map { [$0] } ?? [])
         if let base = places.base { lines.append("  base: \(base)") }
@@ -171,6 +176,7 @@ extension ManifestSummary {
         object.set("entries_paths", texts(places?.entries))
         object.set("name_paths", texts(places?.names))
         object.set("icon_paths", texts(places?.icons))
+        object.set("icon_template", places?.template?.shownURL)
         object.set("priority_path", places?.priority.map { "\($0)".sanitizedForTerminal })
         object.set("integrity_path", places?.integrity.map { "\($0)".sanitizedForTerminal })
         object.set("base", places?.base?.description)

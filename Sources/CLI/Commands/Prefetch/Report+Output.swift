@@ -97,6 +97,7 @@ extension [String: Int] {
     /// A line for each kind of icons that are never fetched.
     var unfetchedLines: [String] {
         let advice = [
+            "icon-set": "; --icon-set maps a set to URLs",
             "relative": "; --base-url resolves them",
             "other-scheme": "; for ipfs:, use --ipfs-gateway",
         ]

@@ -1,0 +1,146 @@
+import LarderCore
+
+/// A template of icon URLs with members of the entry, such as
+/// `https://icons.example/{id}/icon.png`.
+///
+/// The braces contain a path in the entry. `{size}`, `{width}`, `{height}`, `{w}` and `{h}` are the
+/// size of icons (``ManifestRules/iconSize``). To name such a member, write `{@.size}`.
+public struct IconTemplate: Equatable, Sendable {
+    private static let sizes = ["size", "width", "height", "w", "h"]
+
+    /// The template as written.
+    public let text: String
+    private var parts: [(before: String, path: ManifestPath)] = []
+    private let end: String
+
+    /// Parses a template.
+    public init(_ text: String) throws(ManifestPath.SyntaxError) {
+        self.text = text
+        var before = ""
+        var rest = text[...]
+        while let open = rest.firstIndex(of: "{") {  // text: the user's
+            guard let close = rest[open...].firstIndex(of: "}") else {
+                throw .init(description: "missing '}' in \(text.quoted())")
+            }
+            let name = String(rest[rest.index(after: open)..<close])
+            before += rest[..<open]
+            rest = rest[rest.index(after: close)...]
+            if Self.sizes.contains(where: name.isSame) {
+                before += "{\(name)}"
+            } else {
+                parts.append((before, try ManifestPath(name)))
+                before = ""
+            }
+        }
+        guard !parts.isEmpty else {
+            throw .init(description: "expected a member in braces, such as {id}")
+        }
+        end = before + rest
+    }
+
+    /// The paths in braces.
+    var members: [ManifestPath] { parts.map(\.path) }
+
+    var inXML: IconTemplate {
+        var template = self
+        template.parts = parts.map { ($0.before, $0.path.written(as: .element)) }
+        return template
+    }
+
+    /// Returns the text of a URL. Each value is part of a single path segment.
+    func filled(from entry: ManifestValue) throws(EntryError) -> String {
+        var url = ""
+        for (before, path) in parts {
+            let value: String
+            switch path.first(in: entry) {
+            case .string(let text, _)?: value = text
+            case .integer(let number)?: value = String(number)
+            case nil: throw Self.error(path, "is missing")
+            case let other?: throw Self.error(path, "is \(other.kind), not a string")
+            }
+            // Two dots in a segment lead to another directory, even if they are percent-encoded.
+            guard value.utf8.contains(where: { $0 != UInt8(ascii: ".") }) else {
+                throw Self.error(path, "is \(value.quoted())")
+            }
+            url += before + value.percentEncoding(except: \.isUnreserved)
+        }
+        return url + end
+    }
+
+    private static func error(_ path: ManifestPath, _ problem: String) -> EntryError {
+        EntryError(
+            .unparsableURL,
+            "the icon template needs \("\(path)".sanitizedForTerminal), which \(problem)")
+    }
+
+    /// Compares the texts.
+    public static func == (left: IconTemplate, right: IconTemplate) -> Bool {
+        left.text.isSame(as: right.text)
+    }
+}
+
+/// The URLs of the icons in a set. Values such as `mdi:home`, `mdi-home`, `fas fa-house` and
+/// `bi bi-house` name icons in the sets `mdi`, `fas` and `bi`.
+public struct IconSet: Equatable, Sendable {
+    private let name: String
+    private let template: String
+
+    /// Parses `mdi=https://icons.example/{name}.svg`.
+    public init(_ text: String) throws(ManifestPath.SyntaxError) {
+        let parts = text.utf8.split(
+            separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false
+        ).map { String(Substring($0)) }
+        guard let name = parts.first, !name.isEmpty, name.utf8.allSatisfy(\.isOfIconName) else {
+            throw .init(description: "expected the name of a set before '='")
+        }
+        guard parts.count == 2, parts[1].utf8.holds("{name}") else {
+            throw .init(description: "expected a URL with {name} after '\(name)='")
+        }
+        (self.name, template) = (name, parts[1])
+        guard (try? HTTPURL(url(ofName: "x"))) != nil else {
+            throw .init(
+                description: "\(template.maskingSecrets.quoted()) is not an http or https URL")
+        }
+    }
+
+    /// Returns the URL of an icon, or nil if the value names no icon of the set.
+    func url(of value: String) -> String? {
+        let words = value.utf8.split(separator: UInt8(ascii: " "))
+        guard let first = words.first, words.count <= 8 else { return nil }
+        func icon(in word: Substring.UTF8View, after prefix: String) -> Substring.UTF8View? {
+            guard word.starts(with: prefix.utf8) else { return nil }
+            var icon = word.dropFirst(prefix.utf8.count)
+            // A colour, as in `mdi-home-#f0d453`.
+            if let colour = icon.firstIndex(of: UInt8(ascii: "#")) {
+                icon = icon[..<colour]
+                if icon.last == UInt8(ascii: "-") { icon.removeLast() }
+            }
+            return icon.isEmpty || !icon.allSatisfy(\.isOfIconName) ? nil : icon
+        }
+        if words.count == 1, let name = icon(in: first, after: name + ":") {
+            return url(ofName: String(Substring(name)))
+        }
+        let others = words.filter { !$0.elementsEqual(name.utf8) }
+        var names = others.compactMap { icon(in: $0, after: name + "-") }
+        if others.count < words.count {
+            names += others.compactMap { icon(in: $0, after: "fa-") }
+        } else if names.count > 1 {
+            // The first of two words with the prefix can be a style, as in `fa-solid fa-house`.
+            return nil
+        }
+        return names.first.map { url(ofName: String(Substring($0))) }
+    }
+
+    private func url(ofName name: String) -> String {
+        template.replacing("{name}", with: name)  // text: ASCII
+    }
+
+    /// Compares bytes.
+    public static func == (left: IconSet, right: IconSet) -> Bool {
+        left.name.isSame(as: right.name) && left.template.isSame(as: right.template)
+    }
+}
+
+extension UInt8 {
+    fileprivate var isOfIconName: Bool { isASCIILetterOrDigit || "-_".utf8.contains(self) }
+}
