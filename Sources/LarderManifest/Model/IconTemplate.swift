@@ -10,7 +10,10 @@ public struct IconTemplate: Equatable, Sendable {
 
     /// The template as written.
     public let text: String
-    private var parts: [(before: String, path: ManifestPath)] = []
+    /// The paths in braces.
+    private(set) var members: [ManifestPath] = []
+    /// The texts before each path.
+    private var texts: [String] = []
     private let end: String
 
     /// Parses a template.
@@ -19,7 +22,7 @@ public struct IconTemplate: Equatable, Sendable {
         var before = ""
         var rest = text[...]
         while let open = rest.firstIndex(of: "{") {  // text: the user's
-            guard let close = rest[open...].firstIndex(of: "}") else {
+            guard let close = rest[open...].firstIndex(of: "}") else {  // text: the user's
                 throw .init(description: "missing '}' in \(text.quoted())")
             }
             let name = String(rest[rest.index(after: open)..<close])
@@ -28,29 +31,27 @@ public struct IconTemplate: Equatable, Sendable {
             if Self.sizes.contains(where: name.isSame) {
                 before += "{\(name)}"
             } else {
-                parts.append((before, try ManifestPath(name)))
+                members.append(try ManifestPath(name))
+                texts.append(before)
                 before = ""
             }
         }
-        guard !parts.isEmpty else {
+        guard !members.isEmpty else {
             throw .init(description: "expected a member in braces, such as {id}")
         }
         end = before + rest
     }
 
-    /// The paths in braces.
-    var members: [ManifestPath] { parts.map(\.path) }
-
     var inXML: IconTemplate {
         var template = self
-        template.parts = parts.map { ($0.before, $0.path.written(as: .element)) }
+        template.members = members.map { $0.written(as: .element) }
         return template
     }
 
     /// Returns the text of a URL. Each value is part of a single path segment.
     func filled(from entry: ManifestValue) throws(EntryError) -> String {
         var url = ""
-        for (before, path) in parts {
+        for (before, path) in zip(texts, members) {
             let value: String
             switch path.first(in: entry) {
             case .string(let text, _)?: value = text
@@ -71,11 +72,6 @@ public struct IconTemplate: Equatable, Sendable {
         EntryError(
             .unparsableURL,
             "the icon template needs \("\(path)".sanitizedForTerminal), which \(problem)")
-    }
-
-    /// Compares the texts.
-    public static func == (left: IconTemplate, right: IconTemplate) -> Bool {
-        left.text.isSame(as: right.text)
     }
 }
 
@@ -133,11 +129,6 @@ public struct IconSet: Equatable, Sendable {
 
     private func url(ofName name: String) -> String {
         template.replacing("{name}", with: name)  // text: ASCII
-    }
-
-    /// Compares bytes.
-    public static func == (left: IconSet, right: IconSet) -> Bool {
-        left.name.isSame(as: right.name) && left.template.isSame(as: right.template)
     }
 }
 

@@ -15,6 +15,9 @@ import Testing
         ("@href", "@href"), ("a/*/m:b-1.c", "a/*/m:b-1.c"), ("['a/b'].c", "['a/b'].c"),
         ("icon[@type=\"remote\"]", "icon[@type='remote']"), ("/a", "/a"),
         ("a[@b='/]'][@c='d']/e", "a[@b='/]'][@c='d']/e"),
+        ("$..a", "..a"), ("@..['x y'].b", "..['x y'].b"), ("a..b", "a..b"), ("..[*].a", "..[*].a"),
+        ("a..*", "a..*"), ("..[?@.k=='v']", "..[?@.k=='v']"), ("//a", "//a"),
+        (".//a/@b", ".//a/@b"), ("a//@b", "a//@b"), ("//a[@b='c']", "//a[@b='c']"),
     ])
     func pathsAreParsedAndNormalised(text: String, spelling: String) throws {
         let path = try ManifestPath(text)
@@ -23,9 +26,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "", ".a", "$a", "a..b", "a.", "a[0]", "a[", "a['b'", "a[b]", "a]", "a[*", "a[?@.b]",
-        "a[?@.b==c]", "a['b']c", "'a'", "a[?(@.b=='c')]", "$..a",
-        "//a", "/", "a/", "a//b", "a[@b]", "a[@b=c]", "a[@b='c'", "a[@b='c']d", "a[not(@b)]",
+        "", ".a", "$a", "a.", "a[0]", "a[", "a['b'", "a[b]", "a]", "a[*", "a[?@.b]",
+        "a[?@.b==c]", "a['b']c", "'a'", "a[?(@.b=='c')]",
+        "..", "a..", "a...b", "a..b..c", "/", "a/", "//", ".//", "a//", "a//b//c", "///a",
+        "//[@b='c']", "../a", "./a", "a[@b]", "a[@b=c]", "a[@b='c'", "a[@b='c']d", "a[not(@b)]",
         "a/text()", "a/[@b='c']", "/a[*]", "a/b[0]",
     ])
     func invalidPathsAreRefused(text: String) {
@@ -35,6 +39,9 @@ import Testing
     @Test(arguments: [
         ("a", [1]), ("b[*]", [2, 3]), ("b.*", []), ("c.*", [4, 5]), ("c[*]", []), ("c.x", [4]),
         ("none", []), ("a.b", []), ("d[*].n", [6, 7]), ("d[?@.k=='y'].n", [7]), ("twice", [9]),
+        ("..n", [6, 7]), ("d..n", [6, 7]), ("..x", [4]), ("..[*].n", [6, 7]),
+        ("..[?@.k=='y'].n", [7]),
+        ("..twice", [9]), ("..none", []),
     ])
     func pathsFindValues(path: String, values: [Int]) throws {
         let text = """
