@@ -140,6 +140,51 @@ import Testing
         }
     }
 
+    @Test func iconsAtTwoLevelsAndInASetAreReplacedOnce() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(2)
+            larder.origin.on("/home.svg", Icons.reply(2))
+            let text = """
+                sections:
+                - name: S
+                  icon: \(urls[0])
+                  items:
+                  - {title: A, icon: "\(urls[1])"}
+                  - title: B
+                    icon: mdi-home
+
+                """
+            let manifest = try larder.write(text.utf8, to: "conf.yml")
+            let output = larder.directory.path("out.yml")
+            let finished = try larder.run(
+                "localize", manifest, "--output", output, "--json", "--entries", "sections",
+                "--entries", "..items", "--icon-key", "..icon", "--icon-set",
+                "mdi=\(larder.origin.url("/")){name}.svg", "--fetch", "--allow-private-network")
+            #expect(finished.status == 0, "\(finished)")
+            let report = try report(finished)
+            #expect(report["icons"] == .integer(3) && report["localized"] == .integer(3))
+            let localized = try self.text(output)
+            #expect(!localized.contains("http") && !localized.contains("mdi-home"), "\(localized)")
+            #expect(localized.contains("out-icons/home-"), "\(localized)")
+            #expect(localized.split(separator: "\n").count == 7, "\(localized)")
+        }
+    }
+
+    @Test func aBuiltURLIsCountedAndNotWritten() async throws {
+        try await withFixture { larder in
+            _ = larder.origin.serveIcons(2)
+            let manifest = try larder.write(#"[{"id":"0"},{"id":"1"}]"#.utf8, to: "index.json")
+            let template = ["--icon-template", larder.origin.url("/") + "{id}"]
+            #expect(try larder.prefetch(manifest, options: template).status == 0)
+            let output = larder.directory.path("out.json")
+            let finished = try larder.run(
+                arguments: ["localize", manifest, "--output", output] + template)
+            #expect(finished.status == 0, "\(finished)")
+            #expect(finished.standardOutput.contains(": 2 not-in-manifest"), "\(finished)")
+            #expect(try text(output) == text(manifest))
+        }
+    }
+
     @Test func aDigestOfTheOriginalIsNamed() async throws {
         try await withFixture { larder in
             let manifest = try manifest(larder.origin.serveIcons(1), in: larder)

@@ -26,6 +26,20 @@ import Testing
         }
     }
 
+    @Test func iconURLsAreBuiltFromMembers() async throws {
+        try await withFixture { larder in
+            _ = larder.origin.serveIcons(2)
+            let text = #"[{"id":"0","name":"A"},{"id":1},{"name":"C"},{"id":".."}]"#
+            let manifest = try larder.write(text.utf8, to: "apps.json")
+            let template = ["--icon-template", larder.origin.url("/") + "{id}"]
+            let run = try larder.prefetch(manifest, options: template)
+            #expect(run.status == 2)
+            #expect(run.outcomes == ["fetched", "fetched", "failed", "failed"])
+            let plan = try larder.run(arguments: ["plan", manifest, "--explain"] + template)
+            #expect(plan.standardOutput.contains("  icon template: \(template[1])\n"), "\(plan)")
+        }
+    }
+
     @Test func optionsSelectEntriesNamesAndIcons() async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
@@ -230,7 +244,7 @@ import Testing
                 ])
             let lines = """
                   not fetched, data: 1
-                  not fetched, icon-set: 2
+                  not fetched, icon-set: 2; --icon-set maps a set to URLs
                   not fetched, other-scheme: 2; for ipfs:, use --ipfs-gateway
                   not fetched, relative: 1; --base-url resolves them
                   not fetched, template: 1

@@ -15,7 +15,7 @@ struct ManifestShape: Equatable, Sendable {
     var priority: ManifestPath?
     var integrity: ManifestPath?
     var key: ManifestPath?
-    /// The URL of the icon of an entry that has none.
+    /// The template of the URL for entries without icons.
     var template: IconTemplate?
 
     struct IconPlace: Equatable, Sendable {

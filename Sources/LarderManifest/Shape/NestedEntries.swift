@@ -66,7 +66,7 @@ struct NestedEntries {
 
     init(_ recognition: ShapeRecognition) { self.recognition = recognition }
 
-    /// Finds the entries in a value. Returns what is left, or nil if the value is an entry.
+    /// Finds the entries in a value. Returns the rest, or nil if the value is an entry.
     mutating func take(
         _ content: Content, _ key: String?, _ line: Int?, _ trails: [Trail]
     ) -> Content? {
