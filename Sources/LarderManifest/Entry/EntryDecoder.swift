@@ -9,9 +9,11 @@ final class EntryDecoder {
     let urls: IconURLs
     let rules: ManifestRules
     let ignored: IgnoredMembers
+    private let hasDescendants: Bool
 
     init(shape: ManifestShape, urls: IconURLs, rules: ManifestRules, ignored: IgnoredMembers) {
         (self.shape, self.urls, self.rules, self.ignored) = (shape, urls, rules, ignored)
+        hasDescendants = shape.icons.contains(where: \.path.hasDescendants)
     }
 
     typealias DecodedIcon = (value: IconValue?, result: ManifestItem.Result)
@@ -165,7 +167,6 @@ final class EntryDecoder {
     private func places(in element: ManifestValue) -> [Icon] {
         var found: [Icon] = []
         var starts = Set<Int>()
-        let hasDescendants = shape.icons.contains(where: \.path.hasDescendants)
         for place in shape.icons {
             let limit = ManifestLimits.maximumIcons + 1 - found.count
             for match in place.path.matches(in: element, limit: limit) {

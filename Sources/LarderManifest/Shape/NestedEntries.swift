@@ -28,7 +28,7 @@ struct Trail {
         guard let first = rest.first else { return nil }
         var trail = self
         trail.rest = rest.dropFirst()
-        if case .elementsWhere = first, segment == .elements {
+        if case .elementsWhere = first, segment == .elements, trail.rest.isEmpty {
             trail.filter = first
             return trail
         }
