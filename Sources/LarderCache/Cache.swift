@@ -52,12 +52,17 @@ public final class Cache: Sendable {
     /// Reads all objects and rebuilds the index. URLs come from the current index, or from its last
     /// snapshot if the index is damaged. By default, does not wait for other processes.
     ///
-    /// - Parameter isCancelled: Called often. If it returns true, the rebuild stops soon, changes
-    ///   nothing, and reports the interruption. Default: never.
+    /// - Parameters:
+    ///   - describe: Returns the media type and dimensions of an image, or nil for other bytes.
+    ///     Called with objects of at most 16 MiB whose dimensions are not in the index. Default:
+    ///     none are added.
+    ///   - isCancelled: Called often. If it returns true, the rebuild stops soon, changes nothing,
+    ///     and reports the interruption. Default: never.
     /// - Throws: A ``CacheError``: `.missing` if there is no cache, `.locked` if the cache is in
     ///   use.
     public static func reindex(
         at path: String, wait: LockWait = .none, log: CacheLog = .none,
+        describe: (([UInt8]) -> ObjectAttributes?)? = nil,
         isCancelled: @escaping @Sendable () -> Bool = { false },
         onProgress: @escaping (ObjectProgress) -> Void = { _ in }
     ) throws(CacheError) -> RecoveryReport {
@@ -66,7 +71,7 @@ public final class Cache: Sendable {
         let directory = try CacheDirectory(
             path: path, create: true, lock: .exclusive, wait: wait, log: log)
         return try IndexRecovery(directory).rebuild(
-            isCancelled: isCancelled, onProgress: onProgress)
+            describe: describe, isCancelled: isCancelled, onProgress: onProgress)
     }
 
     /// Marks the index as damaged, or returns the disk's error if the disk is failing.

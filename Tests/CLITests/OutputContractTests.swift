@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LarderCache
 import LarderManifest
+import LarderPrefetch
 import LarderTestSupport
 import Testing
 
@@ -101,6 +102,24 @@ import Testing
                 explained.filter { $0["shape"] != nil }, with: "Lines of plan --explain --json")
             let statuses = Set(lines.compactMap { $0["status"]?.string })
             #expect(statuses == Set(try document.table("plan --json", "status").words))
+        }
+    }
+
+    @Test func healthOutputIsDocumented() async throws {
+        try await withFixture { larder in
+            let manifest = try mixed(larder)
+            _ = try larder.prefetch(manifest)
+            let none = try larder.write("[]".utf8, to: "none.json")
+            var lines = try JSONValue.lines(
+                larder.run("plan", manifest, "--health", "--json").standardOutputBytes)
+            let last = lines.removeLast()
+            let empty = try JSONValue.lines(
+                larder.run("plan", none, "--health", "--format", "json").standardOutputBytes)
+            try document.compare(lines, with: "plan --health --json")
+            try document.compare([last] + empty, with: "Last line of plan --health --json")
+            let kinds = try document.table("plan --health --json", "kind").words
+            #expect(kinds == HealthFinding.Kind.allCases.map(\.rawValue))
+            #expect(Set(kinds) == Set(last["findings"]?.object?.keys.map(\.self) ?? []))
         }
     }
 

@@ -67,6 +67,26 @@ import Testing
         }
     }
 
+    @Test func reindexFillsInTypesAndSizesOfImages() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.url("/png")
+            larder.origin.on("/png", .ok(Icons.png, type: "image/png"))
+            larder.origin.on("/text", .ok("text"))
+            let manifest = try larder.manifest(url, larder.origin.url("/text"))
+            #expect(try larder.prefetch(manifest, options: ["--any-content"]).status == 0)
+            let before = try larder.run("list", "--json").standardOutput
+            #expect(before.contains(#""media_type":"image/png","width":48,"height":48,"#))
+            let index = try DatabaseQueue(path: "\(larder.cache)/index.sqlite")
+            try await index.write { db in
+                try db.execute(
+                    sql: "UPDATE objects SET media_type = NULL, width = NULL, height = NULL")
+            }
+            try index.close()
+            #expect(try larder.run("reindex").status == 0)
+            #expect(try larder.run("list", "--json").standardOutput == before)
+        }
+    }
+
     /// A repair without the manifest can then download these objects.
     @Test(arguments: [true, false]) func aRebuildKeepsURLsOfDamagedObjects(
         isByPrefetch: Bool

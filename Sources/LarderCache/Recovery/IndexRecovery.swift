@@ -54,6 +54,7 @@ struct IndexRecovery {
 
     /// Throws `.index` if a newer version wrote the index.
     func rebuild(
+        describe: (([UInt8]) -> ObjectAttributes?)? = nil,
         isCancelled: @escaping @Sendable () -> Bool = { false },
         onProgress: (ObjectProgress) -> Void = { _ in }
     ) throws(CacheError) -> RecoveryReport {
@@ -72,7 +73,7 @@ struct IndexRecovery {
             let database = try DatabaseFile(of: run, draft, in: directory).open(.making)
             report.source = try copyRows(to: database, &stop, unless: isCancelled)
             try database.writeWithoutTransaction { try IndexSchema.migrate($0) }
-            try compareWithTree(database, &report, unless: isCancelled, onProgress)
+            try compareWithTree(database, &report, describe, unless: isCancelled, onProgress)
             _ = try database.write { try FailureTable.trim($0, at: Date()) }
             try database.compact(into: DatabaseFile(of: run, name, in: directory))
             try database.close()
@@ -184,7 +185,8 @@ struct IndexRecovery {
     /// Removes rows of damaged objects but keeps their URLs, and adds rows for other objects.
     private func compareWithTree(
         _ database: DatabaseQueue, _ report: inout RecoveryReport,
-        unless isCancelled: () -> Bool, _ onProgress: (ObjectProgress) -> Void
+        _ describe: (([UInt8]) -> ObjectAttributes?)?, unless isCancelled: () -> Bool,
+        _ onProgress: (ObjectProgress) -> Void
     ) throws {
         let reader = ObjectReader(directory.sparse)
         let start = ContinuousClock.now
@@ -208,7 +210,10 @@ struct IndexRecovery {
                     INSERT INTO objects (digest, size, stored_at, used_at)
                     VALUES (?1, ?2, ?3, ?3)
                     ON CONFLICT (digest) DO UPDATE SET size = excluded.size
+                    RETURNING width IS NULL
                     """)
+                let setAttributes = try db.prepared(
+                    "UPDATE objects SET media_type = ?, width = ?, height = ? WHERE digest = ?")
                 let mark = try db.prepared("INSERT INTO temp.found VALUES (?, ?)")
                 try ObjectTree(directory).walk { (entry) throws(CacheError) in
                     guard let digest = entry.digest, !isCancelled(),
@@ -220,7 +225,17 @@ struct IndexRecovery {
                         if let whole {
                             report.objects += 1
                             progress.bytes += whole.size
-                            try insert.run(digest, whole.size, whole.modified)
+                            let lacksWidth =
+                                try insert.firstInteger(digest, whole.size, whole.modified) == 1
+                            // Limited, because the bytes are in memory.
+                            if let describe, lacksWidth, whole.size <= 16 << 20,
+                                let file = try? entry.parent.file(entry.name),
+                                let bytes = try? file.read(at: 0, atMost: Int(whole.size)),
+                                let found = describe(bytes)
+                            {
+                                try setAttributes.run(
+                                    found.mediaType, found.width, found.height, digest)
+                            }
                         } else {
                             report.damaged += 1
                         }

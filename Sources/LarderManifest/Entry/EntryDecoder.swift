@@ -78,8 +78,12 @@ final class EntryDecoder {
 
     private func value(of icon: Icon, isKeyed: Bool) -> IconValue? {
         guard case .string(let text, let span) = icon.match.value else { return nil }
-        return IconValue(
+        var value = IconValue(
             text, at: span, isFileName: icon.place.template != nil, isKeyed: isKeyed)
+        if value.kind == .relative, icon.match.isFile {
+            value.files = (icon.match.sizeFolder.map { ["\($0)/\(text)"] } ?? []) + [text]
+        }
+        return value
     }
 
     private func result(of icon: Icon, _ entry: Common) -> DecodedIcon {

@@ -21,6 +21,23 @@ extension PathMatch {
         return Self.firstNumber(in: key.utf8)
     }
 
+    /// Whether a relative icon can be a file. In AppStream, a stock icon is the name of a theme's
+    /// icon, and a remote icon is relative to the media base URL.
+    var isFile: Bool {
+        let kind = if case .string(let type, _)? = container["@type"] { type } else { key }
+        return !["stock", "remote", "local"].contains { kind.isSame(as: $0) }
+    }
+
+    /// The subdirectory of AppStream's cached icons of this size, for example `128x128@2`.
+    var sizeFolder: String? {
+        func number(_ name: String) -> Int? {
+            Self.number(container[name] ?? container["@\(name)"])
+        }
+        guard let width = number("width"), let height = number("height") else { return nil }
+        let scale = number("scale") ?? 1
+        return "\(width)x\(height)" + (scale > 1 ? "@\(scale)" : "")
+    }
+
     private static func number(_ value: ManifestValue?) -> Int? {
         switch value {
         case .integer(let number) where number > 0: number

@@ -34,6 +34,9 @@ public struct IconValue: Equatable, Sendable {
     let isPlain: Bool
     /// Whether the entry has a key. The whole query of its URL is then secret.
     private let isKeyed: Bool
+    /// The places of a relative icon in a directory of icons, the most likely first. Empty if the
+    /// value does not name a file.
+    package internal(set) var files: [String] = []
 
     /// The bytes of the value in the unpacked manifest. Empty if unknown.
     package var span: Range<Int> { source.bytes }

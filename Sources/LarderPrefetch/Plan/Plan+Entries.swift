@@ -41,6 +41,16 @@ extension Plan {
             arePending: false, body)
     }
 
+    /// Calls `body` with all entries, in manifest order. Must be called before ``releaseIndex()``.
+    func forEachEntry(in db: Database, _ body: (PlannedEntry) throws -> Void) throws {
+        let select = hasIndex ? Self.selectEntryWithObject : Self.selectEntry
+        try db.prepared(select + " ORDER BY e.id").forEach { row in
+            var entry = try entry(&row)
+            entry.object = try row.optional { try StoredObject(&$0) }
+            try body(entry)
+        }
+    }
+
     func forEachUnfinishedEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
         guard hasPending else { return }
         try forEachEntry(Self.selectEntry, arePending: true, body)
@@ -98,7 +108,7 @@ extension Plan {
     private static let selectFollowers =
         selectEntry + " WHERE e.leader = ? AND e.id > ? ORDER BY e.id LIMIT \(pageLimit)"
 
-    private static func select(_ columns: String = "", _ more: String = "") -> String {
+    static func select(_ columns: String = "", _ more: String = "") -> String {
         """
         SELECT e.id, f.id, iif(f.id, coalesce(s.status, \(PlanStatus.cached.rawValue)), NULL),
             x.code, x.status, x.failed_at, x.count,
@@ -112,7 +122,7 @@ extension Plan {
         """
     }
 
-    private func entry(_ row: inout RowReader) throws -> PlannedEntry {
+    func entry(_ row: inout RowReader) throws -> PlannedEntry {
         let id = row.integer()
         let fetch = row.optionalInteger()
         return try entry(id, fetch.flatMap { pendingStatus(of: $0) }, &row)

@@ -103,6 +103,8 @@ final class Plan: Sendable {
             count INTEGER NOT NULL);
         CREATE TABLE main.inline (     -- icons that manifests contain as data: URLs
             fetch INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL);
+        CREATE TABLE main.files (      -- the places of relative icons, the most likely first
+            entry INTEGER PRIMARY KEY, name TEXT NOT NULL, other TEXT);
         CREATE TABLE main.icon_values (  -- at all icon places, in manifest order
             id INTEGER PRIMARY KEY, manifest INTEGER NOT NULL, position INTEGER NOT NULL,
             kind TEXT NOT NULL, text TEXT NOT NULL);

@@ -19,6 +19,7 @@ struct PlanBuilder {
     private let insertProblem: PreparedStatement
     private let insertSpelling: PreparedStatement
     private let insertValue: PreparedStatement
+    private let insertFile: PreparedStatement
 
     var areInOrder: Bool { origins.all.count <= 1 && priorities.lowest >= priorities.highest }
 
@@ -37,6 +38,7 @@ struct PlanBuilder {
         insertSpelling = try db.prepared("INSERT INTO main.spellings (entry, text) VALUES (?, ?)")
         insertValue = try db.prepared(
             "INSERT INTO icon_values (manifest, position, kind, text) VALUES (?, ?, ?, ?)")
+        insertFile = try db.prepared("INSERT INTO files VALUES (?, ?, ?)")
         insertProblem = try db.prepared(
             """
             INSERT INTO entries (manifest, position, icon, name, code, message)
@@ -71,6 +73,9 @@ struct PlanBuilder {
             try insertProblem.run(
                 manifest, item.position, item.icon, item.name, kind.rawValue,
                 item.value?.reason ?? "not fetched")
+            if let files = item.value?.files, let first = files.first {
+                try insertFile.run(lastID, first, files.dropFirst().first)
+            }
         case .failed(let error):
             summary.failed += 1
             let place = item.line.map { "line \($0): " } ?? ""

@@ -18,11 +18,14 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
               larder plan apps.json
               # Show how a manifest is read.
               larder plan apps.json --explain --quiet
+              # Fail if an icon of a catalogue is missing or not an image.
+              larder plan apps.json --health --fail-on missing,not-an-image
             """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions
     @OptionGroup var manifest: ManifestOptions
+    @OptionGroup(title: "Health report") var health: HealthOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Revalidation and failures") var revalidation: RevalidationOptions
     @OptionGroup(title: "Limits and retries", visibility: .rare) var transfer: TransferOptions
@@ -47,7 +50,15 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
 
     @Flag(name: .shortAndLong, help: "Print only the counts.") var quiet = false
 
-    func validate() throws { try workers.validate(perHost: transfer.maxPerHost) }
+    func validate() throws {
+        try workers.validate(perHost: transfer.maxPerHost)
+        if let format = health.format, json, format != .json {
+            throw ValidationError("--json and --format \(format) cannot be combined.")
+        }
+        if health.isOn, explain {
+            throw ValidationError("--health and --explain cannot be combined.")
+        }
+    }
 
     func run() async throws {
         try await ExitStatus.of(cache) {
@@ -62,6 +73,7 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders, shard: try workers.shard)
             let sources = try manifest.sources()
+            if health.isOn { return try report(on: sources, by: planner) }
             var common = CommonFailures()
             let paint = colors.output
             let line = ProgressLine(isQuiet: quiet)

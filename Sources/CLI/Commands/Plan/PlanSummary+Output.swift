@@ -90,16 +90,19 @@ extension PlannedEntry {
             case "stale": paint.stale(statusWord)
             default: statusWord
             }
-        let subject = "\(manifest.sanitizedForTerminal): entry \(position)"
+        if let failure { return text(statusWord, failure.message) }
         let label = name.isEmpty ? "" : "  \(name.sanitizedForTerminal)"
-        if let failure {
-            let place = url.map { "  \($0.shownAsURL)" } ?? ""
-            return
-                "\(statusWord)  \(subject)\(label)\(place)  \(failure.message.sanitizedForTerminal)"
-        }
         let mark = isDuplicate ? " (duplicate)" : ""
         let past = lastFailure.map { " (\($0.text))" } ?? ""
         return "\(statusWord)\(mark)\(past)  \(priority)  \((url ?? "").shownAsURL)\(label)"
+    }
+
+    /// Returns a line about a problem.
+    func text(_ word: String, _ message: String) -> String {
+        let label = name.isEmpty ? "" : "  \(name.sanitizedForTerminal)"
+        let place = url.map { "  \($0.shownAsURL)" } ?? ""
+        return "\(word)  \(manifest.sanitizedForTerminal): entry \(position)\(label)\(place)"
+            + "  \(message.sanitizedForTerminal)"
     }
 
     package var json: String {

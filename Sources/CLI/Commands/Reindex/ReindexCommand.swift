@@ -1,6 +1,7 @@
 import ArgumentParser
 import LarderCache
 import LarderCore
+import LarderImages
 
 struct ReindexCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -9,7 +10,8 @@ struct ReindexCommand: AsyncParsableCommand {
         discussion: """
             Reads every object and compares it with its digest. URLs come from the old index, or \
             if it is damaged, from the snapshot of the last run. URLs of damaged objects are kept \
-            for the next larder verify --repair or prefetch. A damaged index is kept next to the \
+            for the next larder verify --repair or prefetch. Types and sizes of images are filled \
+            in where they are unknown. A damaged index is kept next to the \
             new one, with the time in its name. If the index is damaged or missing, a prefetch \
             also rebuilds it.
 
@@ -29,6 +31,7 @@ struct ReindexCommand: AsyncParsableCommand {
             let report = try cache.existing {
                 try Cache.reindex(
                     at: cache.path, wait: run.wait, log: Log.cache,
+                    describe: ObjectAttributes.init(ofImage:),
                     isCancelled: { run.interrupts.isAsked }
                 ) { run.line.show($0.text("read")) }
             }
@@ -38,6 +41,15 @@ struct ReindexCommand: AsyncParsableCommand {
             if report.isInterrupted { try run.interrupts.status.exit() }
             if report.damaged > 0 { try ExitStatus.someFailed.exit() }
         }
+    }
+}
+
+extension ObjectAttributes {
+    /// Returns nil if the bytes are not a complete image.
+    fileprivate init?(ofImage bytes: [UInt8]) {
+        let found = try? bytes.withUnsafeBytes { try ImageInspector.inspect($0) }
+        guard let found else { return nil }
+        self.init(mediaType: found.mediaType.rawValue, width: found.width, height: found.height)
     }
 }
 

@@ -1,0 +1,99 @@
+import LarderCore
+import LarderPrefetch
+
+extension HealthReport {
+    package func forEach(_ body: (HealthFinding) throws -> Void) throws {
+        for kind in HealthFinding.Kind.allCases { try forEach(kind, body) }
+    }
+
+    var hostLines: [String] {
+        otherHosts.map { "third-party  \($0.host)  \($0.icons.of("icon")), not \(ownHost ?? "")" }
+    }
+
+    func text(_ summary: PlanSummary) -> String {
+        let kinds = HealthFinding.Kind.allCases.compactMap { kind in
+            counts[kind].map { "\(kind.rawValue) \($0)" }
+        }
+        return summary.entries.of("entry", "entries") + ", \(summary.icons.of("icon")): "
+            + (kinds.isEmpty ? "no findings" : kinds.joined(separator: ", "))
+    }
+
+    func json(_ summary: PlanSummary) -> String {
+        var kinds = JSONObject()
+        for kind in HealthFinding.Kind.allCases { kinds.set(kind.rawValue, counts[kind] ?? 0) }
+        var object = JSONObject()
+        object.set(["entries": summary.entries, "icons": summary.icons])
+        object.set("findings", kinds)
+        object.set("own_host", ownHost)
+        let hosts = otherHosts.map { ($0.host, $0.icons) }
+        object.set("third_party", counts: Dictionary(hosts) { $1 })
+        object.set("unfetched", counts: summary.unfetched)
+        return object.text
+    }
+
+    /// Writes a report in JUnit's XML format: a suite for each kind, with a test for each finding
+    /// or a passed test. Findings of other kinds than `failing` are skipped tests.
+    func writeJUnit(failing: Set<HealthFinding.Kind>, _ write: (String) -> Void) throws {
+        write(#"<?xml version="1.0" encoding="UTF-8"?>\#n<testsuites name="larder">"#)
+        for kind in HealthFinding.Kind.allCases {
+            let (name, count) = (kind.rawValue, counts[kind] ?? 0)
+            let failed = failing.contains(kind) ? count : 0
+            let element = failed > 0 ? #"failure type="\#(name)""# : "skipped"
+            func writeTest(_ place: String, _ title: String, _ message: String) {
+                write(
+                    #"<testcase classname="\#(place.escapedForXML)" name="\#(title.escapedForXML)">"#
+                        + #"<\#(element) message="\#(message.escapedForXML)"/></testcase>"#)
+            }
+            write(
+                #"<testsuite name="\#(name)" tests="\#(max(count, 1))" failures="\#(failed)""#
+                    + #" skipped="\#(count - failed)">"#)
+            if count == 0 { write(#"<testcase classname="larder" name="\#(name)"/>"#) }
+            try forEach(kind) { finding in
+                let entry = finding.entry
+                let label = entry.name.isEmpty ? "" : ": \(entry.name)"
+                let url = entry.url.map { "\($0.shownAsURL): " } ?? ""
+                writeTest(
+                    entry.manifest, "entry \(entry.position), icon \(entry.icon)\(label)",
+                    url + finding.message)
+            }
+            for other in kind == .thirdParty ? otherHosts : [] {
+                writeTest("hosts", other.host, "\(other.icons.of("icon")), not \(ownHost ?? "")")
+            }
+            write("</testsuite>")
+        }
+        write("</testsuites>")
+    }
+}
+
+extension HealthFinding {
+    func text(_ paint: Paint) -> String {
+        entry.text(kind == .failed ? paint.failed(kind.rawValue) : kind.rawValue, message)
+    }
+
+    var json: String {
+        var object = JSONObject()
+        object.set("kind", kind.rawValue)
+        object.set("manifest", entry.manifest.sanitizedForTerminal)
+        object.set("position", entry.position)
+        object.set("icon_number", entry.icon)
+        object.set("name", entry.name.sanitizedForTerminal)
+        object.set("url", entry.url?.shownAsURL)
+        object.set("message", message.sanitizedForTerminal)
+        return object.text
+    }
+}
+
+extension String {
+    /// The text for an attribute. XML 1.0 does not allow control characters, even as references.
+    fileprivate var escapedForXML: String {
+        sanitizedForTerminal.unicodeScalars.reduce(into: "") { text, scalar in
+            switch scalar {
+            case "&": text += "&amp;"
+            case "<": text += "&lt;"
+            case "\"": text += "&quot;"
+            case "\u{FFFE}", "\u{FFFF}": text += "\u{FFFD}"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+    }
+}

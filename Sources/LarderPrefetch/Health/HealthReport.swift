@@ -1,0 +1,184 @@
+import GRDB
+import LarderCache
+import LarderCore
+import LarderImages
+import LarderManifest
+
+/// A problem of an icon, or of an entry without an icon.
+package struct HealthFinding {
+    /// The kinds, as docs/output.md describes them.
+    package enum Kind: String, Sendable, CaseIterable {
+        case noIcon = "no-icon"
+        case failed, missing
+        case notAnImage = "not-an-image"
+        case identical, insecure
+        case thirdParty = "third-party"
+        case oversized
+    }
+
+    package let kind: Kind
+    package let entry: PlannedEntry
+    /// The problem in words. Untrusted text.
+    package let message: String
+}
+
+/// The findings about the icons of manifests, in the plan's database, so that memory does not grow
+/// with their number.
+package struct HealthReport {
+    /// The number of findings, or of ``otherHosts``, by kind, without zeros.
+    package let counts: [HealthFinding.Kind: Int]
+    /// The host of most icons, or nil without URLs.
+    package let ownHost: String?
+    /// The hosts other than ``ownHost`` and its subdomains, those with most icons first.
+    package let otherHosts: [(host: String, icons: Int)]
+    private let plan: Plan
+
+    fileprivate init(of plan: Plan) throws {
+        self.plan = plan
+        var hosts: [String: Int] = [:]
+        var counts: [HealthFinding.Kind: Int] = [:]
+        try plan.database.unsafeRead { db in
+            let origins = "SELECT origin, count(*) FROM entries WHERE key NOT NULL GROUP BY origin"
+            try db.prepared(origins).forEach { row in
+                let url = try? HTTPURL(plan.origins[Int(row.integer())])
+                if let url { hosts[url.host.withoutFinalDot, default: 0] += Int(row.integer()) }
+            }
+            try db.prepared("SELECT kind, count(*) FROM findings GROUP BY kind").forEach { row in
+                let kind = HealthFinding.Kind(rawValue: try row.requireText())
+                if let kind { counts[kind] = Int(row.integer()) }
+            }
+        }
+        let sorted = hosts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        let own = sorted.first?.key ?? ""
+        ownHost = sorted.first?.key
+        otherHosts = sorted.filter { $0.key != own && !$0.key.hasSuffix(".\(own)") }
+            .map { ($0.key, $0.value) }
+        if !otherHosts.isEmpty { counts[.thirdParty] = otherHosts.count }
+        self.counts = counts
+    }
+
+    /// Calls `body` with the findings of a kind, in manifest order.
+    package func forEach(
+        _ kind: HealthFinding.Kind, _ body: (HealthFinding) throws -> Void
+    ) throws {
+        let select = Plan.select(", x.message", "JOIN main.findings x ON x.entry = e.id")
+        try plan.database.unsafeRead { db in
+            try db.prepared("\(select) WHERE x.kind = ? ORDER BY e.id").forEach(kind.rawValue) {
+                let entry = try plan.entry(&$0)
+                try body(HealthFinding(kind: kind, entry: entry, message: $0.requireText()))
+            }
+        }
+    }
+}
+
+extension Planner {
+    /// Plans a prefetch, and calls `conclude` with the problems of its icons. Icons with more than
+    /// twice as many pixels as `shownPixels` are oversized. Relative icons are files in
+    /// `directory`, or are not checked.
+    package func health(
+        of manifests: [ManifestSource], shownPixels: Int?, filesIn directory: String?,
+        onProgress: @escaping (PlanProgress) -> Void,
+        conclude: (PlanSummary, HealthReport) throws -> Void
+    ) throws {
+        try Plan.translatingErrors {
+            let files = try directory.map(IconFiles.init)
+            let plan = try Plan(
+                of: manifests.map { $0.cached { try cache?.manifest($0)?.file } }, by: self,
+                onProgress: onProgress)
+            try plan.database.writeWithoutTransaction { db in
+                try db.execute(sql: HealthCheck.tables)
+                try db.inTransaction {
+                    let check = try HealthCheck(db, shownPixels: shownPixels, files: files)
+                    try plan.forEachEntry(in: db, check.add)
+                    try db.execute(sql: HealthCheck.addFromTables)
+                    return .commit
+                }
+            }
+            try plan.releaseIndex()
+            try conclude(plan.summary, HealthReport(of: plan))
+        }
+    }
+}
+
+private struct HealthCheck {
+    static let tables = """
+        CREATE TABLE main.findings (
+            kind TEXT NOT NULL, entry INTEGER NOT NULL, message TEXT NOT NULL);
+        CREATE TABLE main.looks (      -- images by their digests
+            digest BLOB NOT NULL, entry INTEGER NOT NULL, file TEXT);
+        CREATE UNIQUE INDEX main.look_files ON looks (file) WHERE file IS NOT NULL;
+        """
+    static let addFromTables = """
+        INSERT INTO findings
+        SELECT 'insecure', id, 'the URL is not https' FROM entries
+        WHERE coalesce(url, key) GLOB 'http:*';
+        INSERT INTO findings
+        SELECT 'identical', e.id, 'the same image as in entry ' || f.position
+            || iif(f.manifest = e.manifest, '', ' of another manifest')
+        FROM (SELECT digest, min(entry) AS entry FROM looks GROUP BY digest HAVING count(*) > 1) g
+            JOIN looks l ON l.digest = g.digest
+            JOIN entries f ON f.id = g.entry JOIN entries e ON e.id = l.entry
+        WHERE (e.manifest, e.position) <> (f.manifest, f.position);
+        """
+
+    private let shownPixels: Int?
+    private let files: IconFiles?
+    private let insertFinding: PreparedStatement
+    private let insertLook: PreparedStatement
+    private let selectFile: PreparedStatement
+
+    init(_ db: Database, shownPixels: Int?, files: IconFiles?) throws {
+        (self.shownPixels, self.files) = (shownPixels, files)
+        insertFinding = try db.prepared("INSERT INTO findings VALUES (?, ?, ?)")
+        insertLook = try db.prepared("INSERT OR IGNORE INTO looks VALUES (?, ?, ?)")
+        selectFile = try db.prepared("SELECT name, other FROM files WHERE entry = ?")
+    }
+
+    func add(_ entry: PlannedEntry) throws {
+        if let files, entry.failure?.code == IconValue.Kind.relative.rawValue {
+            let names = try selectFile.rows(entry.id) { [$0.text(), $0.text()] }.first
+            guard let names else { return }
+            switch files.content(of: names.compactMap(\.self)) {
+            case .problem(let kind, let message):
+                try insertFinding.run(kind.rawValue, entry.id, message)
+            case .image(let name, let digest, let image):
+                try insertLook.run(digest, entry.id, name)
+                try addSize(image.mediaType.rawValue, image.width, image.height, of: entry.id)
+            }
+        } else if let (kind, message) = problem(of: entry) {
+            try insertFinding.run(kind.rawValue, entry.id, message)
+        }
+        guard let object = entry.object, [.cached, .stale].contains(entry.status) else { return }
+        try addSize(object.mediaType, object.width, object.height, of: entry.id)
+        if !entry.isDuplicate { try insertLook.run(object.digest, entry.id, nil as String?) }
+    }
+
+    private func problem(of entry: PlannedEntry) -> (HealthFinding.Kind, String)? {
+        func kind(_ code: String) -> HealthFinding.Kind {
+            ImageError.Code(rawValue: code) == nil ? .failed : .notAnImage
+        }
+        if let failure = entry.failure {
+            if failure.code == "no-icon" { return (.noIcon, failure.message) }
+            if failure == .offline { return (.missing, failure.message) }
+            return failure.isSkip ? nil : (kind(failure.code), failure.message)
+        }
+        if let past = entry.lastFailure {
+            return (kind(past.code), "\(past.reason) \(past.age) ago")
+        }
+        if let object = entry.object, object.mediaType == nil {
+            return (.notAnImage, "the object in the cache is not an image")
+        }
+        guard entry.status == .missing else { return nil }
+        return (.missing, "not in the cache as the manifest requires")
+    }
+
+    private func addSize(
+        _ mediaType: String?, _ width: Int?, _ height: Int?, of entry: Int64
+    ) throws {
+        guard let shownPixels, let width, let height, mediaType != MediaType.svg.rawValue,
+            max(width, height) > 2 * shownPixels
+        else { return }
+        try insertFinding.run(
+            "oversized", entry, "\(width) × \(height) pixels, shown with \(shownPixels)")
+    }
+}

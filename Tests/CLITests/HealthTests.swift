@@ -1,0 +1,193 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// `plan --health`, which reports problems of a catalogue and its icons.
+@Suite struct HealthTests {
+    private struct Finding: Decodable, Hashable {
+        let kind: String
+        let position: Int
+    }
+
+    /// Returns the findings, and the last line of the report.
+    private func findings(
+        _ finished: Finished
+    ) throws -> (all: Set<Finding>, last: [String: JSONValue]) {
+        let lines = finished.standardOutputBytes.split(separator: UInt8(ascii: "\n"))
+        let findings = try lines.dropLast().map {
+            try JSONDecoder().decode(Finding.self, from: Data($0))
+        }
+        let last = try #require(JSONValue.lines(finished.standardOutputBytes).last)
+        #expect(Set(findings).count == findings.count, "\(finished)")
+        return (Set(findings), last)
+    }
+
+    private func places(_ kind: String, in findings: Set<Finding>) -> [Int] {
+        findings.filter { $0.kind == kind }.map(\.position).sorted()
+    }
+
+    /// Writes a catalogue with problems of each kind, and prefetches most of it.
+    private func prefetched(_ larder: CLIFixture) throws -> String {
+        let origin = larder.origin
+        let large = IconPainter.png(seed: 7, size: 300)
+        origin.on("/large", .ok(large, type: "image/png"))
+        origin.on("/copy", .ok(large, type: "image/png"))
+        origin.on("/small", .ok(Icons.png, type: "image/png"))
+        origin.on("/page", .ok("<html></html>"))
+        origin.on("/gone", .status(404))
+        var entries: [ManifestEntry] = [
+            ["name": "Large", "icon": origin.url("/large")],
+            ["name": "Copy", "icon": origin.url("/copy")],
+            ["name": "Small", "icon": origin.url("/small")],
+            ["name": "Small again", "icon": origin.url("/small")],
+            ["name": "Page", "icon": origin.url("/page")],
+            ["name": "Gone", "icon": origin.url("/gone")],
+            ["name": "None"], ["name": "Wrong", "icon": "https://"],
+        ]
+        _ = try larder.prefetch(try larder.manifest(entries))
+        entries.append(["name": "New", "icon": "https://icons.example/new.png"])
+        return try larder.manifest(entries)
+    }
+
+    @Test func healthShowsEachKindOfProblem() async throws {
+        try await withFixture { larder in
+            let manifest = try prefetched(larder)
+            larder.origin.resetLog()
+            let finished = try larder.run(
+                "plan", manifest, "--health", "--json", "--shown-size", "70")
+            #expect(finished.status == 0, "\(finished)")
+            let (all, last) = try findings(finished)
+            #expect(places("no-icon", in: all) == [7])
+            #expect(places("failed", in: all) == [6, 8])
+            #expect(places("missing", in: all) == [9])
+            #expect(places("not-an-image", in: all) == [5])
+            #expect(places("identical", in: all) == [2])
+            #expect(places("insecure", in: all) == [1, 2, 3, 4, 5, 6])
+            // 300 pixels are more than twice 70 points with 2 pixels each.
+            #expect(places("oversized", in: all) == [1, 2])
+            #expect(last["own_host"] == .string("127.0.0.1"))
+            #expect(last["third_party"] == .object(["icons.example": .integer(1)]))
+            #expect(last["findings"]?.object?["third-party"] == .integer(1))
+            #expect(larder.origin.count() == 0)
+            let atScale = try larder.run(
+                "plan", manifest, "--health", "--json", "--shown-size", "50", "--scale", "3")
+            #expect(places("oversized", in: try findings(atScale).all).isEmpty)
+        }
+    }
+
+    @Test func healthFailsOnlyForTheGivenKinds() async throws {
+        try await withFixture { larder in
+            let manifest = try prefetched(larder)
+            for (kinds, status) in [
+                ("missing", 2), ("identical,no-icon", 2), ("third-party", 2),
+                ("oversized", 0),
+            ] as [(String, Int32)] {
+                let finished = try larder.run(
+                    "plan", manifest, "--health", "--quiet", "--fail-on", kinds,
+                    "--shown-size", "1000")
+                #expect(finished.status == status, "\(kinds): \(finished)")
+                #expect(finished.standardOutput.split(separator: "\n").count == 1)
+            }
+        }
+    }
+
+    /// Catalogues advertise cached icons that their archives lack.
+    @Test(arguments: ["icons", "icons/128x128"])
+    func healthShowsExactlyTheCachedIconsThatADirectoryLacks(directory: String) async throws {
+        try await withFixture { larder in
+            try FileManager.default.createDirectory(
+                atPath: larder.directory.path("icons/128x128"), withIntermediateDirectories: true)
+            let present = [1, 4, 6]
+            let components = (1...8).map { number in
+                let name = "org.example.App\(number).desktop"
+                return """
+                    <component type="desktop-application"><id>\(name)</id>
+                    <icon type="stock">\(name)</icon>
+                    <icon type="cached" height="128" width="128">\(name).png</icon></component>
+                    """
+            }
+            for number in present {
+                _ = try larder.write(
+                    IconPainter.png(seed: number),
+                    to: "icons/128x128/org.example.App\(number).desktop.png")
+            }
+            _ = try larder.write("text".utf8, to: "icons/128x128/org.example.App8.desktop.png")
+            let manifest = try larder.write(
+                "<components>\(components.joined())</components>".utf8, to: "appstream.xml")
+            let finished = try larder.run(
+                "plan", manifest, "--health", "--json", "--fail-on", "missing",
+                "--icon-files", larder.directory.path(directory))
+            #expect(finished.status == 2, "\(finished)")
+            let (all, _) = try findings(finished)
+            let missing = [2, 3, 5, 7].map { Finding(kind: "missing", position: $0) }
+            #expect(all == Set(missing + [Finding(kind: "not-an-image", position: 8)]))
+        }
+    }
+
+    @Test func namesOfFilesDoNotLeadOutOfTheDirectory() async throws {
+        try await withFixture { larder in
+            _ = try larder.write(Icons.png, to: "outside.png")
+            try FileManager.default.createDirectory(
+                atPath: larder.directory.path("icons"), withIntermediateDirectories: true)
+            try FileManager.default.createSymbolicLink(
+                atPath: larder.directory.path("icons/link.png"),
+                withDestinationPath: "../outside.png")
+            let manifest = try larder.manifest("../outside.png", "link.png", "./in.png", "icons/")
+            _ = try larder.write(Icons.png, to: "icons/in.png")
+            let finished = try larder.run(
+                "plan", manifest, "--health", "--json", "--icon-files",
+                larder.directory.path("icons"))
+            let (all, _) = try findings(finished)
+            #expect(
+                all == [
+                    Finding(kind: "missing", position: 1), Finding(kind: "failed", position: 2),
+                    Finding(kind: "missing", position: 4),
+                ])
+            let absent = try larder.run(
+                "plan", manifest, "--health", "--icon-files", larder.directory.path("absent"))
+            #expect(absent.status == 66)
+        }
+    }
+
+    @Test func aJUnitReportHasTheStructureOfTheFormat() async throws {
+        try await withFixture { larder in
+            _ = try prefetched(larder)
+            let hostile = "\u{1}\u{1B}[2J<&\"'>\u{FFFE}\u{202E}]]>\u{301}"
+            let manifest = try larder.manifest([
+                ["name": hostile, "icon": larder.origin.url("/gone")],
+                ["name": hostile, "icon": "https://\(hostile)/"], ["name": hostile],
+            ])
+            let finished = try larder.run(
+                "plan", manifest, "--health", "--format", "junit", "--fail-on", "failed,no-icon")
+            #expect(finished.status == 2, "\(finished)")
+            let report = try JUnitReport(finished.standardOutputBytes)
+            #expect(report.problems.isEmpty, "\(report.problems)\n\(finished)")
+            #expect(report.suites["failed"] == JUnitReport.Suite(tests: 2, failures: 2, skipped: 0))
+            #expect(
+                report.suites["no-icon"] == JUnitReport.Suite(tests: 1, failures: 1, skipped: 0))
+            #expect(
+                report.suites["insecure"] == JUnitReport.Suite(tests: 1, failures: 0, skipped: 1))
+            // A kind without findings is a passed test.
+            #expect(
+                report.suites["missing"] == JUnitReport.Suite(tests: 1, failures: 0, skipped: 0))
+            #expect(report.suites.count == 8)
+            #expect(!finished.standardOutput.contains("\u{1B}"))
+        }
+    }
+
+    @Test func textOfAManifestIsSafeToPrint() async throws {
+        try await withFixture { larder in
+            let name = "\u{1B}[2J\u{202E}name"
+            let manifest = try larder.manifest([
+                ["name": name], ["name": name, "icon": "https://a.example/a"],
+            ])
+            for options in [[], ["--json"]] {
+                let finished = try larder.run(
+                    arguments: ["plan", manifest, "--health"] + options)
+                #expect(!finished.standardOutput.contains("\u{1B}"))
+                #expect(!finished.standardOutput.contains("\u{202E}"))
+                #expect(finished.standardOutput.contains("name"))
+            }
+        }
+    }
+}
