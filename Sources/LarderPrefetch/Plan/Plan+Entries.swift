@@ -46,7 +46,8 @@ extension Plan {
         let select = hasIndex ? Self.selectEntryWithObject : Self.selectEntry
         try db.prepared(select + " ORDER BY e.id").forEach { row in
             var entry = try entry(&row)
-            entry.object = try row.optional { try StoredObject(&$0) }
+            // The row of a missing icon can be damaged.
+            entry.object = try? row.optional { try StoredObject(&$0) }
             try body(entry)
         }
     }

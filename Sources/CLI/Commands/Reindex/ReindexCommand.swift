@@ -31,7 +31,14 @@ struct ReindexCommand: AsyncParsableCommand {
             let report = try cache.existing {
                 try Cache.reindex(
                     at: cache.path, wait: run.wait, log: Log.cache,
-                    describe: ObjectAttributes.init(ofImage:),
+                    describe: { bytes in
+                        let image = try? bytes.withUnsafeBytes { try ImageInspector.inspect($0) }
+                        return image.map {
+                            ObjectAttributes(
+                                mediaType: $0.mediaType.rawValue, width: $0.width,
+                                height: $0.height)
+                        }
+                    },
                     isCancelled: { run.interrupts.isAsked }
                 ) { run.line.show($0.text("read")) }
             }
@@ -41,15 +48,6 @@ struct ReindexCommand: AsyncParsableCommand {
             if report.isInterrupted { try run.interrupts.status.exit() }
             if report.damaged > 0 { try ExitStatus.someFailed.exit() }
         }
-    }
-}
-
-extension ObjectAttributes {
-    /// Returns nil if the bytes are not a complete image.
-    fileprivate init?(ofImage bytes: [UInt8]) {
-        let found = try? bytes.withUnsafeBytes { try ImageInspector.inspect($0) }
-        guard let found else { return nil }
-        self.init(mediaType: found.mediaType.rawValue, width: found.width, height: found.height)
     }
 }
 
