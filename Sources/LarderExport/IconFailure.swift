@@ -75,6 +75,7 @@ package enum ExportCode: String, FailureCode {
     /// Another icon has the same file name but different bytes.
     case ambiguous
     case tooLarge = "too-large"
+    case notResized = "not-resized"
 
     package var isSkip: Bool {
         [.noIcon, .noURL, .notAnImage, .unsupportedType, .notShown].contains(self)

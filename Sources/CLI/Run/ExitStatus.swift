@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LarderCache
+import LarderExport
 import LarderManifest
 import LarderPrefetch
 
@@ -11,6 +12,7 @@ enum ExitStatus: Int32, CaseIterable {
     // 64, wrong usage, is `ExitCode.validationFailure`.
     case badManifest = 65
     case missingInput = 66
+    case missingProgram = 69
     case storage = 74
     case locked = 75
     case interrupted = 130
@@ -34,6 +36,7 @@ enum ExitStatus: Int32, CaseIterable {
         case .someFailed: "some entries failed, corruption was found, or a limit could not be met"
         case .badManifest: "a manifest is not valid"
         case .missingInput: "an input or the cache is missing"
+        case .missingProgram: "a program that an option needs is missing"
         case .storage: "the disk is full or failing, or output was lost; stored objects are kept"
         case .locked: "another process holds the lock"
         case .interrupted: "interrupted; finished work is kept"
@@ -52,6 +55,7 @@ enum ExitStatus: Int32, CaseIterable {
             }
         case let error as OutputError: self.init(error.cause.code)
         case is MissingInput: self = .missingInput
+        case is MissingProgram: self = .missingProgram
         default: self = .couldNotRun
         }
     }

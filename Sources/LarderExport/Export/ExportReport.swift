@@ -7,6 +7,8 @@ package struct ExportReport: Sendable {
     package internal(set) var linked = 0
     package internal(set) var cloned = 0
     package internal(set) var copied = 0
+    /// The number of icons of which a resized file was written.
+    package internal(set) var resized = 0
     package internal(set) var unchanged = 0
     /// The number of icons with the same file name and bytes as another icon.
     package internal(set) var duplicates = 0
@@ -19,7 +21,7 @@ package struct ExportReport: Sendable {
     package var skipped: Int { problems.skipped }
     package var failed: Int { problems.failed }
     package var unfinished: Int {
-        icons - linked - cloned - copied - unchanged - duplicates - skipped - failed
+        icons - linked - cloned - copied - resized - unchanged - duplicates - skipped - failed
     }
 
     mutating func note(_ placement: Placement, bytes: Int64) {
@@ -27,19 +29,37 @@ package struct ExportReport: Sendable {
         case .linked: linked += 1
         case .cloned: cloned += 1
         case .copied: copied += 1
+        case .resized: resized += 1
         case .unchanged: unchanged += 1
         }
-        if placement != .unchanged { self.bytes += bytes }
+        self.bytes += bytes
     }
 }
 
-enum Placement {
-    case linked, cloned, copied, unchanged
+/// What was done for a file. For an icon with several files, the last of these words counts.
+enum Placement: Int {
+    case unchanged, linked, cloned, copied, resized
+}
+
+/// What was done for an icon, and the bytes that were written.
+struct IconPlacement {
+    private(set) var placement = Placement.unchanged
+    private(set) var bytes: Int64 = 0
+
+    mutating func add(_ placement: Placement, _ rendition: Rendition) {
+        if placement.rawValue > self.placement.rawValue { self.placement = placement }
+        if placement != .unchanged { bytes += rendition.size }
+    }
 }
 
 protocol ExportedFiles {
     func begin(_ list: ExportList) throws
-    func place(_ object: StoredObject, _ stem: String) throws -> Placement
+    /// Writes the files of an icon.
+    func place(_ icon: [Rendition], _ stem: String) throws -> IconPlacement
+    /// Returns the place of one file of an icon, or nil if its directory does not exist.
+    func location(
+        of rendition: Rendition, _ stem: String
+    ) throws -> (directory: FileDescriptor, name: String)?
 
     /// Writes the layout's index file. With `prune`, removes the files of unlisted icons.
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws

@@ -42,7 +42,7 @@ final class ExportWriter {
         before body: () throws -> Void = {}
     ) throws -> Placement {
         let directory = directory ?? tree.folder
-        if try isInPlace(object, name, directory) { return .unchanged }
+        if try isInPlace(object.digest, object.size, name, directory) { return .unchanged }
         let (file, opened) = try cache.open(object)
         // Cloning is cheapest, then linking. A method that the file system does not support is
         // tried only once.
@@ -72,6 +72,35 @@ final class ExportWriter {
         return .copied
     }
 
+    /// Creates one file of an icon, like the method for an object.
+    func place(
+        _ rendition: Rendition, as name: String, in directory: FileDescriptor? = nil,
+        before body: () throws -> Void = {}
+    ) throws -> Placement {
+        let directory = directory ?? tree.folder
+        if let object = rendition.original {
+            return try place(object, as: name, in: directory, before: body)
+        }
+        if try isInPlace(rendition.digest, rendition.size, name, directory) { return .unchanged }
+        let bytes = try rendition.bytes()
+        let (temporary, file) = try newFile()
+        try publish(temporary, file, as: name, in: directory, before: body) {
+            try file.write(bytes)
+            return true
+        }
+        return .resized
+    }
+
+    /// Opens an object's file after verifying it.
+    func verified(_ object: StoredObject) throws -> FileDescriptor {
+        let (file, _) = try cache.open(object)
+        try confirm(file, is: object)
+        guard lseek(file.raw, 0, SEEK_SET) == 0 else {
+            throw CacheError("seek", subject: file.subject, errno: errno)
+        }
+        return file
+    }
+
     /// Verifies an object's file in the cache, unless the exported file is the same file.
     func confirm(
         _ object: StoredObject, unlessIn directory: FileDescriptor, _ name: String
@@ -84,13 +113,13 @@ final class ExportWriter {
 
     /// Whether the file has the correct bytes, and no hard links unless they are allowed.
     private func isInPlace(
-        _ object: StoredObject, _ name: String, _ directory: FileDescriptor
+        _ digest: Digest, _ size: Int64, _ name: String, _ directory: FileDescriptor
     ) throws -> Bool {
         // Replace a file if it cannot be read or its dates cannot be set.
         guard let status = try directory.statusOfFile(name), status.isRegularFile,
-            status.st_size == object.size, mayLink || status.st_nlink == 1,
+            status.st_size == size, mayLink || status.st_nlink == 1,
             let file = try? directory.file(name), try file.status().isRegularFile,
-            try digest(of: file) == object.digest
+            try self.digest(of: file) == digest
         else { return false }
         // Libraries can expire files by their access date.
         if let modified,

@@ -27,10 +27,13 @@ package struct Exporter {
     }
 
     /// Exports the icons of manifests, or the whole cache if `manifests` is nil. Throws
-    /// ``CacheError`` and `ManifestError`.
+    /// ``CacheError``, `ManifestError` and ``MissingProgram``.
     package func export(_ manifests: [ManifestSource]?) throws -> ExportReport {
         let start = ContinuousClock.now
         let library = configuration.layout.library(in: configuration.folder)
+        let program = try configuration.resize.map { _ in
+            try ResizeProgram(path: configuration.programs, limits: configuration.limits)
+        }
         do {
             let tree = try ExportTree(
                 configuration.directory, folders: library?.folders ?? [], outside: cache)
@@ -42,7 +45,9 @@ package struct Exporter {
             if configuration.layout == .gallery {
                 try exportGallery(manifests, writer, &report)
             } else {
-                try export(manifests, library, writer, &report)
+                let renditions = try Renditions(
+                    configuration.resize, with: program, largestOnly: library != nil, writer)
+                try export(manifests, library, writer, renditions, &report)
             }
             report.isInterrupted = isCancelled()
             report.seconds = (ContinuousClock.now - start) / .seconds(1)
@@ -54,7 +59,7 @@ package struct Exporter {
 
     private func export(
         _ manifests: [ManifestSource]?, _ library: (any KeyedLayout)?, _ writer: ExportWriter,
-        _ report: inout ExportReport
+        _ renditions: Renditions, _ report: inout ExportReport
     ) throws {
         let list = try ExportList()
         var collection = ExportCollection(
@@ -77,11 +82,16 @@ package struct Exporter {
                 } else if configuration.layout == .assetCatalog {
                     ImageSets(writer: writer)
                 } else {
-                    try NamedFiles(writer)
+                    try NamedFiles(writer, renditions)
                 }
             try files.begin(list)
-            try place(list, files, &report)
-            if !isCancelled() { try files.finish(list, prune: mayPrune(report), &report) }
+            // An interrupted export does not make its images again.
+            defer { if isCancelled() { try? renditions.finish(prune: false) } }
+            try place(list, files, renditions, &report)
+            if !isCancelled() {
+                try files.finish(list, prune: mayPrune(report), &report)
+                try renditions.finish(prune: mayPrune(report))
+            }
             try writer.flush()
         } catch is CancellationError {
             report.icons = collection.report.icons
@@ -109,14 +119,15 @@ package struct Exporter {
     }
 
     private func place(
-        _ list: ExportList, _ files: any ExportedFiles, _ report: inout ExportReport
+        _ list: ExportList, _ files: any ExportedFiles, _ renditions: Renditions,
+        _ report: inout ExportReport
     ) throws {
         let start = ContinuousClock.now
         var progress = ObjectProgress()
         progress.total = report.icons - report.skipped
         var last: (stem: String, digest: Digest)?
         var failure: (code: ExportCode, message: String)?
-        try list.forEach { icon in
+        func place(_ icon: ExportedIcon) throws {
             if isCancelled() { throw CancellationError() }
             defer {
                 progress.objects += 1
@@ -140,12 +151,30 @@ package struct Exporter {
             last = (stem, object.digest)
             failure = nil
             do {
-                report.note(try files.place(object, stem), bytes: object.size)
+                let placed = try files.place(renditions.all(object), stem)
+                report.note(placed.placement, bytes: placed.bytes)
             } catch let error as CacheError {
                 let code = try cache.exportCode(of: error, object)
                 let message = error.message(for: code, in: cache)
                 failure = (code, message)
                 report.problems.note(icon.failure(code, message))
+            } catch let error as ResizeError {
+                failure = (.notResized, error.description)
+                report.problems.note(icon.failure(.notResized, error.description))
+            }
+        }
+        try list.forEachPage { page in
+            var rest = page[...]
+            while !rest.isEmpty {
+                let icons = rest.prefix(renditions.batch)
+                rest = rest.dropFirst(icons.count)
+                try renditions.make(
+                    icons.compactMap { icon in
+                        guard let stem = icon.stem, let object = icon.object.map(cache.sized)
+                        else { return nil }
+                        return (object, stem)
+                    }, for: files, unless: isCancelled)
+                try icons.forEach(place)
             }
         }
     }
@@ -183,6 +212,11 @@ package struct ExportConfiguration: Sendable {
     /// Whether to copy every file instead of cloning or linking.
     package var copiesAll = false
     package var manifestRules = ManifestRules()
+    /// The sizes of resized icons; nil for the icons as they are.
+    package var resize: Resize?
+    /// The directories of programs, as in `PATH`.
+    package var programs = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+    var limits = ResizeProgram.Limits()
 
     package init(layout: ExportLayout, directory: String) {
         self.layout = layout

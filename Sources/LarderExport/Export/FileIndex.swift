@@ -23,18 +23,18 @@ struct FileIndex {
         var width: Int?
         var height: Int?
 
-        init(_ icon: ExportedIcon, _ object: StoredObject, file: String) {
+        init(_ icon: ExportedIcon, _ rendition: Rendition, file: String) {
             name = icon.name
             // Secrets are masked because the list may be published. An import cannot find masked
             // URLs.
             let hasOwnKey = ResourceKey.name(in: icon.key) != nil
             url = hasOwnKey ? icon.url?.maskingQuery : icon.url?.maskingSecretsInQuery
             self.file = file
-            size = object.size
-            digest = object.digest
-            mediaType = object.mediaType
-            width = object.width
-            height = object.height
+            size = rendition.size
+            digest = rendition.digest
+            mediaType = rendition.mediaType
+            width = rendition.width
+            height = rendition.height
         }
 
         var json: String {

@@ -30,7 +30,7 @@ struct FileLines {
         try database.run(
             "INSERT OR IGNORE INTO earlier VALUES (?, ?, ?, ?, ?, ?, ?, ?)", for: lines
         ) {
-            let stem = PathExtension.without($0.line.file)
+            let stem = Self.stem($0.line)
             $1.bind($0.line.file)
             $1.bind($0.line.digest)
             $1.bind($0.line.size)
@@ -46,9 +46,13 @@ struct FileLines {
         try database.run("INSERT OR IGNORE INTO current VALUES (?, ?, ?, ?)", for: lines) {
             $1.bind($0.file)
             $1.bind(SafeName.folded($0.file))
-            $1.bind(SafeName.folded(PathExtension.without($0.file)))
+            $1.bind(SafeName.folded(Self.stem($0)))
             $1.bind($0.json)
         }
+    }
+
+    private static func stem(_ line: FileIndex.Line) -> String {
+        Rendition.stem(withoutScale: PathExtension.without(line.file))
     }
 
     func keep(_ earlier: Earlier) throws {

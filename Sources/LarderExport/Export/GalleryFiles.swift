@@ -82,7 +82,7 @@ final class GalleryFiles: GalleryPlace {
             let placement = try writer.place(object, as: name, in: images)
             // The page shows whether the cached object is damaged.
             if placement == .unchanged { try writer.confirm(object, unlessIn: images, name) }
-            report.note(placement, bytes: object.size)
+            report.note(placement, bytes: placement == .unchanged ? 0 : object.size)
         } catch let error as CacheError {
             let code = try reason(error, object)
             failure = (code, error.message(for: code, in: writer.cache))

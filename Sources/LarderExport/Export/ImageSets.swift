@@ -8,7 +8,14 @@ struct ImageSets: ExportedFiles {
 
     func begin(_ list: ExportList) {}
 
-    func place(_ object: StoredObject, _ stem: String) throws -> Placement {
+    func location(
+        of rendition: Rendition, _ stem: String
+    ) -> (directory: FileDescriptor, name: String)? {
+        guard let set = try? folder.directory(stem + ImageSet.suffix) else { return nil }
+        return (set, rendition.file(stem))
+    }
+
+    func place(_ icon: [Rendition], _ stem: String) throws -> IconPlacement {
         let name = stem + ImageSet.suffix
         let set = try directory(name)
         let isOld = try holdsImage(set)
@@ -16,25 +23,30 @@ struct ImageSets: ExportedFiles {
             throw CacheError(
                 .obstructed, subject: name, message: "is an image set not created by larder")
         }
-        let file = "\(stem).\(ImageFile.suffix(of: object.mediaType))"
+        let files = icon.map { $0.file(stem) }
         // The description marks the set as Larder's, so a new set needs it first. The description
         // of an old set must not refer to a missing image.
-        if !isOld { try describe(file, object, in: set) }
-        let placement = try writer.place(object, as: file, in: set)
-        if isOld { try describe(file, object, in: set) }
+        if !isOld { try describe(icon, stem, in: set) }
+        var result = IconPlacement()
+        for (rendition, file) in zip(icon, files) {
+            result.add(try writer.place(rendition, as: file, in: set), rendition)
+        }
+        if isOld { try describe(icon, stem, in: set) }
         for other in try set.names() where ImageSet.isImage(other, of: stem) {
             // If the file system ignores case, another spelling can be the same file.
-            let isSame = SafeName.folded(other).isSame(as: SafeName.folded(file))
-            if isSame, try other.isSame(as: file) || set.ignoresCase(of: other) { continue }
-            try writer.removeIfPermitted(other, in: set)
+            let isWanted = try files.contains { file in
+                try SafeName.folded(other).isSame(as: SafeName.folded(file))
+                    && (other.isSame(as: file) || set.ignoresCase(of: other))
+            }
+            if !isWanted { try writer.removeIfPermitted(other, in: set) }
         }
-        return placement
+        return result
     }
 
-    private func describe(_ file: String, _ object: StoredObject, in set: FileDescriptor) throws {
-        try writer.write(
-            Array(ImageSet.contents(of: file, mediaType: object.mediaType).utf8),
-            as: ImageSet.contentsFile, in: set)
+    private func describe(_ icon: [Rendition], _ stem: String, in set: FileDescriptor) throws {
+        let contents = ImageSet.contents(
+            of: icon.map { ($0.file(stem), $0.scale) }, mediaType: icon.first?.mediaType)
+        try writer.write(Array(contents.utf8), as: ImageSet.contentsFile, in: set)
     }
 
     private func directory(_ name: String) throws(CacheError) -> FileDescriptor {

@@ -30,16 +30,25 @@ final class KeyedFiles: ExportedFiles {
         }
     }
 
-    func place(_ object: StoredObject, _ stem: String) throws -> Placement {
+    func location(
+        of rendition: Rendition, _ stem: String
+    ) -> (directory: FileDescriptor, name: String)? {
+        (tree.folder, layout.file(stem))
+    }
+
+    func place(_ icon: [Rendition], _ stem: String) throws -> IconPlacement {
+        precondition(icon.count == 1, "the library has one file for each URL")
         func writeEmptyFiles() throws {
             for name in layout.journal?.emptyFiles(stem) ?? [] { try writer.write([], as: name) }
         }
         // The old metadata must not apply to the new bytes.
-        let placement = try writer.place(object, as: layout.file(stem), before: writeEmptyFiles)
+        let placement = try writer.place(icon[0], as: layout.file(stem), before: writeEmptyFiles)
         if placement == .unchanged { try writeEmptyFiles() }
-        placed.append((stem, object.size))
+        placed.append((stem, icon[0].size))
         if placed.count >= DatabaseQueue.pageLimit { try notePlaced() }
-        return placement
+        var result = IconPlacement()
+        result.add(placement, icon[0])
+        return result
     }
 
     private func notePlaced() throws {

@@ -7,20 +7,26 @@ struct NamedFiles: ExportedFiles {
     private static let largestFile: Int64 = 1 << 30
 
     private let writer: ExportWriter
+    private let renditions: Renditions
     private let lines: FileLines
     private var folder: FileDescriptor { writer.tree.folder }
 
-    init(_ writer: ExportWriter) throws {
+    init(_ writer: ExportWriter, _ renditions: Renditions) throws {
         self.writer = writer
+        self.renditions = renditions
         lines = try FileLines()
     }
 
-    private static func file(_ stem: String, _ object: StoredObject) -> String {
-        "\(stem).\(ImageFile.suffix(of: object.mediaType))"
+    func location(
+        of rendition: Rendition, _ stem: String
+    ) -> (directory: FileDescriptor, name: String)? {
+        (folder, rendition.file(stem))
     }
 
-    func place(_ object: StoredObject, _ stem: String) throws -> Placement {
-        try writer.place(object, as: Self.file(stem, object))
+    func place(_ icon: [Rendition], _ stem: String) throws -> IconPlacement {
+        var result = IconPlacement()
+        for file in icon { result.add(try writer.place(file, as: file.file(stem)), file) }
+        return result
     }
 
     func begin(_ list: ExportList) throws {
@@ -85,13 +91,16 @@ struct NamedFiles: ExportedFiles {
     ) throws {
         try list.forEachPage { page in
             try writer.checkCancellation()
-            try body(
-                page.compactMap { icon in
-                    guard let stem = icon.stem, let object = icon.object else { return nil }
-                    let file = Self.file(stem, object)
-                    if onlyExisting, try !exists(file, object.size) { return nil }
-                    return FileIndex.Line(icon, object, file: file)
-                })
+            var lines: [FileIndex.Line] = []
+            for icon in page {
+                guard let stem = icon.stem, let object = icon.object else { continue }
+                for rendition in renditions.known(object) {
+                    let file = rendition.file(stem)
+                    if onlyExisting, try !exists(file, rendition.size) { continue }
+                    lines.append(FileIndex.Line(icon, rendition, file: file))
+                }
+            }
+            try body(lines)
         }
     }
 

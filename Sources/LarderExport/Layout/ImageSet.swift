@@ -2,7 +2,8 @@ import Foundation
 import LarderCore
 import LarderImages
 
-/// An image set of an asset catalog: a directory with one image and `Contents.json`.
+/// An image set of an asset catalog: a directory with an image, or one for each scale, and
+/// `Contents.json`.
 ///
 /// Source: Apple's "Asset Catalog Format Reference", "Contents.json" and "Image Set Type".
 enum ImageSet {
@@ -26,7 +27,9 @@ enum ImageSet {
         """
     }
 
-    static func contents(of file: String, mediaType: String?) -> String {
+    static func contents(
+        of files: [(name: String, scale: Int?)], mediaType: String?
+    ) -> String {
         var properties = ""
         if ImageFormat.of(mediaType: mediaType)?.isVector ?? false {
             properties = """
@@ -37,13 +40,19 @@ enum ImageSet {
                 """
         }
         // Safe names need no escapes in JSON.
+        let images = files.map { name, scale in
+            let scale = scale.map { ",\n      \"scale\" : \"\($0)x\"" } ?? ""
+            return """
+                    {
+                      "filename" : "\(name)",
+                      "idiom" : "universal"\(scale)
+                    }
+                """
+        }
         return """
             {
               "images" : [
-                {
-                  "filename" : "\(file)",
-                  "idiom" : "universal"
-                }
+            \(images.joined(separator: ",\n"))
               ],
               "info" : {
                 "author" : "\(author)",
@@ -61,18 +70,17 @@ enum ImageSet {
             let info = json["info"] as? [String: Any],  // text: likewise
             (info["author"] as? String)?.isSame(as: author) == true,
             let images = json["images"] as? [[String: Any]],  // text: likewise
-            images.count == 1,
-            let file = images[0]["filename"] as? String, stem(ofImage: file) != nil
+            (1...3).contains(images.count)
         else { return false }
-        return true
+        return images.allSatisfy { ($0["filename"] as? String).flatMap(stem(ofImage:)) != nil }
     }
 
-    /// Returns an image's name without its extension, or nil for a name that exports never create.
+    /// Returns an image's name without its extension and scale, or nil for a name that exports never create.
     static func stem(ofImage file: String) -> String? {
         guard ImageFile.isSuffix(PathExtension.ofText(file)),
             file.utf8.first != UInt8(ascii: "."), !file.utf8.contains(UInt8(ascii: "/"))
         else { return nil }
-        return PathExtension.without(file)
+        return Rendition.stem(withoutScale: PathExtension.without(file))
     }
 
     /// Whether an export can create the file name in a set with this stem.

@@ -18,6 +18,9 @@ struct ExportCommand: AsyncParsableCommand {
             changes. The exit status is 2 if an icon is not cached, or is damaged and was not \
             exported before. A file from an earlier export is kept.
 
+            --resize makes icons smaller with the program vipsthumbnail (Debian: libvips-tools), \
+            which runs without a network and within limits. The exit status is 69 without it.
+
             EXAMPLES:
               # Fill the cache of an app that uses Nuke.
               larder export Seed --layout nuke --manifest apps.json
@@ -25,6 +28,8 @@ struct ExportCommand: AsyncParsableCommand {
               larder export public/icons --layout files --prune
               # Write a web page with all icons of a manifest.
               larder export gallery --layout gallery --manifest apps.json
+              # Write icons for a list that shows them in 60 points.
+              larder export Icons.xcassets --layout asset-catalog --resize 60 --scales 2,3
             """)
 
     @OptionGroup var cache: CacheOptions
@@ -32,6 +37,7 @@ struct ExportCommand: AsyncParsableCommand {
     @OptionGroup var output: ReportOptions
     @OptionGroup var log: LogOptions
     @OptionGroup var naming: LayoutOptions
+    @OptionGroup var size: ResizeOptions
     @OptionGroup var selection: ManifestSelection
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
@@ -59,6 +65,7 @@ struct ExportCommand: AsyncParsableCommand {
     func validate() throws {
         if directory.isEmpty { throw ValidationError("The name of the directory is empty.") }
         try naming.validate(layout, directory: directory)
+        _ = try size.value(for: layout)
         if let installer {
             if installer.isEmpty || installer == "-" {
                 throw ValidationError("--installer needs the name of a file.")
@@ -89,6 +96,7 @@ struct ExportCommand: AsyncParsableCommand {
             configuration.folder = naming.folder
             configuration.isPruning = prune
             configuration.copiesAll = copy
+            configuration.resize = try size.value(for: layout)
             configuration.manifestRules = try reading.rules()
             let sources = try selection.manifest.map {
                 try LocalManifests.source($0, rules: configuration.manifestRules, cache: cache)

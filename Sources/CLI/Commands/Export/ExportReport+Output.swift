@@ -5,9 +5,9 @@ extension ExportReport {
     package func text(_ paint: Paint = .none) -> String {
         var lines = problems.lines(paint)
         var parts = [
-            (linked, "linked"), (cloned, "cloned"), (copied, "copied"), (unchanged, "unchanged"),
-            (duplicates, duplicates == 1 ? "duplicate" : "duplicates"), (pruned, "pruned"),
-            (unfinished, "unfinished"),
+            (linked, "linked"), (cloned, "cloned"), (copied, "copied"), (resized, "resized"),
+            (unchanged, "unchanged"), (duplicates, duplicates == 1 ? "duplicate" : "duplicates"),
+            (pruned, "pruned"), (unfinished, "unfinished"),
         ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
         parts += problems.parts
         let counts = parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")
@@ -30,7 +30,7 @@ extension ExportReport {
         object.set([
             "icons": icons, "linked": linked, "cloned": cloned, "copied": copied,
             "unchanged": unchanged, "duplicates": duplicates, "skipped": skipped, "failed": failed,
-            "unfinished": unfinished, "bytes": bytes, "pruned": pruned,
+            "unfinished": unfinished, "bytes": bytes, "pruned": pruned, "resized": resized,
         ])
         object.set(problems)
         object.set("interrupted", isInterrupted)

@@ -1,0 +1,81 @@
+import LarderCache
+import LarderCore
+import LarderImages
+
+/// The size in which icons are shown: a length in points, and the scales of the devices.
+package struct Resize: Sendable {
+    package static let allowedPoints = 1...1024
+    package static let allowedScales = 1...4
+
+    /// The length of the longest side at a scale of 1, in pixels.
+    package let points: Int
+    /// In ascending order.
+    package let scales: [Int]
+
+    package init(points: Int, scales: Set<Int>) {
+        precondition(
+            Self.allowedPoints.contains(points) && !scales.isEmpty
+                && scales.allSatisfy(Self.allowedScales.contains), "invalid size")
+        self.points = points
+        self.scales = scales.sorted()
+    }
+
+    /// Returns the lengths in pixels to make from an image. Vector graphics fit any size, and
+    /// `vipsthumbnail` does not read ICO and BMP from an untrusted source.
+    func sizes(of object: StoredObject, largestOnly: Bool) -> [(scale: Int?, pixels: Int)] {
+        guard let format = ImageFormat.of(mediaType: object.mediaType), !format.isVector,
+            format.mediaType != .ico, format.mediaType != .bmp
+        else { return [] }
+        return largestOnly
+            ? [(nil, points * scales[scales.count - 1])] : scales.map { ($0, points * $0) }
+    }
+}
+
+/// One file of an exported icon: the icon itself, or the icon in another size.
+struct Rendition {
+    /// The scale, if the icon has a file for each scale.
+    let scale: Int?
+    let digest: Digest
+    let size: Int64
+    let mediaType: String?
+    let width: Int?
+    let height: Int?
+    /// The cached icon; nil if resized.
+    let original: StoredObject?
+    /// Returns the bytes of a resized icon.
+    let bytes: () throws -> [UInt8]
+
+    init(_ object: StoredObject, scale: Int? = nil) {
+        self.scale = scale
+        (digest, size, mediaType) = (object.digest, object.size, object.mediaType)
+        (width, height) = (object.width, object.height)
+        original = object
+        bytes = { [] }
+    }
+
+    init(
+        _ image: ResizedImage, _ type: MediaType, scale: Int?,
+        bytes: @escaping () throws -> [UInt8]
+    ) {
+        self.scale = scale
+        (digest, size, mediaType) = (image.digest, image.size, type.rawValue)
+        (width, height) = (image.width, image.height)
+        original = nil
+        self.bytes = bytes
+    }
+
+    /// Returns the name of the file in a layout with readable names, as UIKit expects it.
+    func file(_ stem: String) -> String {
+        let mark = scale.map { $0 > 1 ? "@\($0)x" : "" } ?? ""
+        return "\(stem)\(mark).\(ImageFile.suffix(of: mediaType))"
+    }
+
+    /// Returns the stem of a file name without an extension. Safe names do not contain `@`.
+    static func stem(withoutScale name: String) -> String {
+        let tail = Array(name.utf8.suffix(3))
+        guard tail.count == 3, tail[0] == UInt8(ascii: "@"), tail[2] == UInt8(ascii: "x"),
+            (UInt8(ascii: "2")...UInt8(ascii: "4")).contains(tail[1])
+        else { return name }
+        return String(decoding: name.utf8.dropLast(3), as: UTF8.self)
+    }
+}

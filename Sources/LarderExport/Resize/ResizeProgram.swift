@@ -1,0 +1,118 @@
+import Foundation
+import LarderCache
+
+/// The program `vipsthumbnail`, run in processes with limits and without a network, because images
+/// are untrusted.
+struct ResizeProgram {
+    /// The limits of each process. Lower limits of this process apply instead.
+    struct Limits: Sendable {
+        var seconds = 30.0
+        /// Processor time in seconds.
+        var processor: UInt = 20
+        /// Address space in bytes.
+        var memory: UInt = 2 << 30
+        /// The user's other processes and threads count too.
+        var processes: UInt = 4096
+    }
+
+    /// The program's version and the form of its arguments, which the bytes depend on.
+    private(set) var recipe = ""
+    private let vipsthumbnail: String
+    private let prlimit: String
+    private let setpriv: String
+    /// Nil if the system does not let users remove the network.
+    private var unshare: String?
+    private let path: String
+    private let limits: Limits
+
+    /// Finds the programs. Throws ``MissingProgram`` if one is missing or does not run.
+    ///
+    /// - Parameter path: The directories to search, as in `PATH`.
+    init(path: String, limits: Limits) throws {
+        func find(_ name: String) -> String? {
+            // A relative directory would run a program from the working directory.
+            path.utf8.split(separator: UInt8(ascii: ":")).lazy
+                .filter { $0.first == UInt8(ascii: "/") }
+                .map { "\(Substring($0))/\(name)" }.first { access($0, X_OK) == 0 }
+        }
+        func require(_ name: String, from packages: String) throws -> String {
+            if let found = find(name) { return found }
+            throw MissingProgram("--resize needs the program \(name); install \(packages)")
+        }
+        vipsthumbnail = try require(
+            "vipsthumbnail", from: "libvips-tools (Debian, Ubuntu) or vips-tools (Fedora)")
+        prlimit = try require("prlimit", from: "util-linux (on Linux)")
+        setpriv = try require("setpriv", from: "util-linux (on Linux)")
+        unshare = find("unshare")
+        self.path = path
+        self.limits = limits
+        while true {
+            let process = try process(["--version"], input: nil, output: 1 << 20)
+            let end = process.wait()
+            let bytes = end == .exited(0) ? try process.bytes(atMost: 1 << 10) : nil
+            let version = bytes?.prefix { $0 > 0x20 && $0 < 0x7F } ?? []
+            if !version.isEmpty {
+                // The number changes with the arguments in `Resizer`.
+                recipe = "\(String(decoding: version, as: UTF8.self)) 1"
+                return
+            }
+            guard unshare != nil, end != .timedOut else {
+                throw MissingProgram(
+                    "\(vipsthumbnail) does not run: \(try message(end, process)); "
+                        + "install libvips-tools again")
+            }
+            unshare = nil
+        }
+    }
+
+    /// Starts the program. Its output may have `output` bytes.
+    func process(
+        _ arguments: [String], input: FileDescriptor?, output: Int
+    ) throws -> LimitedProcess {
+        var words = unshare.map { [$0, "-rn"] } ?? []
+        words.append(prlimit)
+        #if os(Linux)
+            words += [
+                limit("as", RLIMIT_AS, limits.memory), limit("cpu", RLIMIT_CPU, limits.processor),
+                limit("fsize", RLIMIT_FSIZE, UInt(output)),
+                limit("nproc", __RLIMIT_NPROC, limits.processes), "--core=0",
+            ]
+        #endif
+        words += [setpriv, "--no-new-privs", "--pdeathsig=KILL", vipsthumbnail]
+        return try LimitedProcess(
+            words + arguments,
+            // Leaves out the decoders that libvips does not consider safe, such as ImageMagick.
+            environment: ["PATH=\(path)", "LC_ALL=C", "VIPS_BLOCK_UNTRUSTED=1"],
+            input: input, seconds: limits.seconds)
+    }
+
+    #if os(Linux)
+        /// Returns an option of `prlimit`, which cannot raise a limit. The signal for processor
+        /// time is sent only if the hard limit is higher.
+        private func limit(
+            _ name: String, _ resource: __rlimit_resource, _ wanted: UInt
+        ) -> String {
+            var limit = rlimit()
+            let isKnown = getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0
+            let highest = isKnown ? UInt(limit.rlim_max) : .max
+            return "--\(name)=\(min(wanted, highest)):\(min(wanted + 1, highest))"
+        }
+    #endif
+
+    func message(_ end: LimitedProcess.End, _ process: LimitedProcess) throws -> String {
+        switch end {
+        case .timedOut: "vipsthumbnail did not end within \(limits.seconds) s"
+        case .signalled(let signal):
+            "vipsthumbnail was ended by signal \(signal) (\(String(cString: strsignal(signal))))"
+        case .exited(let status):
+            "vipsthumbnail ended with status \(status): \(try process.complaint())"
+        }
+    }
+}
+
+/// A program that an option needs, which is missing or does not run.
+package struct MissingProgram: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}
