@@ -76,6 +76,20 @@ import Testing
         }
     }
 
+    @Test func aResizeWithoutItsProgramExitsWith69() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
+            #expect(try larder.prefetch(manifest).status == 0)
+            let seed = larder.directory.path("seed")
+            let finished = try larder.run(
+                "export", seed, "--layout", "files", "--resize", "60",
+                environment: ["PATH": larder.directory.path("none")])
+            #expect(finished.status == 69, "\(finished)")
+            #expect(finished.standardError.contains("install libvips-tools"), "\(finished)")
+            #expect(files(seed).isEmpty)
+        }
+    }
+
     @Test func exportPrintsEachFailedIcon() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)

@@ -36,12 +36,12 @@ package struct ExportReport: Sendable {
     }
 }
 
-/// What was done for a file. For an icon with several files, the last of these words counts.
+/// The way a file was written. For an icon with several files, the last of these words counts.
 enum Placement: Int {
     case unchanged, linked, cloned, copied, resized
 }
 
-/// What was done for an icon, and the bytes that were written.
+/// The way an icon was written, and the number of written bytes.
 struct IconPlacement {
     private(set) var placement = Placement.unchanged
     private(set) var bytes: Int64 = 0

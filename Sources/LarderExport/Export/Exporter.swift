@@ -32,7 +32,8 @@ package struct Exporter {
         let start = ContinuousClock.now
         let library = configuration.layout.library(in: configuration.folder)
         let program = try configuration.resize.map { _ in
-            try ResizeProgram(path: configuration.programs, limits: configuration.limits)
+            try ResizeProgram(
+                path: configuration.programs, seconds: configuration.resizeSeconds)
         }
         do {
             let tree = try ExportTree(
@@ -212,11 +213,12 @@ package struct ExportConfiguration: Sendable {
     /// Whether to copy every file instead of cloning or linking.
     package var copiesAll = false
     package var manifestRules = ManifestRules()
-    /// The sizes of resized icons; nil for the icons as they are.
+    /// The sizes of resized icons; nil for unchanged icons.
     package var resize: Resize?
     /// The directories of programs, as in `PATH`.
     package var programs = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-    var limits = ResizeProgram.Limits()
+    /// The time for each image.
+    package var resizeSeconds = 30
 
     package init(layout: ExportLayout, directory: String) {
         self.layout = layout

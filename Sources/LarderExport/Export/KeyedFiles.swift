@@ -37,7 +37,7 @@ final class KeyedFiles: ExportedFiles {
     }
 
     func place(_ icon: [Rendition], _ stem: String) throws -> IconPlacement {
-        precondition(icon.count == 1, "the library has one file for each URL")
+        precondition(icon.count == 1, "a URL with several files")
         func writeEmptyFiles() throws {
             for name in layout.journal?.emptyFiles(stem) ?? [] { try writer.write([], as: name) }
         }

@@ -25,7 +25,7 @@ final class LimitedProcess {
     ///
     /// - Parameter arguments: The absolute path of the program, and its arguments.
     init(
-        _ arguments: [String], environment: [String], input: FileDescriptor?, seconds: Double
+        _ arguments: [String], environment: [String], input: FileDescriptor?, seconds: Int
     ) throws {
         output = try .unnamed()
         errors = try .unnamed()
@@ -100,14 +100,14 @@ final class LimitedProcess {
         }
     }
 
-    /// Returns the last line that the program wrote to standard error, for a message.
+    /// Returns the last line on standard error after a colon, or "", for a message.
     func complaint() throws -> String {
         let bytes = try errors.read(at: 0, atMost: 16 << 10)
         let lines = bytes.split(separator: UInt8(ascii: "\n"))
-        return lines.last.map { String(decoding: $0.prefix(200), as: UTF8.self) } ?? ""
+        return lines.last.map { ": " + String(decoding: $0.prefix(200), as: UTF8.self) } ?? ""
     }
 
-    /// Returns what the program wrote, or nil if it is longer.
+    /// Returns the output, or nil if it is longer.
     func bytes(atMost limit: Int) throws -> [UInt8]? {
         let size = try output.status().st_size
         return size <= limit ? try output.read(at: 0, atMost: Int(size)) : nil

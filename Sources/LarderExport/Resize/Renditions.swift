@@ -13,7 +13,7 @@ final class Renditions {
     private var bytes: [ResizedImage.Source: [UInt8]] = [:]
     private var failures: [ResizedImage.Source: any Error] = [:]
 
-    /// - Parameter largestOnly: Whether an icon has one file, in the largest size.
+    /// - Parameter largestOnly: Whether to write only the largest size.
     init(
         _ resize: Resize?, with program: ResizeProgram?, largestOnly: Bool, _ writer: ExportWriter
     ) throws {
@@ -60,7 +60,7 @@ final class Renditions {
         }
     }
 
-    /// Returns the files of an icon, without those that have not been made yet.
+    /// Returns the files of an icon, except resized images that do not exist yet.
     func known(_ object: StoredObject) -> [Rendition] {
         let sizes = sizes(of: object)
         if sizes.isEmpty { return [Rendition(object)] }

@@ -4,16 +4,12 @@ import LarderCache
 /// The program `vipsthumbnail`, run in processes with limits and without a network, because images
 /// are untrusted.
 struct ResizeProgram {
-    /// The limits of each process. Lower limits of this process apply instead.
-    struct Limits: Sendable {
-        var seconds = 30.0
-        /// Processor time in seconds.
-        var processor: UInt = 20
-        /// Address space in bytes.
-        var memory: UInt = 2 << 30
-        /// The user's other processes and threads count too.
-        var processes: UInt = 4096
-    }
+    /// The processor time of each process in seconds. Lower limits of this process apply instead.
+    private static let processorTime: UInt = 20
+    /// In bytes.
+    private static let addressSpace: UInt = 2 << 30
+    /// The user's other processes and threads count too.
+    private static let processes: UInt = 4096
 
     /// The program's version and the form of its arguments, which the bytes depend on.
     private(set) var recipe = ""
@@ -23,12 +19,14 @@ struct ResizeProgram {
     /// Nil if the system does not let users remove the network.
     private var unshare: String?
     private let path: String
-    private let limits: Limits
+    private let seconds: Int
 
     /// Finds the programs. Throws ``MissingProgram`` if one is missing or does not run.
     ///
-    /// - Parameter path: The directories to search, as in `PATH`.
-    init(path: String, limits: Limits) throws {
+    /// - Parameters:
+    ///   - path: The directories to search, as in `PATH`.
+    ///   - seconds: The time of each process.
+    init(path: String, seconds: Int) throws {
         func find(_ name: String) -> String? {
             // A relative directory would run a program from the working directory.
             path.utf8.split(separator: UInt8(ascii: ":")).lazy
@@ -45,7 +43,7 @@ struct ResizeProgram {
         setpriv = try require("setpriv", from: "util-linux (on Linux)")
         unshare = find("unshare")
         self.path = path
-        self.limits = limits
+        self.seconds = seconds
         while true {
             let process = try process(["--version"], input: nil, output: 1 << 20)
             let end = process.wait()
@@ -73,9 +71,10 @@ struct ResizeProgram {
         words.append(prlimit)
         #if os(Linux)
             words += [
-                limit("as", RLIMIT_AS, limits.memory), limit("cpu", RLIMIT_CPU, limits.processor),
+                limit("as", RLIMIT_AS, Self.addressSpace),
+                limit("cpu", RLIMIT_CPU, Self.processorTime),
                 limit("fsize", RLIMIT_FSIZE, UInt(output)),
-                limit("nproc", __RLIMIT_NPROC, limits.processes), "--core=0",
+                limit("nproc", __RLIMIT_NPROC, Self.processes), "--core=0",
             ]
         #endif
         words += [setpriv, "--no-new-privs", "--pdeathsig=KILL", vipsthumbnail]
@@ -83,7 +82,7 @@ struct ResizeProgram {
             words + arguments,
             // Leaves out the decoders that libvips does not consider safe, such as ImageMagick.
             environment: ["PATH=\(path)", "LC_ALL=C", "VIPS_BLOCK_UNTRUSTED=1"],
-            input: input, seconds: limits.seconds)
+            input: input, seconds: seconds)
     }
 
     #if os(Linux)
@@ -101,11 +100,11 @@ struct ResizeProgram {
 
     func message(_ end: LimitedProcess.End, _ process: LimitedProcess) throws -> String {
         switch end {
-        case .timedOut: "vipsthumbnail did not end within \(limits.seconds) s"
+        case .timedOut: "vipsthumbnail did not end within \(seconds) s"
         case .signalled(let signal):
             "vipsthumbnail was ended by signal \(signal) (\(String(cString: strsignal(signal))))"
         case .exited(let status):
-            "vipsthumbnail ended with status \(status): \(try process.complaint())"
+            "vipsthumbnail ended with status \(status)\(try process.complaint())"
         }
     }
 }

@@ -19,8 +19,8 @@ struct ResizedImage {
     var isUsed = false
 }
 
-/// The list of an export's resized images, so that the next export makes only what has changed. A
-/// wrong line does no harm, because a file is used only if its bytes have the listed digest.
+/// The list of an export's resized images, so that the next export makes only new ones. A wrong
+/// line does no harm, because a file is used only if its bytes have the listed digest.
 struct ResizedImages {
     /// A hidden name, which image libraries and Xcode ignore.
     static let file = ".larder-resized"

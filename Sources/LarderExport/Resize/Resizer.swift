@@ -29,9 +29,9 @@ struct Resizer {
 
     let program: ResizeProgram
 
-    /// A run of one job. WebP is decoded first, because libvips would let the decoder make it
-    /// smaller, with a loss of quality. An image that fits no colour profile, such as a grey one,
-    /// is resized in its own colours.
+    /// A run of one job. JPEG and WebP are decoded first, because otherwise the decoder would make
+    /// them smaller, with a loss of quality. An image that fits no colour profile, such as a grey
+    /// one, is resized in its own colours.
     private struct Run {
         enum Step { case decode, convert, keepColours }
 
@@ -84,14 +84,15 @@ struct Resizer {
     private func start(
         _ job: Job, _ open: (StoredObject) throws -> FileDescriptor
     ) throws -> Run {
-        let (width, height) = (job.object.width ?? 1, job.object.height ?? 1)
+        let (width, height) = (job.object.width ?? 0, job.object.height ?? 0)
+        // The index is untrusted.
         let (area, isOverflow) = width.multipliedReportingOverflow(by: height)
-        guard !isOverflow, area <= Self.mostPixels else {
+        guard width > 0, height > 0, !isOverflow, area <= Self.mostPixels else {
             throw ResizeError(
-                "the icon has \(width) × \(height) pixels, more than --resize allows "
-                    + "(\(Self.mostPixels))")
+                "the icon has \(width) × \(height) pixels; --resize needs a known size of at most "
+                    + "\(Self.mostPixels) pixels")
         }
-        let step: Run.Step = job.format == .webp ? .decode : .convert
+        let step: Run.Step = job.format == .png ? .convert : .decode
         return Run(job: job, step: step, process: try process(step, job, open(job.object)))
     }
 
@@ -102,9 +103,11 @@ struct Resizer {
         var longest = job.longestOutput
         switch step {
         case .decode:
-            let (width, height) = (job.object.width ?? 1, job.object.height ?? 1)
+            let (width, height) = (job.object.width ?? 0, job.object.height ?? 0)
             longest = 5 * width * height + 64 << 10
-            words += ["\(width)x\(height)", "-o", ".png[compression=1]"]
+            // The orientation of a photograph can swap the sides.
+            let side = max(width, height)
+            words += ["\(side)x\(side)", "-o", ".png[compression=1]"]
         case .convert, .keepColours:
             words += ["\(job.pixels)x\(job.pixels)"]
             if step == .convert { words += ["-i", "srgb", "-e", "srgb"] }

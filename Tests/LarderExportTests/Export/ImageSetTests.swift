@@ -28,7 +28,7 @@ import Testing
     }
 
     private static func contents(_ file: String) -> [UInt8] {
-        Array(ImageSet.contents(of: file, mediaType: nil).utf8)
+        Array(ImageSet.contents(of: [(file, nil)], mediaType: nil).utf8)
     }
 
     /// A kill between two steps leaves an empty set, only the image, only the description, or a

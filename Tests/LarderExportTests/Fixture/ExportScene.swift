@@ -23,17 +23,21 @@ struct ExportScene {
 
     /// Stores bytes under a key, as a prefetch does.
     ///
-    /// - Parameter url: The URL, if the key is not a URL.
+    /// - Parameters:
+    ///   - url: The URL, if the key is not a URL.
+    ///   - side: The width and the height in pixels.
     @discardableResult
     func store(
-        _ bytes: [UInt8], at key: String, url: String? = nil, mediaType: String? = "image/svg+xml"
+        _ bytes: [UInt8], at key: String, url: String? = nil, mediaType: String? = "image/svg+xml",
+        side: Int? = nil
     ) throws -> Digest {
         let cache = try Cache.create(at: cachePath)
         let store = try cache.store()
         let body = try store.newBody { append in try bytes.withUnsafeBytes(append) }
         let digest = try body.finish()
         let staged = try store.stage(
-            body, digest: digest, attributes: ObjectAttributes(mediaType: mediaType))
+            body, digest: digest,
+            attributes: ObjectAttributes(mediaType: mediaType, width: side, height: side))
         store.add(
             Deposit(
                 key: key, url: url ?? key, receivedAt: Date(), content: .staged(staged)),

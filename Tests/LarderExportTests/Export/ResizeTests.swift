@@ -1,0 +1,308 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+@testable import LarderExport
+
+private enum Programs {
+    static let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+
+    static func find(_ program: String) -> String? {
+        path.split(separator: ":").map { "\($0)/\(program)" }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    static func areFound(_ programs: String...) -> Bool {
+        programs.allSatisfy { find($0) != nil }
+    }
+}
+
+/// Exports in the size shown, with a program in place of `vipsthumbnail` that obeys the icons.
+@Suite(.enabled(if: Programs.areFound("prlimit", "setpriv"), "prlimit and setpriv are missing"))
+struct ResizeTests {
+    private static func url(_ name: String) -> String { "https://a.example/\(name)" }
+
+    /// Stores a PNG. The program obeys a word after its end.
+    private func store(_ scene: ExportScene, _ name: String, side: Int = 64, word: String = "")
+        throws
+    {
+        let seed = name.utf8.reduce(0) { 31 * $0 % 1000 + Int($1) }
+        try scene.store(
+            IconPainter.png(seed: seed, size: 64) + Array(word.utf8), at: Self.url(name),
+            mediaType: "image/png", side: side)
+    }
+
+    /// Calls `body` with the directory of a program that notes its runs in `runs`. Its images of 10
+    /// to 60 pixels are generated before.
+    private func run(_ body: (ExportScene, _ programs: String) throws -> Void) throws {
+        try ExportScene.run { scene in
+            let programs = scene.directory.path("bin")
+            try FileManager.default.createDirectory(
+                atPath: programs, withIntermediateDirectories: true)
+            for size in [10, 20, 30, 60] {
+                try scene.overwrite(
+                    "\(programs)/\(size).png", with: IconPainter.png(seed: size, size: size))
+            }
+            let script = """
+                #!/bin/sh
+                case "$*" in *--version*) echo vips-9; exit;; esac
+                cd '\(programs)'
+                echo "$*" >> runs
+                case $(tr -d '\\0') in
+                *HANGS*) sleep 1000 & sleep 1000;;
+                *CRASHES*) kill -SEGV $$;;
+                *FLOODS*) yes;;
+                *LIES*) echo 'no image'; exit;;
+                *FAILS*) echo 'no memory' >&2; exit 1;;
+                esac
+                for size in 10 20 30 60; do
+                    case "$*" in *" ${size}x$size "*) exec cat $size.png;; esac
+                done
+
+                """
+            try scene.overwrite("\(programs)/vipsthumbnail", with: Array(script.utf8))
+            #expect(chmod("\(programs)/vipsthumbnail", 0o755) == 0)
+            try body(scene, programs)
+        }
+    }
+
+    private func export(
+        _ scene: ExportScene, _ layout: ExportLayout, _ programs: String, scales: Set<Int>,
+        to path: String? = nil, configure: (inout ExportConfiguration) -> Void = { _ in }
+    ) throws -> ExportReport {
+        try scene.export(layout, to: path) {
+            $0.resize = Resize(points: 10, scales: scales)
+            $0.programs = "\(programs):\(Programs.path)"
+            configure(&$0)
+        }
+    }
+
+    private func runs(_ programs: String) -> Int {
+        ((try? String(contentsOfFile: "\(programs)/runs", encoding: .utf8)) ?? "")
+            .split(separator: "\n").count
+    }
+
+    @Test func filesHaveOneFileForEachScale() throws {
+        try run { scene, programs in
+            try store(scene, "large.png")
+            try store(scene, "middle.png", side: 20)
+            try scene.store(ExportScene.icon(0), at: Self.url("vector.svg"))
+            let ico = IconPainter.ico(seed: 1)
+            try scene.store(
+                ico, at: Self.url("old.ico"), mediaType: "image/vnd.microsoft.icon", side: 48)
+            let report = try export(scene, .files, programs, scales: [1, 2, 3])
+            #expect(report.failed == 0 && report.resized == 2)
+            let files = scene.files()
+            #expect(
+                Set(files.keys) == [
+                    "large.png", "large@2x.png", "large@3x.png", "middle.png", "middle@2x.png",
+                    "middle@3x.png", "vector.svg", "old.ico", "index.json", ".larder-resized",
+                ])
+            #expect(files["large@3x.png"] == IconPainter.png(seed: 30, size: 30))
+            // Not larger than the icon.
+            #expect(files["middle.png"] == IconPainter.png(seed: 10, size: 10))
+            #expect(files["middle@2x.png"] == files["middle@3x.png"])
+            #expect(files["old.ico"] == ico)
+            let index = String(decoding: files["index.json"] ?? [], as: UTF8.self)
+            #expect(index.contains(#""file":"large@3x.png""#))
+            #expect(index.contains(#""width":30,"height":30"#))
+        }
+    }
+
+    @Test func anImageSetNamesTheFileOfEachScale() throws {
+        try run { scene, programs in
+            try store(scene, "App.png")
+            let target = scene.directory.path("Icons.xcassets")
+            func export() throws -> ExportReport {
+                try self.export(scene, .assetCatalog, programs, scales: [2, 3], to: target)
+            }
+            #expect(try export().resized == 1)
+            #expect(try export().unchanged == 1)
+            let files = scene.files(in: target)
+            #expect(files["App.imageset/App@2x.png"] == IconPainter.png(seed: 20, size: 20))
+            let contents = String(
+                decoding: files["App.imageset/Contents.json"] ?? [], as: UTF8.self)
+            #expect(contents.contains(#""filename" : "App@3x.png""#))
+            #expect(contents.contains(#""scale" : "3x""#))
+            // Without --resize, the set is as before.
+            try scene.export(.assetCatalog, to: target) { $0.isPruning = true }
+            #expect(
+                Set(scene.files(in: target).keys)
+                    == ["Contents.json", "App.imageset/Contents.json", "App.imageset/App.png"])
+        }
+    }
+
+    @Test(arguments: [ExportLayout.nuke, .kingfisher, .sdwebimage, .coil, .glide])
+    func aLibraryGetsTheLargestScale(_ layout: ExportLayout) throws {
+        try run { scene, programs in
+            try store(scene, "App.png")
+            #expect(try export(scene, layout, programs, scales: [1, 3]).resized == 1)
+            let library = try #require(layout.library)
+            let folder = library.folders.joined(separator: "/")
+            let name = library.file(library.stem(of: Self.url("App.png")))
+            let files = scene.files()
+            #expect(files["\(folder)/\(name)"] == IconPainter.png(seed: 30, size: 30))
+            #expect(runs(programs) == 1)
+            let journal = String(decoding: files["\(folder)/journal"] ?? [], as: UTF8.self)
+            let size = IconPainter.png(seed: 30, size: 30).count
+            #expect(library.journal == nil || journal.contains(" \(size)\n"))
+            #expect(try export(scene, layout, programs, scales: [1, 3]).unchanged == 1)
+            #expect(runs(programs) == 1)
+        }
+    }
+
+    @Test func onlyChangesAreMadeAgain() throws {
+        try run { scene, programs in
+            for name in ["a.png", "b.png"] { try store(scene, name) }
+            #expect(try export(scene, .files, programs, scales: [1, 2]).resized == 2)
+            #expect(runs(programs) == 4)
+            let states = scene.fileStates()
+            #expect(try export(scene, .files, programs, scales: [1, 2]).unchanged == 2)
+            #expect(runs(programs) == 4)
+            #expect(
+                scene.fileStates().filter { $0.key != ".larder-resized" }
+                    == states.filter { $0.key != ".larder-resized" })
+            // A missing file, and a file of the right size with other bytes.
+            let made = IconPainter.png(seed: 20, size: 20)
+            try scene.overwrite(
+                "\(scene.target)/a@2x.png", with: [UInt8](repeating: 1, count: made.count))
+            unlink("\(scene.target)/b.png")
+            #expect(try export(scene, .files, programs, scales: [1, 2]).resized == 2)
+            #expect(runs(programs) == 6)
+            #expect(scene.files()["a@2x.png"] == made)
+            // A lost or damaged list only costs time.
+            try scene.overwrite("\(scene.target)/.larder-resized", with: [1, 10, 2])
+            #expect(try export(scene, .files, programs, scales: [1, 2]).unchanged == 2)
+            #expect(runs(programs) == 10)
+        }
+    }
+
+    @Test func pruningRemovesTheFilesOfOtherScales() throws {
+        try run { scene, programs in
+            try store(scene, "a.png")
+            _ = try export(scene, .files, programs, scales: [1, 2, 3])
+            let report = try export(scene, .files, programs, scales: [1, 2]) {
+                $0.isPruning = true
+            }
+            #expect(report.pruned == 1)
+            let names = Set(scene.files().keys)
+            #expect(names == ["a.png", "a@2x.png", "index.json", ".larder-resized"])
+            try scene.export(.files) { $0.isPruning = true }
+            #expect(Set(scene.files().keys) == ["a.png", "index.json"])
+            #expect(scene.files()["a.png"]?.count ?? 0 > 0)
+        }
+    }
+
+    /// The icon before and the icon after it are resized. Nothing that the program started is left.
+    @Test(arguments: [
+        ("HANGS", "did not end within 10 s"), ("CRASHES", "signal 11"), ("FLOODS", "signal 25"),
+        ("LIES", "no valid image"), ("FAILS", "status 1: no memory"),
+    ])
+    func aProgramThatFailsCostsOneIcon(_ word: String, _ message: String) throws {
+        try run { scene, programs in
+            try store(scene, "a.png")
+            try store(scene, "b.png", word: word)
+            try store(scene, "c.png")
+            let report = try export(scene, .files, programs, scales: [1]) {
+                $0.resizeSeconds = 10
+            }
+            #expect(report.resized == 2 && report.failed == 1)
+            #expect(report.problems.failures.map(\.code) == [.notResized])
+            #expect(report.problems.failures[0].message.contains(message))
+            #expect(
+                Set(scene.files().keys) == ["a.png", "c.png", "index.json", ".larder-resized"])
+        }
+    }
+
+    @Test func aDecompressionBombIsNotDecoded() throws {
+        try run { scene, programs in
+            try store(scene, "bomb.png", side: 60_000)
+            try store(scene, "overflow.png", side: .max)
+            try store(scene, "negative.png", side: -60_000)
+            try store(scene, "a.png")
+            let report = try export(scene, .files, programs, scales: [1])
+            #expect(report.problems.counts[.notResized] ?? 0 >= 2)
+            #expect(report.resized == 1)
+            #expect(runs(programs) == 1)
+        }
+    }
+
+    @Test func aFailedIconKeepsItsEarlierFiles() throws {
+        try run { scene, programs in
+            try store(scene, "a.png")
+            _ = try export(scene, .files, programs, scales: [1, 2])
+            try store(scene, "a.png", word: "FAILS")
+            let report = try export(scene, .files, programs, scales: [1, 2]) {
+                $0.isPruning = true
+            }
+            #expect(report.failed == 1 && report.pruned == 0)
+            #expect(scene.files()["a@2x.png"] == IconPainter.png(seed: 20, size: 20))
+        }
+    }
+
+    @Test func aMissingProgramStopsTheExportBeforeItWrites() throws {
+        try run { scene, programs in
+            try store(scene, "a.png")
+            unlink("\(programs)/vipsthumbnail")
+            #expect(throws: MissingProgram.self) {
+                try export(scene, .files, programs, scales: [1]) { $0.programs = programs }
+            }
+            try scene.overwrite("\(programs)/vipsthumbnail", with: Array("#!/bin/false\n".utf8))
+            chmod("\(programs)/vipsthumbnail", 0o755)
+            #expect(throws: MissingProgram.self) {
+                try export(scene, .files, programs, scales: [1])
+            }
+            #expect(scene.files().isEmpty)
+        }
+    }
+
+    // MARK: - The real program
+
+    @Test(
+        .enabled(
+            if: Programs.areFound("vipsthumbnail", "convert", "compare"),
+            "libvips-tools and imagemagick are missing"))
+    func resizedIconsResembleThoseOfImageMagick() throws {
+        try ExportScene.run { scene in
+            let icons = [
+                ("a.png", "image/png", IconPainter.png(seed: 1, size: 200)),
+                ("b.jpg", "image/jpeg", IconPainter.jpeg(seed: 2, size: 200)),
+                ("c.png", "image/png", IconPainter.png(seed: 3, size: 160)),
+            ]
+            for (name, type, bytes) in icons {
+                try scene.store(
+                    bytes, at: Self.url(name), mediaType: type, side: name == "c.png" ? 160 : 200)
+                try scene.overwrite(scene.directory.path(name), with: bytes)
+            }
+            let again = scene.directory.path("again")
+            for path in [scene.target, again] {
+                let report = try scene.export(.files, to: path) {
+                    $0.resize = Resize(points: 60, scales: [1])
+                }
+                #expect(report.resized == 3, "\(report.problems.failures)")
+            }
+            #expect(scene.files() == scene.files(in: again))
+            for (name, _, _) in icons {
+                let source = scene.directory.path(name)
+                let psnr = try psnr(scene, source, "\(scene.target)/\(name)")
+                #expect(psnr >= 35, "\(name)")
+            }
+        }
+    }
+
+    /// Returns the similarity of an image with ImageMagick's, in decibels.
+    private func psnr(_ scene: ExportScene, _ source: String, _ image: String) throws -> Double {
+        func magick(_ program: String, _ arguments: String...) throws -> Finished {
+            try RunningProcess(try #require(Programs.find(program)), arguments).wait()
+        }
+        let (wanted, found) = (scene.directory.path("1.png"), scene.directory.path("2.png"))
+        let white = ["-background", "white", "-flatten"]
+        _ = try magick(
+            "convert", source, "-filter", "Lanczos", "-resize", "60x60", white[0], white[1],
+            white[2], wanted)
+        _ = try magick("convert", image, white[0], white[1], white[2], found)
+        let compared = try magick("compare", "-metric", "PSNR", wanted, found, "null:")
+        let number = compared.standardError.prefix { !$0.isWhitespace && $0 != "(" }
+        return try #require(Double(number), "\(compared)")
+    }
+}
