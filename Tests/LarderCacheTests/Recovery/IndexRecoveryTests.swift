@@ -369,10 +369,10 @@ import Testing
                 path: directory.path("index.sqlite"), configuration: configuration)
             let answers = Answers()
             let root = try CacheDirectory(path: directory.path, create: false)
-            let report = try IndexRecovery(root).rebuild {
+            let report = try IndexRecovery(root).rebuild(isCancelled: {
                 answers.add(isBusy(writer))
                 return false
-            }
+            })
             #expect(report.source == .index)
             // The index is writable while it is checked, and locked once its rows are copied.
             let refusals = answers.all.drop { !$0 }
