@@ -117,7 +117,7 @@ public struct ManifestReader: Sendable {
                 if let values, case .success(let element) = entry.content {
                     try values(position, decoder.values(of: element))
                 }
-                var (name, icons) = decoder.decode(entry)
+                var icons = decoder.decode(entry)
                 for index in icons.indices {
                     guard let error = keyed.conflict(of: icons[index].result, at: position) else {
                         continue
@@ -140,7 +140,7 @@ public struct ManifestReader: Sendable {
                 for (index, icon) in icons.enumerated() {
                     try body(
                         ManifestItem(
-                            position: position, icon: index + 1, line: entry.line, name: name,
+                            position: position, icon: index + 1, line: entry.line, name: icon.name,
                             value: icon.value, result: icon.result))
                 }
             }

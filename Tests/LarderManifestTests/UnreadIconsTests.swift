@@ -34,6 +34,10 @@ import Testing
             ["$.tabs[*].rows[*].pic.image 1"],
             #"{"apps":[{"icon":"~"}],"tabs":[{"rows":[{"pic":{"image":"~"}}]}]}"#),
         Case(["@.logoURI 1"], #"{"apps":[{"iconURL":"~"}],"tokens":[{"logoURI":"~"}]}"#),
+        // The path of a shape leads through this list.
+        Case(
+            ["$.categories[*].icon 1"],
+            #"{"apps":[{"icon":"~"}],"categories":[{"name":"A","icon":"~"}]}"#),
         Case(["$.list[*].icon 1"], #"{"theme":{"icon":"~"},"list":[{"icon":"~"}]}"#),
         Case(["$.icons[*].src 2"], #"{"apps":[{"icon":"~"}],"icons":[{"src":"~"},{"src":"~"}]}"#),
         // Lists whose keys do not suggest icons.

@@ -181,11 +181,11 @@ import Testing
         let items = (0..<3).map {
             "<item id='\($0)'><title>T</title><icon size='1'>\(Self.url)?\($0)</icon></item>"
         }
-        let error = try manifestError("<rss><channel>\(items.joined())</channel></rss>")
+        let error = try manifestError("<shop><list>\(items.joined())</list></shop>")
         #expect(error?.code == .notAManifest)
         #expect(
             error?.reason.hasSuffix(
-                "3 icons found with --entries /rss/channel/item --icon-key icon --name-key title")
+                "3 icons found with --entries /shop/list/item --icon-key icon --name-key title")
                 == true, "\(error?.reason ?? "")")
         let single = try manifestError("<addon><assets icon='\(Self.url)'/></addon>")
         #expect(single?.reason.contains("--entries /addon/assets --icon-key @icon") == true)

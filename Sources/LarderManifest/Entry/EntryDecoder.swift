@@ -16,11 +16,10 @@ final class EntryDecoder {
         hasDescendants = shape.icons.contains(where: \.path.hasDescendants)
     }
 
-    typealias DecodedIcon = (value: IconValue?, result: ManifestItem.Result)
+    typealias DecodedIcon = (name: String?, value: IconValue?, result: ManifestItem.Result)
 
-    /// Returns the element's name and a result for each icon, or a single result if there is no
-    /// icon.
-    func decode(_ entry: RawEntry) -> (name: String?, icons: [DecodedIcon]) {
+    /// Returns the name and a result for each icon. An entry without an icon has a single result.
+    func decode(_ entry: RawEntry) -> [DecodedIcon] {
         var name: String?
         do throws(EntryError) {
             let element = try entry.content.get()
@@ -37,26 +36,26 @@ final class EntryDecoder {
             name = (self.name(of: element) ?? entry.key)?.shortenedName
             let found = try icons(of: element)
             guard !found.isEmpty || shape.template != nil else {
-                return (name, [(nil, .skipped("no icon"))])
+                return [(name, nil, .skipped("no icon"))]
             }
             let key = value(at: shape.key, in: element)
             let common = Common(
-                name: name ?? "", members: members,
+                name: name, members: members,
                 priority: try priority(value(at: shape.priority, in: element)),
                 integrity: value(at: shape.integrity, in: element), isKeyed: key != .null,
                 // A key identifies a single icon.
                 key: found.count <= 1 ? self.key(key) : nil)
             if found.isEmpty, let template = shape.template {
-                return (name, [built(from: try template.filled(from: element), common)])
+                return [built(from: try template.filled(from: element), common)]
             }
-            return (name, found.map { result(of: $0, common) })
+            return found.map { result(of: $0, common) }
         } catch {
-            return (name, [(nil, .failed(error))])
+            return [(name, nil, .failed(error))]
         }
     }
 
     private struct Common {
-        let name: String
+        var name: String?
         let members: [ManifestValue.Member]
         let priority: Int
         let integrity: ManifestValue
@@ -69,7 +68,7 @@ final class EntryDecoder {
     func values(of element: ManifestValue) -> [IconValue] {
         let isKeyed = value(at: shape.key, in: element) != .null
         let places = places(in: element).prefix(ManifestLimits.maximumIcons).compactMap {
-            value(of: $0, isKeyed: isKeyed)
+            $0.place.target == .convention ? nil : value(of: $0, isKeyed: isKeyed)
         }
         return places.enumerated().sorted {
             ($0.element.span.lowerBound, $0.offset) < ($1.element.span.lowerBound, $1.offset)
@@ -79,28 +78,40 @@ final class EntryDecoder {
     private func value(of icon: Icon, isKeyed: Bool) -> IconValue? {
         guard case .string(let text, let span) = icon.match.value else { return nil }
         var value = IconValue(
-            text, at: span, isFileName: icon.place.template != nil, isKeyed: isKeyed)
-        if value.kind == .relative, icon.match.isFile {
+            text, at: span, isFileName: icon.place.template != nil || icon.isFile,
+            isThemeName: icon.target == .theme, isKeyed: isKeyed)
+        if value.kind == .relative, icon.mayBeInFolder {
             value.files = (icon.match.sizeFolder.map { ["\($0)/\(text)"] } ?? []) + [text]
         }
         return value
     }
 
     private func result(of icon: Icon, _ entry: Common) -> DecodedIcon {
+        var entry = entry
+        if shape.isGroup, !icon.match.container.isEmpty {
+            let container = ManifestValue.dictionary(icon.match.container)
+            entry.name = (name(of: container) ?? icon.match.wildcard)?.shortenedName ?? entry.name
+        }
         guard let value = value(of: icon, isKeyed: entry.isKeyed) else {
             let kind = icon.match.value.kind
-            return (nil, .failed(EntryError(.iconNotAString, "icon is \(kind), not a string")))
+            let error = EntryError(.iconNotAString, "icon is \(kind), not a string")
+            return (entry.name, nil, .failed(error))
         }
-        return (value, result(of: icon, value, entry))
+        if icon.target == .convention { return result(built: value, of: icon, entry) }
+        return (entry.name, value, result(of: icon, value, entry))
     }
 
     /// A built URL has no value in the manifest, unless the value explains why it is not fetched.
     private func built(from text: String, _ entry: Common) -> DecodedIcon {
         let value = IconValue(text, at: .unknown, isKeyed: entry.isKeyed)
         let match = PathMatch(value: .string(text), container: [], key: "", wildcard: nil)
-        let result = result(of: (match, .init(path: "@")), value, entry)
-        if case .unfetched = result { return (value, result) }
-        return (nil, result)
+        return result(built: value, of: Icon(match: match, place: .init(path: "@")), entry)
+    }
+
+    private func result(built value: IconValue, of icon: Icon, _ entry: Common) -> DecodedIcon {
+        let result = result(of: icon, value, entry)
+        if case .unfetched = result { return (entry.name, value, result) }
+        return (entry.name, nil, result)
     }
 
     private func result(
@@ -108,7 +119,8 @@ final class EntryDecoder {
     ) -> ManifestItem.Result {
         do throws(EntryError) {
             let siblings = shape.hasDigests ? icon.match.container : []
-            let target = try urls.target(value, icon.match, at: icon.place, of: entry.members)
+            let target = try urls.target(
+                value, icon.match, at: icon.place, isFile: icon.isFile, of: entry.members)
             if case .unfetched(let kind) = target { return .unfetched(kind) }
             let expectedDigest = try digest(of: icon, siblings, named: entry.integrity)
             let expectedSize = size(siblings["size"] ?? .null)
@@ -116,13 +128,13 @@ final class EntryDecoder {
             case .remote(let url, let text):
                 return .entry(
                     Entry(
-                        name: entry.name, icon: url, priority: entry.priority,
+                        name: entry.name ?? "", icon: url, priority: entry.priority,
                         expectedDigest: expectedDigest, expectedSize: expectedSize, key: entry.key,
                         spelling: text?.isSame(as: url.string) == true ? nil : text))
             case .inline(let bytes):
                 return .inline(
                     InlineEntry(
-                        name: entry.name, bytes: bytes, priority: entry.priority,
+                        name: entry.name ?? "", bytes: bytes, priority: entry.priority,
                         expectedDigest: expectedDigest, expectedSize: expectedSize, key: entry.key))
             case .unfetched(let kind): return .unfetched(kind)
             }
@@ -147,7 +159,29 @@ final class EntryDecoder {
         return nil
     }
 
-    private typealias Icon = (match: PathMatch, place: ManifestShape.IconPlace)
+    private struct Icon {
+        let match: PathMatch
+        let place: ManifestShape.IconPlace
+
+        var isFile: Bool { target == .file }
+
+        /// Whether a relative name can be a file of ``IconValue/files``. AppStream's local icons
+        /// belong to installed packages.
+        var mayBeInFolder: Bool {
+            guard place.target == .typed, let type else { return true }
+            return !["remote", "local"].contains { type.isSame(as: $0) }
+        }
+
+        var type: String? {
+            if case .string(let type, _)? = match.container["@type"] { type } else { nil }
+        }
+
+        var target: ManifestShape.IconPlace.Target {
+            guard place.target == .typed, let type else { return place.target }
+            return type.isSame(as: "remote")
+                ? .remote : type.isSame(as: "stock") ? .theme : .file
+        }
+    }
 
     private func icons(of element: ManifestValue) throws(EntryError) -> [Icon] {
         let all = places(in: element)
@@ -155,10 +189,14 @@ final class EntryDecoder {
             throw EntryError(
                 .tooLarge, "the entry has more than \(ManifestLimits.maximumIcons) icons")
         }
-        let found = all.filter { match, place in
-            !match.value.isBlank && !leads(place.path, into: match.value)
+        var found = all.filter {
+            !$0.match.value.isBlank && !leads($0.place.path, into: $0.match.value)
         }
-        guard found.count > 1 else { return found }
+        if found.first?.place.target != .convention {
+            found.removeAll { $0.place.target == .convention }
+        }
+        // The icons of a group belong to different apps.
+        guard found.count > 1, !shape.isGroup else { return found }
         switch rules.icons {
         case .all: return found
         case .first: return [found[0]]
@@ -180,7 +218,10 @@ final class EntryDecoder {
                 {
                     continue
                 }
-                found.append((match, place))
+                let icon = Icon(match: match, place: place)
+                if place.target != .image || icon.type?.begins(with: "image/") == true {
+                    found.append(icon)
+                }
             }
         }
         return found
@@ -229,7 +270,7 @@ final class EntryDecoder {
     private func digest(
         of icon: Icon, _ siblings: [ManifestValue.Member], named: ManifestValue
     ) throws(EntryError) -> Digest? {
-        let sha256 = digestText(siblings["sha256"], .sha256)
+        let sha256 = digestText(siblings[shape.digestKey], .sha256)
         guard named == .null else { return try digest(integrity: named, sha256: sha256) }
         let integrity = digestText(siblings["integrity"], .integrity)
         do {
@@ -260,7 +301,8 @@ final class EntryDecoder {
         guard sha256 != .null else { return fromList }
         guard case .string(let hex, _) = sha256, let digest = Digest(hex: hex) else {
             throw EntryError(
-                .badIntegrity, "sha256 is \(sha256.shown); expected 64 hexadecimal digits")
+                .badIntegrity,
+                "\(shape.digestKey) is \(sha256.shown); expected 64 hexadecimal digits")
         }
         guard fromList == nil || fromList == digest else {
             throw EntryError(.badIntegrity, "integrity and sha256 are different digests")

@@ -21,13 +21,6 @@ extension PathMatch {
         return Self.firstNumber(in: key.utf8)
     }
 
-    /// Whether a relative icon can be a file. In AppStream, a stock icon is the name of a theme's
-    /// icon, and a remote icon is relative to the media base URL.
-    var isFile: Bool {
-        let kind = if case .string(let type, _)? = container["@type"] { type } else { key }
-        return !["stock", "remote", "local"].contains { kind.isSame(as: $0) }
-    }
-
     /// The subdirectory of AppStream's cached icons of this size, for example `128x128@2`.
     var sizeFolder: String? {
         func number(_ name: String) -> Int? {

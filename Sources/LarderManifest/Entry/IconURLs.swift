@@ -8,9 +8,11 @@ struct IconURLs {
     private let iconSets: [IconSet]
     private let ipfsGateway: HTTPURL?
     private let isBaseTemplate: Bool
+    private let baseOfFiles: HTTPURL?
 
     init(_ rules: ManifestRules, base: String?, origin: HTTPURL?) {
         (iconSize, iconSets) = (rules.iconSize, rules.iconSets)
+        baseOfFiles = rules.baseURL
         ipfsGateway = rules.ipfsGateway
         let filled = base.map { URLPlaceholders($0, size: rules.iconSize) }
         isBaseTemplate = rules.baseURL == nil && filled?.unfilled != nil
@@ -37,7 +39,7 @@ struct IconURLs {
 
     func target(
         _ value: IconValue, _ match: PathMatch, at place: ManifestShape.IconPlace,
-        of entry: [ManifestValue.Member]
+        isFile: Bool = false, of entry: [ManifestValue.Member]
     ) throws(EntryError) -> Target {
         if value.kind == .data {
             guard let bytes = DataURL(value.text)?.bytes, bytes.count <= InlineEntry.maximumSize
@@ -48,7 +50,7 @@ struct IconURLs {
         let ofSet = place.template == nil ? urlInSet(value) : nil
         switch value.kind {
         case _ where ofSet != nil: break
-        case .relative where baseURL != nil: break
+        case .relative where (isFile ? baseOfFiles : baseURL) != nil: break
         case .url, .data, .empty: break
         case .otherScheme where usesGateway: break
         case .relative, .iconSet, .template, .otherScheme: return .unfetched(value.kind)
@@ -144,6 +146,10 @@ struct IconURLs {
                 text +=
                     String(Substring(value.utf8.drop { $0 == UInt8(ascii: "/") }))
                     .percentEncodingPath
+            case ".png":  // text: a template's
+                let name = value.utf8.split(separator: UInt8(ascii: "/")).last ?? value.utf8[...]
+                let hasExtension = name.dropFirst().contains(UInt8(ascii: "."))
+                text += value.percentEncodingPath + (hasExtension ? "" : ".png")
             case "*":  // text: a template's
                 // U+FFFD replaces invalid bytes, so the original key is unknown.
                 guard let wildcard = match.wildcard, !wildcard.utf8.holds("\u{FFFD}") else {

@@ -41,9 +41,12 @@ public struct IconValue: Equatable, Sendable {
     /// The bytes of the value in the unpacked manifest. Empty if unknown.
     package var span: Range<Int> { source.bytes }
 
-    /// - Parameter isFileName: Whether the manifest's shape says where this name is.
+    /// - Parameters:
+    ///   - isFileName: Whether the manifest's shape says where this name is.
+    ///   - isThemeName: Whether the value is the name of an icon in a theme.
     init(
-        _ text: String, at source: SourceSpan, isFileName: Bool = false, isKeyed: Bool = false
+        _ text: String, at source: SourceSpan, isFileName: Bool = false,
+        isThemeName: Bool = false, isKeyed: Bool = false
     ) {
         self.text = text
         self.isKeyed = isKeyed
@@ -53,6 +56,8 @@ public struct IconValue: Equatable, Sendable {
             kind = .url
         } else if ManifestValue.string(text, at: source).isBlank {
             kind = .empty
+        } else if isThemeName, !text.utf8.holds("://") {
+            kind = .iconSet
         } else if isFileName, !text.utf8.holds("://") {
             kind = .relative
         } else {

@@ -54,8 +54,10 @@ public struct ManifestRules: Equatable, Sendable {
             if !entries.isEmpty {
                 // Only the icon identifies the shape, because members around the entries are
                 // unknown.
-                guard shape.base == nil, number == 0 || shape.name != ManifestShape.plain.name
+                guard shape.base == nil || !shape.needsBase, shape.requires.isEmpty,
+                    !shape.isGroup, number == 0 || shape.name != ManifestShape.plain.name
                 else { return nil }
+                shape.base = nil
                 shape.marks = shape.icons.map(\.path)
                 shape.entries = entries.flatMap { path in
                     switch path.segments.last {

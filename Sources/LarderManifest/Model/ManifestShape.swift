@@ -5,13 +5,20 @@ struct ManifestShape: Equatable, Sendable {
     var entries: [ManifestPath]
     /// The paths that identify the shape. Every element matches at least one path.
     var marks: [ManifestPath]
+    /// The paths that the first element must also match, because other files have such marks, too.
+    var requires: [ManifestPath] = []
     var names: [ManifestPath]
     var icons: [IconPlace]
-    /// The path from the root to the icons' base URL, if the shape requires a base URL. The base
-    /// URL must precede the entries.
+    /// The path from the root to the icons' base URL, which must precede the entries.
     var base: ManifestPath?
-    /// Whether `integrity`, `sha256` and `size` next to an icon describe the icon.
+    /// Whether the shape applies only to a manifest with a base URL.
+    var needsBase = true
+    /// Whether an entry is a group, such as a section of a dashboard. Its icons have the names next
+    /// to them, or else the keys of their dictionaries.
+    var isGroup = false
+    /// Whether `integrity`, `size` and ``digestKey`` next to an icon describe the icon.
     var hasDigests = false
+    var digestKey = "sha256"
     var priority: ManifestPath?
     var integrity: ManifestPath?
     var key: ManifestPath?
@@ -22,8 +29,24 @@ struct ManifestShape: Equatable, Sendable {
         let path: ManifestPath
         /// The template of a URL relative to ``base``. `{}` is the value, `{*}` is the name that
         /// `.*` matched, and `{name}` is a member of the entry. Nil means that the value is the
-        /// URL.
+        /// URL. `{.png}` adds this extension to a value without an extension.
         var template: String?
+        var target = Target.remote
+
+        enum Target {
+            case remote
+            /// A file that comes with the manifest. The base URL in a manifest does not apply.
+            case file
+            /// The name of an icon in a theme.
+            case theme
+            /// As the element's attribute `type` says, in AppStream.
+            case typed
+            /// The URL of an image if the attribute `type` says so.
+            case image
+            /// A name by convention, for an entry without another icon. It is not a value to
+            /// localize.
+            case convention
+        }
     }
 }
 
@@ -32,12 +55,14 @@ extension ManifestShape {
 
     init(
         _ name: String, _ entries: [ManifestPath], marks: [ManifestPath]? = nil,
-        names: [ManifestPath] = usualNames, icons: [IconPlace],
-        base: ManifestPath? = nil, hasDigests: Bool = false
+        requires: [ManifestPath] = [], names: [ManifestPath] = usualNames, icons: [IconPlace],
+        base: ManifestPath? = nil, needsBase: Bool = true, isGroup: Bool = false,
+        hasDigests: Bool = false, digestKey: String = "sha256"
     ) {
         self.init(
-            name: name, entries: entries, marks: marks ?? icons.map(\.path), names: names,
-            icons: icons, base: base, hasDigests: hasDigests)
+            name: name, entries: entries, marks: marks ?? icons.map(\.path), requires: requires,
+            names: names, icons: icons, base: base, needsBase: needsBase, isGroup: isGroup,
+            hasDigests: hasDigests, digestKey: digestKey)
     }
 
     var isXML: Bool { entries.first?.isXML ?? false }
@@ -45,16 +70,22 @@ extension ManifestShape {
     /// The shape with paths that follow the rules for XML.
     var inXML: ManifestShape {
         func inElement(_ path: ManifestPath) -> ManifestPath { path.written(as: .element) }
-        return ManifestShape(
-            name: name, entries: entries.map { $0.written(as: .document) },
-            marks: marks.map(inElement), names: names.map(inElement),
-            icons: icons.map { .init(path: inElement($0.path), template: $0.template) },
-            hasDigests: hasDigests, priority: priority.map(inElement),
-            integrity: integrity.map(inElement), key: key.map(inElement), template: template?.inXML)
+        var shape = self
+        shape.entries = entries.map { $0.written(as: .document) }
+        (shape.marks, shape.requires) = (marks.map(inElement), requires.map(inElement))
+        shape.names = names.map(inElement)
+        shape.icons = icons.map {
+            .init(path: inElement($0.path), template: $0.template, target: $0.target)
+        }
+        shape.base = base?.written(as: .document)
+        (shape.priority, shape.integrity) = (priority.map(inElement), integrity.map(inElement))
+        (shape.key, shape.template) = (key.map(inElement), template?.inXML)
+        return shape
     }
 
     func matches(_ element: ManifestValue) -> Bool {
-        marks.contains { $0.first(in: element) != nil }
+        requires.allSatisfy { $0.first(in: element) != nil }
+            && marks.contains { $0.first(in: element) != nil }
     }
 }
 
@@ -70,6 +101,12 @@ extension ManifestShape {
         key: "key")
 
     static let urls = ManifestShape("list of URLs", [], names: [], icons: ["@"])
+
+    /// The members are digests by icon name. ``EntryWalk`` makes an entry of each.
+    static let hashes = ManifestShape(
+        "Munki icon hashes", [], names: ["icon"],
+        icons: [IconPlace(path: "icon", template: "../icons/{}", target: .convention)],
+        hasDigests: true)
 
     /// All shapes, the most specific first (docs/manifests.md).
     static let table: [ManifestShape] =
@@ -115,15 +152,119 @@ extension ManifestShape {
                 ], marks: ["icons[*].src", "icons_localized.*[*].src"],
                 names: ["name", "short_name"], icons: ["icons[*].src", "icons_localized.*[*].src"]),
             ManifestShape(
+                "Helm index", ["$.entries.*[*]"], marks: ["urls", "icon", "apiVersion"],
+                requires: ["name", "version"], names: ["name"], icons: ["icon"]),
+            ManifestShape(
+                "CasaOS app", ["$"], names: ["['x-casaos'].title.*", "name"],
+                icons: [
+                    "['x-casaos'].icon", "['x-casaos'].thumbnail",
+                    "['x-casaos'].screenshot_link[*]",
+                ]),
+            ManifestShape(
+                "Umbrel app", ["$"], requires: ["manifestVersion", "id"], names: ["name"],
+                icons: ["icon", IconPlace(path: "gallery[*]", template: "{id}/{}")]),
+            ManifestShape(
+                "Artifact Hub package", ["$"], requires: ["displayName", "version"],
+                names: ["displayName"], icons: ["logoURL", "screenshots[*].url"]),
+            ManifestShape(
+                "winget manifest", ["$"], requires: ["PackageIdentifier"],
+                names: ["PackageName", "PackageIdentifier"],
+                icons: ["Icons[*].IconUrl", "Localization[*].Icons[*].IconUrl"],
+                hasDigests: true, digestKey: "IconSha256"),
+            ManifestShape(
+                "webOS Homebrew package", ["$", "$.packages[*]"], marks: ["iconUri"],
+                requires: ["title"], names: ["title"],
+                icons: ["iconUri", "detailIconUri", "manifest.iconUri"]),
+            ManifestShape(
+                "DEP-11", ["$"], requires: ["ID", "Type"], names: ["Name.C", "Name.en", "ID"],
+                icons: [
+                    IconPlace(path: "Icon.cached", target: .file),
+                    IconPlace(path: "Icon.cached[*].name", target: .file),
+                    IconPlace(path: "Icon.stock", target: .theme),
+                    "Icon.remote[*].url",
+                ], base: "$.MediaBaseUrl", needsBase: false),
+            ManifestShape(
+                "Munki catalog", ["$[*]", "$"], marks: ["catalogs"],
+                requires: ["name", "version"], names: ["display_name", "name"],
+                icons: [
+                    IconPlace(path: "icon_name", template: "../icons/{.png}"),
+                    IconPlace(path: "name", template: "../icons/{.png}", target: .convention),
+                ], hasDigests: true, digestKey: "icon_hash"),
+            ManifestShape(
+                "Nextcloud apps", ["$[*]"], requires: ["id", "translations"],
+                names: ["translations.en.name", "id"],
+                icons: ["screenshots[*].url", "screenshots[*].smallThumbnail"]),
+            ManifestShape(
+                "CNCF landscape",
+                [
+                    "$.landscape[*].subcategories[*].items[*]",
+                    "$.categories[*].subcategories[*].items[*]",
+                ], marks: ["logo", "homepage_url", "repo_url"], requires: ["name"],
+                names: ["name"], icons: ["logo"]),
+            ManifestShape(
+                "Homarr board", ["$.apps[*]"], names: ["name"], icons: ["appearance.iconUrl"]),
+            ManifestShape(
+                "Homarr services", ["$.services[*]"], requires: ["id", "type", "url"],
+                names: ["name"], icons: ["icon"]),
+            ManifestShape(
+                "Dashy dashboard", ["$.sections[*]"],
+                marks: ["items[*].title", "widgets[*].type"], requires: ["name"],
+                names: ["title", "name"],
+                icons: ["icon", "items[*].icon", "items[*].subItems[*].icon"], isGroup: true),
+            ManifestShape(
+                "Homer dashboard", ["$.services[*]"], marks: ["items[*].name"], names: ["name"],
+                icons: ["icon", "logo", "items[*].icon", "items[*].logo"], isGroup: true),
+            ManifestShape(
+                "Fedora Apps", ["$.children[*]"], marks: ["children[*].data.url"],
+                requires: ["name"], names: ["name"], icons: ["..icon"], isGroup: true),
+            ManifestShape(
+                "Home Assistant dashboard", ["$.views[*]", "$.data.config.views[*]"],
+                marks: [
+                    "cards[*].type", "sections[*].type", "sections[*].cards[*].type",
+                    "badges[*].entity",
+                ],
+                names: ["name", "title", "entity"],
+                icons: ["..icon", "..entity_picture", "..picture", "..image"], isGroup: true),
+            ManifestShape(
                 "AppStream catalogue", ["/components/component", "/component"],
                 marks: ["icon", "id"], names: ["name", "id"],
-                icons: ["icon"]),
+                icons: [IconPlace(path: "icon", target: .typed)],
+                base: "/components/@media_baseurl", needsBase: false),
             ManifestShape(
-                "Unraid template", ["/Container"], marks: ["Icon", "Name"], names: ["Name"],
-                icons: ["Icon"]),
+                "Unraid template",
+                ["/Container", "/Containers/Container", "/CommunityApplications"],
+                marks: ["Icon", "Name"], names: ["Name"], icons: ["Icon", "Screenshot"]),
             ManifestShape(
                 "Chocolatey package", ["/package/metadata"], marks: ["iconUrl", "id"],
                 names: ["title", "id"], icons: ["iconUrl"]),
+            ManifestShape(
+                "Kodi repository", ["/addons/addon"], marks: ["@id"], names: ["@name", "@id"],
+                icons: [IconPlace(path: "extension/assets/icon", template: "{@id}/{}")]),
+            ManifestShape(
+                "Kodi add-on", ["/addon"], marks: ["@id"], names: ["@name", "@id"],
+                icons: ["extension/assets/icon"]),
+            ManifestShape(
+                "Nextcloud app", ["/info"], marks: ["screenshot", "id"], names: ["name", "id"],
+                icons: ["screenshot", "screenshot/@small-thumbnail"]),
+            ManifestShape(
+                "RSS",
+                [
+                    "/rss/channel/item", "/rss/channel/image", "/rss/channel/itunes:image",
+                    "/rdf:RDF/item", "/rdf:RDF/image",
+                ], names: ["title"],
+                icons: [
+                    "url", "@href", "itunes:image/@href", ".//media:thumbnail/@url",
+                    IconPlace(path: "enclosure/@url", target: .image),
+                ]),
+            ManifestShape(
+                "Atom", ["/feed/entry", "/feed/icon", "/feed/logo"], names: ["title"],
+                icons: [
+                    "@", ".//media:thumbnail/@url",
+                    IconPlace(path: "link[@rel='enclosure']/@href", target: .image),
+                ]),
+            ManifestShape(
+                "OPML", ["/opml/body/outline"], names: ["@text", "@title"],
+                icons: [".//@imageUrl", ".//@image"], isGroup: true),
             .plain,
             ManifestShape(
                 "template list", ["$[*]", "$.templates[*]"], names: ["title", "name"],
@@ -137,7 +278,15 @@ extension ManifestShape {
         + [
             ManifestShape(
                 "icons with src", ["$[*]", "$.apps[*]"], names: ["name", "short_name", "title"],
-                icons: ["icons[*].src"])
+                icons: ["icons[*].src"]),
+            // Last, because entries of any list may have such members.
+            ManifestShape(
+                "Homepage services", ["$[*]"],
+                names: [],
+                icons: [
+                    "*[*].*.icon", "*[*].*[*].icon", "*[*].*[*].*.icon", "*[*].*[*].*[*].*.icon",
+                ],
+                isGroup: true),
         ]
 
     private static func named(_ icon: String) -> ManifestShape {

@@ -85,7 +85,7 @@ public struct ManifestSummary: Equatable, Sendable {
             unreadable += 1
             return
         }
-        for (_, icon) in icons {
+        for (_, _, icon) in icons {
             switch icon {
             case .failed: failed += 1
             case .unfetched: unfetched += 1

@@ -21,6 +21,9 @@ final class EntryWalk<Cursor: ManifestCursor> {
     private var heldMembers: [RawEntry] = []
     private var heldSize = 0
     private var mayBeMap = true
+    /// Whether the root has unknown scalars, as a configuration does. Then, a single member with an
+    /// icon does not indicate a map.
+    private var hasScalars = false
     private var kindOfApps: String?
     private var hasEmptyPlace = false
 
@@ -50,7 +53,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         dropHeld()
         root.clear()
         (hasEntries, hasStrangeMembers, hasEmptyPlace) = (false, false, false)
-        (failure, kindOfApps) = (nil, nil)
+        (failure, kindOfApps, hasScalars) = (nil, nil, false)
         (places, heldSize, mayBeMap) = ([], 0, true)
     }
 
@@ -69,7 +72,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
             hasEntries = true
             recognition.use(ManifestPath(segments: []))
             try emit(RawEntry(line: root.line, content: root.entry, shape: shape))
-        } else if mayBeMap, !hasEntries, !root.hasIcon,
+        } else if mayBeMap, !hasEntries, !root.hasIcon, !hasScalars,
             heldMembers.contains(where: recognition.isMapEntry)
         {
             try openMap()
@@ -121,14 +124,35 @@ final class EntryWalk<Cursor: ManifestCursor> {
             if root.isKept(key) {
                 return root.take(key, try cursor.take(), size: cursor.progress - before)
             }
+            let isFirst = !hasStrangeMembers && !hasEntries && heldMembers.isEmpty && root.isEmpty
             hasStrangeMembers = true
-            guard mayBeMap, try cursor.kind() == .dictionary else {
+            let kind = try cursor.kind()
+            if kind == .scalar {
+                hasScalars = true
+                if isFirst || recognition.isHashes { return try takeHash(key, isFirst) }
+            }
+            guard mayBeMap, kind == .dictionary else {
                 return try skip([.member(key)])
             }
             let line = cursor.line
             try takeMapMember(
                 RawEntry(line: line, key: key, content: try cursor.take(), shape: 0),
                 size: cursor.progress - before)
+        }
+    }
+
+    private func takeHash(_ key: String, _ isFirst: Bool) throws {
+        let line = cursor.line
+        switch try cursor.take() {
+        case .failure(let error): failure = error
+        case .success(let value):
+            guard let shape = recognition.hashes(key, value, isFirst: isFirst) else { return }
+            (hasEntries, mayBeMap) = (true, false)
+            let members: [ManifestValue.Member] = [
+                .init(key: "icon", value: .string(key)), .init(key: "sha256", value: value),
+            ]
+            try emit(
+                RawEntry(line: line, content: .success(.dictionary(members)), shape: shape))
         }
     }
 
@@ -184,11 +208,11 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Skips a value that is not an entry, and counts its icons. Scalars do not count, because they
-    /// describe the manifest itself, such as its publisher's icon.
+    /// Skips a value that is not an entry, and counts its icons. Scalars outside of lists do not
+    /// count, because they describe the manifest itself, such as its publisher's icon.
     private func skip(_ place: [ManifestPath.Segment]) throws {
         let kind = try cursor.kind()
-        guard !recognition.isExplicit, kind != .scalar else {
+        guard !recognition.isExplicit, kind != .scalar || place.contains(.elements) else {
             if let error = try cursor.skip() { failure = error }
             return
         }
@@ -379,7 +403,7 @@ struct RootMembers {
     init(_ recognition: ShapeRecognition, limits: ManifestLimits) {
         self.limits = limits
         let lines = recognition.lineShapes.map { recognition.shapes[$0] }
-        marks = lines.flatMap(\.marks)
+        marks = lines.filter(\.requires.isEmpty).flatMap(\.marks)
         keepsAll =
             recognition.namesIcons
             && lines.contains {
@@ -389,7 +413,7 @@ struct RootMembers {
         var keys = Set(EntryDecoder.plainKeys.map { Array($0.utf8) })
         for shape in lines + roots {
             let paths =
-                shape.icons.map(\.path) + shape.names + shape.marks
+                shape.icons.map(\.path) + shape.names + shape.marks + shape.requires
                 + [shape.priority, shape.integrity, shape.key].compactMap(\.self)
             for case .member(let key)? in paths.map(\.segments.first) {
                 keys.insert(Array(key.utf8))

@@ -49,6 +49,8 @@ enum IconLikeness {
         return isPath && rank ?? 0 >= 8 ? 2 : 0
     }
 
+    static func isImageName(_ name: String) -> Bool { hasImageExtension(name.utf8) }
+
     private static func hasImageExtension(_ path: some BidirectionalCollection<UInt8>) -> Bool {
         guard let dot = path.lastIndex(of: UInt8(ascii: ".")) else { return false }
         let name = path[path.index(after: dot)...].prefix(6).lowercasedASCII

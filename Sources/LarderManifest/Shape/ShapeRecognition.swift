@@ -39,7 +39,7 @@ final class ShapeRecognition {
         self.rules = rules
         isExplicit = !rules.entries.isEmpty
         namesIcons = !rules.iconKeys.isEmpty || rules.iconTemplate != nil
-        use(rules.shapes() + [.urls])
+        use(rules.shapes() + [.hashes, .urls])
     }
 
     /// Selects the shapes of XML catalogues. Call this before any element is examined.
@@ -69,12 +69,28 @@ final class ShapeRecognition {
         return shapes.count - 1
     }
 
+    /// Returns the shape of Munki's digests by icon name, or nil if `name` and `value` are not such
+    /// a member.
+    func hashes(_ name: String, _ value: ManifestValue, isFirst: Bool) -> Int? {
+        guard case .string(let hex, _) = value, Digest(hex: hex) != nil, !namesIcons,
+            isHashes || settled == nil && isFirst && IconLikeness.isImageName(name)
+        else { return nil }
+        settled = hashes
+        use(ManifestPath(segments: [.members]))
+        return hashes
+    }
+
+    var isHashes: Bool { settled == hashes }
+    private var hashes: Int { shapes.count - 2 }
+
     func use(_ place: ManifestPath) { if !used.contains(place) { used.append(place) } }
 
     func usable(_ candidates: [Int]) -> [Int] {
         guard !isMap else { return [] }
         return candidates.filter {
-            (settled == nil || settled == $0) && (shapes[$0].base == nil || base != nil)
+            let shape = shapes[$0]
+            return (settled == nil || settled == $0)
+                && (shape.base == nil || !shape.needsBase || base != nil)
         }
     }
 

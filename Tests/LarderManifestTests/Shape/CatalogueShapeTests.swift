@@ -1,0 +1,188 @@
+import Foundation
+import Testing
+
+@testable import LarderCore
+@testable import LarderManifest
+
+/// The files of `Tests/Catalogues`, written for these tests in the documented shapes. The names of
+/// files that only look similar to a catalogue start with `other-`.
+@Suite struct CatalogueShapeTests {
+    private static let directory = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().appendingPathComponent("../../Catalogues").path
+
+    struct Expected: Sendable {
+        let file: String
+        let shape: String
+        var icons: [String] = []
+    }
+
+    private static func files() -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [])
+            .filter { $0 != "expected.txt" }.sorted()
+    }
+
+    /// Lines `FILE: SHAPE`, each followed by the icons as in ``ManifestReading/icons``.
+    private static func expected() -> [Expected] {
+        let text = try? String(contentsOfFile: "\(directory)/expected.txt", encoding: .utf8)
+        var all: [Expected] = []
+        for line in (text ?? "").split(separator: "\n") {
+            if line.hasPrefix("  ") {
+                all[all.count - 1].icons.append(String(line.dropFirst(2)))
+            } else {
+                let parts = line.components(separatedBy: ": ")
+                all.append(Expected(file: parts[0], shape: parts[1]))
+            }
+        }
+        return all
+    }
+
+    private func source(_ file: String) -> ManifestSource { .file("\(Self.directory)/\(file)") }
+
+    @Test func everyFileHasAnExpectation() {
+        let files = Self.files()
+        #expect(files.count >= 60)
+        #expect(files.count { $0.hasPrefix("other-") } >= 10)
+        #expect(Self.expected().map(\.file) == files.filter { !$0.hasPrefix("other-") })
+    }
+
+    @Test(arguments: expected()) func cataloguesAreRecognisedWithoutOptions(_ expected: Expected)
+        throws
+    {
+        let reading = try readManifest(source(expected.file))
+        #expect(reading.places?.shape == expected.shape)
+        #expect(reading.icons == expected.icons)
+        #expect(reading.errors.isEmpty)
+    }
+
+    /// `localize` replaces these bytes.
+    @Test(arguments: expected()) func iconsHaveTheirPlacesInTheFile(_ expected: Expected) throws {
+        let path = "\(Self.directory)/\(expected.file)"
+        let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+        for item in try readManifest(source(expected.file)).items {
+            guard let value = item.value, !value.text.utf8.contains(UInt8(ascii: "&")) else {
+                continue
+            }
+            // A name by convention is not a value to replace.
+            if value.span.isEmpty {
+                #expect(item.name == "Player" || expected.shape == "Munki icon hashes")
+            } else {
+                #expect(String(decoding: bytes[value.span], as: UTF8.self).contains(value.text))
+            }
+        }
+    }
+
+    @Test(arguments: files().filter { $0.hasPrefix("other-") })
+    func similarFilesAreNotRecognised(file: String) throws {
+        do {
+            let reading = try readManifest(source(file))
+            #expect(reading.places == nil)
+            #expect(reading.words.allSatisfy { $0 == "skipped" })
+        } catch let error as ManifestError {
+            #expect(error.code == .notAManifest)
+        }
+    }
+
+    @Test(arguments: [
+        (
+            "munki-catalog.plist",
+            [
+                "https://a.example/repo/icons/Editor-3.png",
+                "https://a.example/repo/icons/viewers/Viewer.png",
+                "https://a.example/repo/icons/Player.png",
+            ]
+        ),
+        (
+            "munki-icon-hashes.plist",
+            [
+                "https://a.example/repo/icons/Editor-3.png",
+                "https://a.example/repo/icons/viewers/Viewer.png",
+            ]
+        ),
+        (
+            "kodi-addons.xml",
+            [
+                "https://a.example/repo/icons/plugin.video.notes/resources/icon.png", "skipped",
+            ]
+        ),
+        ("kodi-addon.xml", ["https://a.example/repo/icons/icon.png"]),
+        (
+            "umbrel-app.yml",
+            [
+                "https://a.example/repo/icons/example-photos/1.jpg",
+                "https://a.example/repo/icons/example-photos/2.jpg",
+            ]
+        ),
+    ])
+    func namesAreRelativeToTheBaseURL(file: String, icons: [String]) throws {
+        let reading = try readManifest(source(file), base: "https://a.example/repo/icons/")
+        #expect(reading.words == icons)
+    }
+
+    /// Munki's clients look for icons next to the directory of the catalogue.
+    @Test func iconsOfAMunkiCatalogueAreNextToIt() throws {
+        let reading = try readManifest(
+            source("munki-catalog.plist"), base: "https://a.example/repo/catalogs/all")
+        #expect(reading.words.last == "https://a.example/repo/icons/Player.png")
+    }
+
+    @Test(arguments: [
+        ("munki-catalog.plist", 1), ("munki-icon-hashes.plist", 2), ("winget-locale.yaml", 1),
+        ("fdroid-index-v2.json", 1), ("helm-index.yaml", 0),
+    ])
+    func digestsOfIconsAreDemanded(file: String, count: Int) throws {
+        let reading = try readManifest(source(file), base: "https://a.example/")
+        #expect(reading.entries.count { $0.expectedDigest != nil } == count)
+    }
+
+    @Test func anInvalidDigestIsNamedAsInTheCatalogue() throws {
+        let reading = try readManifest(
+            """
+            PackageIdentifier: Example.Editor
+            Icons:
+            - IconUrl: https://a.example/1.png
+              IconSha256: 12ab
+            """)
+        #expect(reading.errors.first?.code == .badIntegrity)
+        #expect(reading.errors.first?.message.hasPrefix("IconSha256 is") == true)
+    }
+
+    /// The base URL in a catalogue applies to remote icons only.
+    @Test(arguments: ["dep11.yml", "appstream-catalog.xml"])
+    func cachedAndStockIconsAreNotFetched(file: String) throws {
+        let reading = try readManifest(
+            .url(try HTTPURL("https://lists.example/apps/\(file)")) { _ in
+                OpenedManifest(
+                    descriptor: open("\(Self.directory)/\(file)", O_RDONLY | O_CLOEXEC),
+                    baseURL: try HTTPURL("https://lists.example/apps/\(file)"))
+            })
+        #expect(reading.words.contains("relative") && reading.words.contains("icon-set"))
+        #expect(
+            reading.entries.allSatisfy {
+                $0.icon.string.hasPrefix("https://media.example/pool/")
+                    || $0.icon.string.hasPrefix("https://icons.example/")
+            })
+    }
+
+    /// The icons of a group belong to different apps.
+    @Test func iconsOfAGroupAreNotSelectedBySize() throws {
+        var rules = ManifestRules()
+        rules.icons = .first
+        #expect(try readManifest(source("dashy.yml"), rules: rules).items.count == 5)
+        #expect(try readManifest(source("casaos-compose.yml"), rules: rules).items.count == 1)
+    }
+
+    /// A place in a manifest is skipped if its first entry does not fit.
+    @Test func laterEntriesNeedNoIcon() throws {
+        let reading = try readManifest(
+            """
+            services:
+            - name: A
+              items:
+              - {name: B, url: https://b.example}
+            - name: C
+              items:
+              - {name: D, logo: https://d.example/d.png}
+            """)
+        #expect(reading.icons == ["1.1 A skipped", "2.1 D https://d.example/d.png"])
+    }
+}
