@@ -29,8 +29,8 @@ extension ConfigFile {
     }
 
     /// Returns the option whose lines cause a parser's message: for `--a and --b cannot be
-    /// combined`, the option whose last line comes first; for `--a needs --b`, the option `--a`. All
-    /// such messages have one of these forms. Wrong values have other messages.
+    /// combined`, the option whose last line comes first; for `--a needs --b`, the option `--a`.
+    /// All such messages have one of these forms. Wrong values have other messages.
     private func unusable(because message: String) -> String? {
         let text = message.prefix { $0 != "\n" }
         let names =
@@ -64,7 +64,7 @@ extension ConfigFile {
     }
 
     /// Returns the lines that apply to a command, in the order of the file. A section replaces the
-    /// other lines of its options, and a line replaces the lines before it with the opposite option.
+    /// other lines of its options, and a line replaces earlier lines with the opposite option.
     func lines(for command: NamedCommand) -> [Line] {
         let options = command.options
         let own = lines.filter { $0.section == command.name }

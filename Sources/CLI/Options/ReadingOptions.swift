@@ -110,8 +110,7 @@ struct EntryOptions: ParsableArguments {
         rules.entries = try entries.map { try Self.path($0, of: "--entries") }
         if rules.entries.contains(where: \.isFilter) {
             throw ValidationError(
-                "--entries can contain a filter only at its end, because a manifest is read in one pass."
-            )
+                "--entries can have a filter only at its end: a manifest is read in one pass.")
         }
         rules.nameKey = try nameKey.map { try Self.path($0, of: "--name-key") }
         rules.iconKeys = try iconKey.map { try Self.path($0, of: "--icon-key") }

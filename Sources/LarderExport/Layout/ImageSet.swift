@@ -75,7 +75,8 @@ enum ImageSet {
         return images.allSatisfy { ($0["filename"] as? String).flatMap(stem(ofImage:)) != nil }
     }
 
-    /// Returns an image's name without its extension and scale, or nil for a name that exports never create.
+    /// Returns an image's name without its extension and scale, or nil for a name that exports
+    /// never create.
     static func stem(ofImage file: String) -> String? {
         guard ImageFile.isSuffix(PathExtension.ofText(file)),
             file.utf8.first != UInt8(ascii: "."), !file.utf8.contains(UInt8(ascii: "/"))

@@ -6,8 +6,8 @@ import LarderCore
 /// another image library. No icon is copied.
 ///
 /// The functions have the names and parameters of Nuke's protocol `DataCaching`, whose key is the
-/// URL by default. They wait for the disk, so call them in the background, as Nuke does. They can be
-/// called on any thread.
+/// URL by default. They wait for the disk, so call them in the background, as Nuke does, on any
+/// thread.
 ///
 ///     func cachedData(for key: String) -> Data? {
 ///         cache.cachedData(for: key) ?? icons.cachedData(for: key)

@@ -37,7 +37,7 @@ extension IconLoader {
             case .configured:
                 "IconLoader.shared is already configured; call IconLoader.configure only once"
             case .used:
-                "IconLoader.shared is already in use; call IconLoader.configure before its first use"
+                "IconLoader.shared is already in use; call IconLoader.configure before"
             }
         }
     }

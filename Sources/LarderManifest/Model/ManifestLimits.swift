@@ -1,8 +1,8 @@
 /// Limits on the memory for reading a manifest.
 public struct ManifestLimits: Equatable, Sendable {
     /// The maximum depth of arrays and dictionaries in an entry. The entry has depth 1. A deeper
-    /// entry fails. Outside entries, YAML deeper than this limit and XML deeper than libxml2's limit
-    /// of 256 are refused. Default: 64.
+    /// entry fails. Outside entries, YAML deeper than this limit is refused, and XML deeper than
+    /// libxml2's limit of 256. Default: 64.
     public var maximumDepth: Int
     /// The maximum size of an entry in bytes. In JSON, the text from brace to brace counts. In
     /// property lists, all texts count, plus 8 bytes for each value. A larger entry fails. Default:

@@ -48,7 +48,7 @@ package final class RemoteImages {
                 next = max(next, url.upperBound)
                 let before = text[max(0, url.lowerBound - Self.reach)..<url.lowerBound]
                 let path = Self.path(of: url, in: text)
-                if Self.hasSuffix(path, Self.suffixes) || Self.isShown(path, after: before) {
+                if Self.ends(path, with: Self.suffixes) || Self.isShown(path, after: before) {
                     count += 1
                 } else {
                     labels.define(before)
@@ -130,7 +130,7 @@ package final class RemoteImages {
         return path
     }
 
-    private static func hasSuffix(_ path: [UInt8], _ suffixes: [[UInt8]]) -> Bool {
+    private static func ends(_ path: [UInt8], with suffixes: [[UInt8]]) -> Bool {
         suffixes.contains { path.suffix($0.count).elementsEqual($0) }
     }
 
@@ -138,7 +138,7 @@ package final class RemoteImages {
     private static func isShown(
         _ path: [UInt8], after before: Slice<UnsafeBufferPointer<UInt8>>
     ) -> Bool {
-        isInMarkdown(before) || isInHTML(before) || isInCSS(before) && !hasSuffix(path, styles)
+        isInMarkdown(before) || isInHTML(before) || isInCSS(before) && !ends(path, with: styles)
     }
 
     /// Whether the text ends in `url(`, with or without a quotation mark in some form.

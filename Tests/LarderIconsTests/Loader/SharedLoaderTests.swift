@@ -28,7 +28,7 @@ import Testing
             try shared.configure(loader(nil))
         }
         #expect(error?.code == .used)
-        #expect(error?.description.contains("before its first use") == true)
+        #expect(error?.description.contains("already in use") == true)
         #expect(shared.loader === first)
     }
 

@@ -40,8 +40,9 @@ extension HealthReport {
             let failed = failing.contains(kind) ? count : 0
             let element = failed > 0 ? #"failure type="\#(name)""# : "skipped"
             func writeTest(_ place: String, _ title: String, _ message: String) {
+                let (place, title) = (place.escapedForXML, title.escapedForXML)
                 write(
-                    #"<testcase classname="\#(place.escapedForXML)" name="\#(title.escapedForXML)">"#
+                    #"<testcase classname="\#(place)" name="\#(title)">"#
                         + #"<\#(element) message="\#(message.escapedForXML)"/></testcase>"#)
             }
             write(
