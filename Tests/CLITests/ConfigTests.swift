@@ -310,7 +310,7 @@ import Testing
         let values = [
             "--allow-origin": "*", "--base-url": "http://a.example", "--by": "used",
             "--color": "never", "--connect-to": "a:1:b:2", "--fallback-status": "404",
-            "--format": "json", "--header": "A: b", "--icons": "all",
+            "--fail-on": "missing", "--format": "json", "--header": "A: b", "--icons": "all",
             "--icon-set": "mdi=http://a.example/{name}", "--icon-template": "{id}",
             "--ipfs-gateway": "http://a.example", "--layout": "kingfisher",
             "--listen": "127.0.0.1:1", "--log-level": "info", "--missing": "keep",
