@@ -14,8 +14,8 @@ struct Larder: AsyncParsableCommand {
         ProgramText.release()
         SharedMemory.guardAgainstFailingDisk()
         CurlHosts.install()
-        // The list normally contains at least the name of the program. Current Linux kernels add an
-        // empty argument to an empty list. Swift finds no arguments if /proc is not mounted.
+        // Linux adds an empty argument to an empty list. Swift finds no arguments if /proc is not
+        // mounted.
         if CommandLine.arguments.allSatisfy(\.isEmpty) {
             leave(
                 saying: "Error: The system passed no arguments to larder. "
@@ -51,10 +51,9 @@ struct Larder: AsyncParsableCommand {
         leave(status.rawValue)
     }
 
-    /// Parses the command line, or exits with a message. If the first argument is a subcommand, its
-    /// parser is called directly. Otherwise, the root's parser would inspect all options two more
-    /// times, and a debug build would also validate them. That took a quarter of the time of a
-    /// short run.
+    /// Exits with a message if the command line is wrong. A subcommand's parser is called directly,
+    /// because the root's parser inspects all options two more times, and validates them in a debug
+    /// build. That took a quarter of the time of a short run.
     private static func parsedCommand(
         _ arguments: [String], usesFile: Bool
     ) -> any ParsableCommand {
@@ -87,8 +86,8 @@ struct Larder: AsyncParsableCommand {
         }
     }
 
-    /// Parses the words with the options of the configuration file before them, or exits if the
-    /// file is wrong. Also returns all words.
+    /// Puts the options of the configuration file before the words, or exits if the file is wrong.
+    /// Also returns all words.
     private static func parsed(
         _ words: [String], of command: NamedCommand, usesFile: Bool
     ) -> ([String], Result<any ParsableCommand, any Error>) {

@@ -45,8 +45,7 @@ struct NamedCommand {
         return options
     }
 
-    /// Returns the long names of the options in a command line, up to the first unknown option, and
-    /// the unknown option.
+    /// Returns the long names of options up to the first unknown option, and that option.
     func givenOptions(in words: [String]) -> (names: Set<String>, unknown: String?) {
         var names: Set<String> = []
         var words = words.prefix { $0 != "--" }
@@ -152,7 +151,6 @@ struct NamedCommand {
     }
 }
 
-/// An option in the help of a command.
 private struct NamedOption {
     let short: String?
     let name: String
@@ -199,9 +197,8 @@ enum NearestName {
         return hint(for: String(name.drop { $0 == "-" }), among: long, lead: "--")
     }
 
-    /// Returns a suggestion, such as `. Did you mean 'evict'?`, or "" if no name is similar.
-    ///
-    /// - Parameter lead: The prefix of the suggested name, such as `--`.
+    /// For example `. Did you mean 'evict'?`, or "" if no name is similar. `lead` is, for example,
+    /// `--`.
     static func hint(for name: String, among known: [String], lead: String = "") -> String {
         suggestion(for: name, among: known).map { ". Did you mean '\(lead)\($0)'?" } ?? ""
     }

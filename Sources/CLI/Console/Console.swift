@@ -69,16 +69,14 @@ enum Console {
 /// Replaces Swift's `print`, which ignores errors. C's buffer can drop text and report success.
 func print(_ text: String, terminator: String = "\n") { Console.add(text + terminator) }
 
-/// Returns the texts of the counts that are not zero, or the first text if all are zero.
+/// Returns the first text if all counts are zero.
 func nonzero(_ counts: [(Int, String)]) -> [String] {
     let texts = counts.filter { $0.0 != 0 }.map { $0.1 }
     return texts.isEmpty ? counts.prefix(1).map { $0.1 } : texts
 }
 
-/// Returns a size after a comma, or "" for no bytes.
 func sizeClause(_ bytes: Int64) -> String { bytes > 0 ? ", \(ByteText.describe(bytes))" : "" }
 
-/// The error of writing to a user's file or to standard output.
 struct OutputError: Error, CustomStringConvertible {
     let cause: CacheError
 
@@ -117,7 +115,7 @@ struct OutputError: Error, CustomStringConvertible {
     var description: String { cause.description }
 }
 
-/// The error of a missing or unreadable input: exit status 66.
+/// A missing or unreadable input: exit status 66.
 struct MissingInput: Error, CustomStringConvertible {
     let description: String
 

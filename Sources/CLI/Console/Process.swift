@@ -11,9 +11,9 @@ import Synchronization
 #endif
 
 enum Allocator {
-    /// Limits glibc's heaps, which saves 10 MB of a run's 58 MB. By default, glibc uses up to eight
-    /// heaps for each core, and threads cannot use the free memory of each other's heaps. Large
-    /// blocks also keep heaps from shrinking. Must be called before threads start.
+    /// Limits glibc's heaps, which saves 10 MB of a run's 58 MB. Threads cannot use the free memory
+    /// of each other's heaps, and large blocks keep heaps from shrinking. Must be called before
+    /// threads start.
     static func keepSmall() {
         #if canImport(Glibc)
             mallopt(M_ARENA_MAX, 2)
@@ -23,9 +23,8 @@ enum Allocator {
     }
 }
 
-/// Handlers that replace the default actions of signals. The first call starts a thread for all
-/// handlers. A dispatch source would start a thread when a signal arrives, and would hang if no
-/// thread can be started.
+/// Handlers of signals, which share one thread. A dispatch source would start a thread when a
+/// signal arrives, and would hang if that fails.
 enum SignalWatch {
     private static let handlers = Mutex<[Int32: @Sendable () -> Void]>([:])
     private static let hasThread = Mutex(false)
@@ -59,11 +58,9 @@ enum SignalWatch {
 /// The files, threads and memory that a command needs. Checked first, because a run at a limit may
 /// be unable to report the problem.
 enum ProcessLimits {
-    /// The number of file descriptors that every command needs: for the cache, its index, and
-    /// libdispatch, which traps (SIGILL) if no descriptor is free.
+    /// For the cache, its index, and libdispatch, which traps (SIGILL) if no descriptor is free.
     private static let files = 24
-    /// The number of threads that every command needs, including threads for signals and
-    /// libdispatch.
+    /// Includes threads for signals and libdispatch.
     private static let threads = 4
 
     /// Exits with a message if no command could run.
@@ -99,8 +96,8 @@ enum ProgramVersion {
 }
 
 enum ProgramText {
-    /// Frees the memory pages of code and constants. A page that is used again costs a page fault.
-    /// The pages for loading the program, 8 MB of a run's 39 MB, are not used again.
+    /// Frees the memory pages of code and constants. The pages for loading the program, 8 MB of a
+    /// run's 39 MB, are not used again.
     ///
     /// Does nothing in a debug build, because a debugger writes breakpoints into these pages.
     static func release() {

@@ -7,9 +7,8 @@ import LarderCore
 package struct ProgressText: Sendable {
     private var parts: [(forms: [String], rank: Int)] = []
 
-    /// - Parameters:
-    ///   - forms: The figure's texts, the longest first.
-    ///   - rank: Figures with the highest rank are omitted first, figures with rank 0 never.
+    /// `forms` are the figure's texts, the longest first. Figures with the highest `rank` are
+    /// omitted first, figures with rank 0 never.
     mutating func add(_ forms: String..., rank: Int) { parts.append((forms, rank)) }
 
     package var whole: String { parts.map { $0.forms[0] }.joined(separator: "  ") }

@@ -70,7 +70,7 @@ final class StatusLine: Sendable {
     // because tmux would keep the erased text in its history.
     private static let eraseRest = "\u{1B}[K"
 
-    /// Returns the sequence that erases the other rows of a line that a narrower terminal broke.
+    /// Erases the other rows of a line that a narrower terminal broke.
     private func eraseBroken(_ state: State, _ width: Int) -> String {
         guard !isPlain, state.columns > width else { return "" }
         let row = "\u{1B}[B\r\(Self.eraseRest)"
@@ -111,7 +111,7 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// - Parameter text: Evaluated at most once per ``drawInterval``.
+    /// `text` is evaluated at most once per ``drawInterval``.
     func show(_ text: @autoclosure () -> ProgressText) {
         state.withLock { state in
             let now = ContinuousClock.now

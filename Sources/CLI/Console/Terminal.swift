@@ -79,10 +79,8 @@ enum StandardStreams {
         }
     }
 
-    /// Writes `bytes`. Returns the number of bytes written, and an error number if some bytes were
-    /// not written.
-    ///
-    /// - Parameter patience: The milliseconds to wait before each write, or -1 for no limit.
+    /// `failure` is set if some bytes were not written. `patience` is the time to wait before each
+    /// write in milliseconds, or -1 for no limit.
     static func send(
         _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, patience: Int32
     ) -> (sent: Int, failure: Int32?) {
@@ -123,10 +121,8 @@ enum StandardStreams {
 }
 
 extension String {
-    /// Returns the text with long lines broken between words. Continued lines keep the indentation,
-    /// unless the longest word needs the space.
-    ///
-    /// - Parameter hanging: The additional indentation of continued lines.
+    /// Breaks long lines between words. Continued lines keep the indentation and get `hanging` more
+    /// columns, unless the longest word needs the space.
     func wrapped(to width: Int, hanging: Int) -> String {
         split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
             guard line.columns > width else { return String(line) }

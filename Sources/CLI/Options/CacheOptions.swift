@@ -41,7 +41,7 @@ struct CacheOptions: ParsableArguments {
 
     var absolutePath: String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// - Parameter makingRoom: Whether to open the cache even on a full disk, for an eviction.
+    /// `makingRoom` opens the cache even on a full disk, for an eviction.
     func open(wait: LockWait = .none, makingRoom: Bool = false) throws -> Cache {
         try existing {
             try makingRoom

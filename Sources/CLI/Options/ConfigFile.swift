@@ -19,9 +19,8 @@ struct ConfigFile {
     }
 
     static let variable = "LARDER_CONFIG_PATH"
-    /// The option that disables the file.
     static let exclusion = "--no-config"
-    /// The file of this run, or nil if there is none or it is disabled.
+    /// Nil if there is no file or it is disabled.
     static let inUse = Mutex<ConfigFile?>(nil)
 
     private static let maximumSize = 64 << 10
@@ -39,10 +38,8 @@ struct ConfigFile {
         return arguments[..<end].filter { $0 != exclusion } + arguments[end...]
     }
 
-    /// Reads the file, or returns nil if there is none.
-    ///
-    /// - Parameter command: The command of this run, whose options are already known.
-    /// - Throws: ``MissingInput`` if the file cannot be read, `ValidationError` if a line is wrong.
+    /// Returns nil if there is no file. Throws ``MissingInput`` if the file cannot be read,
+    /// `ValidationError` if a line is wrong.
     static func load(
         for command: NamedCommand,
         environment: [String: String] = ProcessInfo.processInfo.environment

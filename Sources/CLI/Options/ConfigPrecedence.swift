@@ -10,9 +10,8 @@ extension ConfigFile {
         "--force": "--revalidate", "--revalidate": "--force",
     ]
 
-    /// Parses a command line with the lines of the file before it. ``used`` does not get lines that
-    /// contradict a later line or the command line, and lines that need another option. Without
-    /// this rule, a line for one use of a command would be an error in another use.
+    /// ``used`` omits lines that contradict a later line or the command line, or need another
+    /// option. Otherwise, a line for one use of a command would be an error in another use.
     mutating func parse(
         _ words: [String], of command: NamedCommand,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -30,7 +29,7 @@ extension ConfigFile {
 
     /// Returns the option whose lines cause a parser's message: for `--a and --b cannot be
     /// combined`, the option whose last line comes first; for `--a needs --b`, the option `--a`.
-    /// All such messages have one of these forms. Wrong values have other messages.
+    /// All such messages have one of these forms.
     private func unusable(because message: String) -> String? {
         let text = message.prefix { $0 != "\n" }
         let names =
@@ -63,8 +62,8 @@ extension ConfigFile {
         }.map(\.element)
     }
 
-    /// Returns the lines that apply to a command, in the order of the file. A section replaces the
-    /// other lines of its options, and a line replaces earlier lines with the opposite option.
+    /// Keeps the order of the file. A section replaces the other lines of its options, and a line
+    /// replaces earlier lines with the opposite option.
     func lines(for command: NamedCommand) -> [Line] {
         let options = command.options
         let own = lines.filter { $0.section == command.name }
@@ -78,7 +77,7 @@ extension ConfigFile {
         }.map(\.element)
     }
 
-    /// Returns the lines to add to a command line. The command line may contradict some of them.
+    /// The command line may contradict some of the lines.
     func lines(
         for command: NamedCommand, besides words: [String],
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -95,8 +94,7 @@ extension ConfigFile {
         return readsManifest ? lines : lines.filter { OptionsInUse.reading[$0.name] == nil }
     }
 
-    /// Returns the file's `--cache` for a command line without this option, for completions.
-    /// Returns nil if the file is not valid.
+    /// For completions. Returns nil if the file is not valid.
     static func cache(for words: [String]) -> String? {
         guard withoutExclusion(words).count == words.count else { return nil }
         let (command, rest) = NamedCommand.program.find(words)
@@ -139,7 +137,7 @@ extension ConfigFile {
 }
 
 extension NamedCommand {
-    /// The long names of the options that can be given several times.
+    /// Long names.
     fileprivate var repeatableOptions: Set<String> {
         let help = try? JSONDecoder().decode(DumpedHelp.self, from: Data(type._dumpHelp().utf8))
         let options = help?.command.arguments?.filter(\.isRepeating) ?? []

@@ -50,8 +50,7 @@ enum OptionsInUse {
         return groups.reduce(into: everywhere) { $0.merge($1) { $1 } }
     }
 
-    /// Returns the options for a suggested command, each after a space. Secrets are replaced by an
-    /// ellipsis.
+    /// Returns the options, each after a space. Secrets are replaced by an ellipsis.
     static func text(
         for words: String, in arguments: [String] = CommandLine.arguments,
         file: ConfigFile? = ConfigFile.inUse.withLock { $0 },
@@ -90,7 +89,7 @@ enum OptionsInUse {
         return options.map { " \($0)" }.joined()
     }
 
-    /// Returns an option and its value, for a shell.
+    /// Quoted for a shell.
     static func shown(_ value: String, of name: String) -> String {
         isShown(value, of: name) ? .shellOption(name, value) : "\(name) '…'"
     }

@@ -22,8 +22,7 @@ struct Quantity {
         text = text[match.range.upperBound...]
     }
 
-    /// Returns the quantity in units of `size`, rounded down. Returns nil on overflow, or if a
-    /// positive number is rounded to 0.
+    /// Rounds down. Returns nil on overflow, or if a positive number is rounded to 0.
     func counted(in size: Int64) -> Int64? {
         var (product, count) = (number * Decimal(size), Decimal())
         NSDecimalRound(&count, &product, 0, .down)
@@ -84,8 +83,7 @@ struct ByteCount {
         self.bytes = bytes
     }
 
-    /// Returns the number of bytes in a unit, ignoring case. Returns nil for `Mb`, which may mean a
-    /// megabit.
+    /// Ignores case. Returns nil for `Mb`, which may mean a megabit.
     private static func size(of unit: Substring) -> Int64? {
         guard unit.wholeMatch(of: /[A-Z]b/) == nil else { return nil }
         let unit = unit.lowercased()
@@ -162,7 +160,7 @@ struct TimeSpan {
         duration = .microseconds(sum)
     }
 
-    /// Returns the length of a unit, ignoring case. Returns nil for `M`, which may mean a month.
+    /// Ignores case. Returns nil for `M`, which may mean a month.
     private static func microseconds(in unit: Substring) -> Int64? {
         guard !unit.contains("M") else { return nil }
         return switch unit.lowercased() {

@@ -24,7 +24,6 @@ struct ReadingOptions: ParsableArguments {
     }
 }
 
-/// Options for reading all icons of manifests.
 struct EntryOptions: ParsableArguments {
     @Option(help: .common("Resolve relative icon URLs against this URL.", "url"))
     var baseURL: String?

@@ -82,7 +82,7 @@ struct TransferOptions: ParsableArguments {
 /// variant of an icon.
 ///
 /// The option groups are not nested, because in a debug build the parser validates a group four
-/// times for each level above it. The validation took most of the time of a short run.
+/// times for each level above it, which took most of the time of a short run.
 protocol NetworkCommand: ParsableCommand {
     var transfer: TransferOptions { get }
     var connections: ConnectionOptions { get }
@@ -92,8 +92,6 @@ protocol NetworkCommand: ParsableCommand {
 
 extension NetworkCommand {
     /// Returns the unused options that may prevent a failure with this code, or nil.
-    ///
-    /// - Parameter message: The message of the failure.
     func missingOptions(for code: String, _ message: String) -> String? {
         let reaching = [
             ("--proxy", connections.proxy != nil), ("--resolve", !connections.resolve.isEmpty),

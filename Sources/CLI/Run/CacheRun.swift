@@ -23,12 +23,8 @@ final class CacheRun: Sendable {
         self.wait = wait
     }
 
-    /// Takes the lock of `--exclusive`, then runs a command's body like ``ExitStatus/of(_:_:)``.
-    ///
-    /// - Parameters:
-    ///   - hasOneCache: Whether the command uses no other cache. Relative names in errors then get
-    ///     this cache's path.
-    ///   - record: The name of the run record, or nil for none.
+    /// Takes the lock of `--exclusive`, then runs `body` like ``ExitStatus/of(_:_:)``. With
+    /// `hasOneCache`, relative names in errors get the path of the cache.
     static func of<Command: ParsableCommand>(
         _ command: Command, on cache: CacheOptions, _ locks: LockOptions,
         isQuiet: Bool = false, hasOneCache: Bool = true, makesCache: Bool = false,

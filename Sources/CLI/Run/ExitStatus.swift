@@ -85,10 +85,8 @@ enum ExitStatus: Int32, CaseIterable {
 
     func exit() throws { if self != .done { throw ExitCode(rawValue) } }
 
-    /// Runs a command's body. Reports an error as a message and throws an exit status.
-    ///
-    /// - Parameter cache: The cache that contains the files with relative names in errors, or nil
-    ///   if the command uses two caches.
+    /// Reports an error as a message and throws an exit status. `cache` contains the files with
+    /// relative names in errors; nil if the command uses two caches.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
         do {
             let status: ExitCode?

@@ -13,9 +13,7 @@ enum OutputFile {
     }
 
     /// Opens or creates a file to write in place. Throws if the path contains another user's
-    /// symbolic link.
-    ///
-    /// - Parameter flags: Flags of open(2), without O_CREAT.
+    /// symbolic link. `flags` are of open(2), without O_CREAT.
     static func open(
         _ path: String, flags: Int32, mode: mode_t
     ) throws(OutputError) -> FileDescriptor {
@@ -125,7 +123,7 @@ final class OutputReplacement: Sendable {
         if let failure { throw failure }
     }
 
-    /// Appends to the new file. ``commit()`` reports failures.
+    /// ``commit()`` reports failures.
     func add(_ text: String) { add(text.utf8) }
 
     func add(_ bytes: some Sequence<UInt8>) {

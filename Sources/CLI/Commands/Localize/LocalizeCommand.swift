@@ -121,7 +121,7 @@ struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
         }
     }
 
-    /// The path of the output, or nil for standard output.
+    /// Nil for standard output.
     private var path: String? { inPlace ? manifest : file == "-" ? nil : file }
 
     private func target() throws -> LocalizeTarget {
@@ -131,7 +131,7 @@ struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
         return .icons(icons ?? "\(folder)/\(defaultName)-icons", seenFrom: folder)
     }
 
-    /// The output's name without extensions: `index` for `index.json.gz`.
+    /// For example `index` for `index.json.gz`.
     private var defaultName: String {
         let name = path?.lastName ?? ""
         let stem = name.utf8.dropFirst().prefix { $0 != UInt8(ascii: ".") }

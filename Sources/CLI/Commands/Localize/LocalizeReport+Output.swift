@@ -30,7 +30,7 @@ extension LocalizeReport {
 
     var complaint: String? { isInterrupted ? Self.interruption : problems.complaint }
 
-    /// Prints one JSON object. The replacements are streamed, because there can be a million.
+    /// Streams the replacements, because there can be a million.
     func printJSON(manifest: String, output: String, _ edits: CatalogueEdits) throws {
         var object = JSONObject()
         object.set("manifest", exactly: manifest.shownAsURL)

@@ -94,8 +94,8 @@ struct PinSubjects: ParsableArguments {
 
     func validate() throws { try LocalManifests.validateStandardInput(subjects) }
 
-    /// Calls `body` with the key of each subject. A text that is neither a URL nor a file is a key
-    /// if the cache contains the key, or else a missing manifest.
+    /// A text that is neither a URL nor a file is a key if the cache contains the key, or else a
+    /// missing manifest.
     func forEachKey(in cache: Cache, rules: ManifestRules, _ body: (String) throws -> Void) throws {
         for subject in subjects {
             let key = String.spelled(subject)

@@ -38,9 +38,7 @@ extension PlanSummary {
             + unusedSplits.sorted().joined(separator: ", ")
     }
 
-    /// Writes the counts in pieces, because a manifest may have a million values.
-    ///
-    /// - Parameter values: The values, or nil to leave them out.
+    /// Writes in pieces, because a manifest may have a million values. Nil leaves them out.
     package func writeJSON(_ values: PlannedValues?, _ write: (String) -> Void) throws {
         var object = JSONObject()
         object.set([
@@ -97,7 +95,6 @@ extension PlannedEntry {
         return "\(statusWord)\(mark)\(past)  \(priority)  \((url ?? "").shownAsURL)\(label)"
     }
 
-    /// Returns a line about a problem.
     func text(_ word: String, _ message: String) -> String {
         let label = name.isEmpty ? "" : "  \(name.sanitizedForTerminal)"
         let place = url.map { "  \($0.shownAsURL)" } ?? ""

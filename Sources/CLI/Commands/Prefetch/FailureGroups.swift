@@ -1,8 +1,7 @@
 import LarderCore
 import LarderManifest
 
-/// The failures of a run. The first failures of each code are shown. Other failures are counted by
-/// host.
+/// The first failures of each code are shown. Other failures are counted by host.
 struct FailureGroups {
     private static let shownPerCode = 5
     private static let maximumHosts = 8
@@ -19,7 +18,7 @@ struct FailureGroups {
     /// Failures at hosts beyond ``maximumGroups``, by code.
     private var others: [String: Int] = [:]
 
-    /// Counts a failure. Returns whether to show it.
+    /// Returns whether to show the failure.
     mutating func add(_ code: String, at url: String?) -> Bool {
         if shown[code, default: 0] < Self.shownPerCode {
             shown[code, default: 0] += 1
@@ -34,7 +33,7 @@ struct FailureGroups {
         return false
     }
 
-    /// Lines with the counts of other failures, by code, with the most frequent host first.
+    /// By code, with the most frequent host first.
     var lines: [String] { Set(rest.keys.map(\.code)).union(others.keys).sorted().flatMap(lines) }
 
     private func lines(of code: String) -> [String] {

@@ -204,9 +204,8 @@ protocol CarryingCommand: NetworkCommand {
 }
 
 extension CacheRun {
-    /// Runs a prefetch with a command's network options, and prints its summary.
-    ///
-    /// - Parameter isPart: Whether the command's own results follow. The summary is then a message.
+    /// Prefetches with the command's network options. If `isPart`, the command's own results
+    /// follow, and the summary is a message.
     func carry(
         _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
         _ command: some CarryingCommand, _ purpose: PrefetchConsole.Purpose, isPart: Bool = false

@@ -59,7 +59,6 @@ struct PrefetchConsole {
         }
     }
 
-    /// - Parameter lock: The path of a lock file that was not written.
     func conclude(_ report: Report, unwritten lock: String?) {
         let demands = remedies.filter { report.foreignDemands.contains($0.manifest) }.map(\.text)
         let last = [

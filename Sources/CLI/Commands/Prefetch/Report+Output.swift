@@ -94,7 +94,6 @@ extension Report {
 }
 
 extension [String: Int] {
-    /// A line for each kind of icons that are never fetched.
     var unfetchedLines: [String] {
         let advice = [
             "icon-set": "; --icon-set maps a set to URLs",

@@ -120,7 +120,7 @@ struct RemotePartOptions: ParsableArguments {
 }
 
 extension CacheRun {
-    /// Runs an operation on a whole remote. If a signal cancels it, it still returns a report.
+    /// A cancelled operation still returns a report.
     func upkeep<Report: Sendable>(
         _ body: @escaping @Sendable () async throws -> Report
     ) async throws -> Report {

@@ -2,7 +2,7 @@ import LarderCore
 import LarderPrefetch
 
 extension RemoteVerifyReport {
-    /// - Parameter isPart: Whether the run verified only a shard.
+    /// `isPart` means that only a shard was verified.
     package func text(_ paint: Paint = .none, isPart: Bool, isRepair: Bool) -> String {
         if objects == 0, references == 0, foreign == 0, !isInterrupted {
             return location.textOfEmptyRemote(isPart: isPart)

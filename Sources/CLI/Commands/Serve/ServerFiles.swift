@@ -7,7 +7,7 @@ import Synchronization
 
 /// The file of `--access-log`. Adding a line does not wait for a write.
 final class AccessLog: Sendable {
-    /// The maximum size of the buffer in bytes. Further lines are dropped and counted.
+    /// In bytes. Further lines are dropped and counted.
     private static let bufferLimit = 4 << 20
     /// The maximum wait for a slow reader, in milliseconds. Lines are then dropped.
     private static let patience: Int32 = 1_000

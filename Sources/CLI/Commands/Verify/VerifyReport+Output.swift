@@ -2,7 +2,7 @@ import LarderCache
 import LarderCore
 
 extension VerifyReport {
-    /// Writes the report in pieces, because a million entries may each have a finding.
+    /// Writes in pieces, because a million entries may each have a finding.
     package func writeText(_ paint: Paint = .none, _ write: (String) throws -> Void) throws {
         for finding in findings { try write(finding.text(paint) + "\n") }
         try entryFindings.forEach { try write($0.text(paint) + "\n") }
@@ -41,7 +41,7 @@ extension VerifyReport {
         try write(lines.joined(separator: "\n") + "\n")
     }
 
-    /// Returns the numbers of findings. An unusable entry is not a missing icon.
+    /// An unusable entry is not a missing icon.
     private func foundCounts(of isIncluded: (Finding.Kind) -> Bool) -> [String] {
         Finding.Kind.allCases.filter(isIncluded).flatMap { kind in
             let unusable = kind == .missing ? entryFindings.unusable : 0
@@ -96,7 +96,7 @@ extension VerifyReport {
         return "to download the missing icons, with the same options: \(command)"
     }
 
-    /// One line about all problems, including repaired ones, or nil without any.
+    /// Includes repaired problems. Nil without any.
     package var complaint: String? {
         let bad = findings.filter(\.kind.isCorruption)
         let interruption = isInterrupted ? "interrupted after \(objects.of("object"))" : nil
