@@ -1,13 +1,12 @@
 import LarderManifest
 
-/// The reason code of a skipped or failed icon.
 package protocol FailureCode: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
     static var noIcon: Self { get }
     static var badEntry: Self { get }
     var isSkip: Bool { get }
 }
 
-/// A skipped or failed icon. All text is untrusted.
+/// All text is untrusted.
 package struct IconFailure<Code: FailureCode>: Sendable, Equatable {
     package let code: Code
     package let name: String
@@ -23,7 +22,7 @@ package struct IconFailure<Code: FailureCode>: Sendable, Equatable {
     }
 }
 
-/// The number of skipped and failed icons by reason, and the first 100 failures.
+/// The counts by reason, and the first 100 failures.
 package struct IconFailures<Code: FailureCode>: Sendable {
     package private(set) var counts: [Code: Int] = [:]
     package private(set) var failures: [IconFailure<Code>] = []

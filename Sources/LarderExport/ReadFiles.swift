@@ -39,7 +39,7 @@ struct ReadFiles {
         }
     }
 
-    /// Returns the content of a file that has not changed since it was read.
+    /// Nil if the file has changed since it was read.
     func content(of file: FileIdentity) throws -> Content? {
         try database.read { db in
             try PreparedStatement(
@@ -56,7 +56,7 @@ struct ReadFiles {
         }
     }
 
-    /// Returns the digest of a regular file that is open at its start, or nil if cancelled.
+    /// The regular file must be open at its start. Returns nil if cancelled.
     func digest(of file: FileDescriptor, isCancelled: () -> Bool) throws -> Digest? {
         let identity = FileIdentity(try file.status())
         if let known = try content(of: identity) { return known.digest }

@@ -29,8 +29,7 @@ extension DatabaseQueue {
         try read { try PreparedStatement($0, sql).firstInteger(value) != nil }
     }
 
-    /// Calls `body` with each page of rows. `page` reads the page after a given row. `body` can use
-    /// the database.
+    /// `page` reads the page after a given row. `body` can use the database.
     func forEachPage<Row>(
         _ page: (Database, Row?) throws -> [Row], _ body: ([Row]) throws -> Void
     ) throws {

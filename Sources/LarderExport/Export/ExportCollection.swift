@@ -4,7 +4,6 @@ import LarderCore
 import LarderImages
 import LarderManifest
 
-/// The icons of an export, from manifests or the whole cache.
 struct ExportCollection {
     let cache: Cache
     let layout: ExportLayout
@@ -16,7 +15,7 @@ struct ExportCollection {
 
     private typealias Wanted = (name: String, url: String?, key: String, expectation: Expectation)
 
-    /// Adds the icons of manifests. URLs keep their spelling.
+    /// URLs keep their spelling.
     mutating func add(_ manifests: [ManifestSource], rules: ManifestRules) throws {
         var page: [Wanted] = []
         for source in manifests {
@@ -83,7 +82,7 @@ struct ExportCollection {
             ? "Xcode does not accept \(object.mediaType ?? "an unknown media type")" : nil
     }
 
-    /// Adds all images of the cache. For a library, adds them under each spelling of their URLs.
+    /// For a library, adds images under each spelling of their URLs.
     mutating func addAll() throws {
         try cache.forEachResource { resource in
             if isCancelled() { throw CancellationError() }
@@ -107,7 +106,7 @@ struct ExportCollection {
     private mutating func add(_ spellings: [Spelling]) throws {
         let resources = try cache.resources(spellings.map(\.key))
         for (spelling, resource) in zip(spellings, resources) {
-            // The icon may have been evicted in the meantime.
+            // The icon may have been evicted.
             if let resource { try add(resource, url: spelling.text) }
         }
     }

@@ -30,7 +30,6 @@ extension ExportedIcon {
     }
 }
 
-/// A temporary database of all icons of an export.
 final class ExportList {
     private let database: DatabaseQueue
 
@@ -66,7 +65,7 @@ final class ExportList {
         }
     }
 
-    /// Names each icon. Appends a digest of the URL to names that are already taken.
+    /// Appends a digest of the URL to names that are already taken.
     func nameAll() throws {
         try database.writeWithoutTransaction {
             try $0.execute(sql: "CREATE INDEX main.by_base ON o (folded_base, id)")
@@ -118,7 +117,7 @@ final class ExportList {
         }
     }
 
-    /// Calls `body` with pages of named icons, sorted by stem, then by insertion.
+    /// Sorted by stem, then by insertion.
     func forEachPage(_ body: ([ExportedIcon]) throws -> Void) throws {
         try database.forEachPage(
             { db, last in
@@ -136,12 +135,12 @@ final class ExportList {
         try forEachPage { try $0.forEach(body) }
     }
 
-    /// Whether a successful or failed icon has the stem.
+    /// Includes failed icons.
     func has(_ stem: String) throws -> Bool {
         try database.hasRow("SELECT 1 FROM o WHERE stem = ? LIMIT 1", stem)
     }
 
-    /// Whether an icon has the readable stem, ignoring case and normalisation.
+    /// Ignores case and normalisation.
     func hasEquivalent(_ stem: String) throws -> Bool {
         try database.hasRow("SELECT 1 FROM o WHERE folded_stem = ? LIMIT 1", SafeName.folded(stem))
     }

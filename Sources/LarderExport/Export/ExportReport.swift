@@ -36,12 +36,11 @@ package struct ExportReport: Sendable {
     }
 }
 
-/// The way a file was written. For an icon with several files, the last of these words counts.
+/// For an icon with several files, the last of these cases counts.
 enum Placement: Int {
     case unchanged, linked, cloned, copied, resized
 }
 
-/// The way an icon was written, and the number of written bytes.
 struct IconPlacement {
     private(set) var placement = Placement.unchanged
     private(set) var bytes: Int64 = 0
@@ -54,9 +53,8 @@ struct IconPlacement {
 
 protocol ExportedFiles {
     func begin(_ list: ExportList) throws
-    /// Writes the files of an icon.
     func place(_ icon: [Rendition], _ stem: String) throws -> IconPlacement
-    /// Returns the place of one file of an icon, or nil if its directory does not exist.
+    /// Returns nil if the directory does not exist.
     func location(
         of rendition: Rendition, _ stem: String
     ) throws -> (directory: FileDescriptor, name: String)?

@@ -31,7 +31,6 @@ final class ExportTree: Sendable {
             throw CacheError(
                 .locked, subject: self.path, message: "another export is writing to it")
         }
-        // The lock keeps out other exports, so these files are leftovers.
         try folder.forEachName { (name) throws(CacheError) in
             if Self.isTemporary(name) { unlinkat(folder.raw, name, 0) }
         }
@@ -72,8 +71,7 @@ extension FileDescriptor {
         }
     }
 
-    /// Returns a file's status, or nil if it is missing. Throws `.obstructed` for a directory and
-    /// for a name that is too long.
+    /// Throws `.obstructed` for a directory and for a name that is too long.
     func statusOfFile(_ name: String) throws(CacheError) -> stat? {
         do throws(CacheError) {
             guard let status = try status(of: name) else { return nil }
@@ -90,7 +88,7 @@ extension FileDescriptor {
         }
     }
 
-    /// Returns the size of a regular file, or nil for anything else.
+    /// Returns nil unless the file is regular.
     func sizeOfFile(_ name: String) throws(CacheError) -> Int64? {
         var status = stat()
         if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
@@ -110,8 +108,7 @@ extension FileDescriptor {
         return try status(of: String(decoding: swapped, as: UTF8.self)) != nil
     }
 
-    /// Sets the modification date to `modified` and the access date to now. Returns false if
-    /// another user owns the file.
+    /// Sets the access date to now. Returns false if another user owns the file.
     func setDates(modified: Date) throws(CacheError) -> Bool {
         let seconds = time_t(modified.timeIntervalSince1970)
         var times = [

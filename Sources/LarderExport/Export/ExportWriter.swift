@@ -72,7 +72,6 @@ final class ExportWriter {
         return .copied
     }
 
-    /// Creates one file of an icon, like the method for an object.
     func place(
         _ rendition: Rendition, as name: String, in directory: FileDescriptor? = nil,
         before body: () throws -> Void = {}
@@ -91,7 +90,6 @@ final class ExportWriter {
         return .resized
     }
 
-    /// Opens an object's file after verifying it.
     func verified(_ object: StoredObject) throws -> FileDescriptor {
         let (file, _) = try cache.open(object)
         try confirm(file, is: object)
@@ -146,7 +144,7 @@ final class ExportWriter {
         }
     }
 
-    /// Returns the digest of an existing file, or nil if it is sparse.
+    /// Returns nil if the file is sparse.
     func digest(of file: FileDescriptor) throws -> Digest? {
         // A catch clause here would crash Swift 6.3.
         let read = Result { try readFiles.digest(of: file, isCancelled: isCancelled) }
@@ -192,7 +190,7 @@ final class ExportWriter {
         return true
     }
 
-    /// Removes a file. Keeps a directory or a file of another user.
+    /// Keeps a directory or a file of another user.
     func removeIfPermitted(_ name: String, in directory: FileDescriptor? = nil) throws(CacheError) {
         do throws(CacheError) {
             _ = try remove(name, in: directory)
@@ -278,7 +276,7 @@ final class GeneratedFile {
 #endif
 
 extension ExportWriter {
-    /// Returns the name of a new clone, or nil if cloning is not supported.
+    /// Returns nil if cloning is not supported.
     private func clone(_ file: FileDescriptor) throws -> String? {
         #if canImport(Darwin)
             var temporary: String
@@ -302,7 +300,7 @@ extension ExportWriter {
         return nil
     }
 
-    /// Returns the name of a new hard link, or nil on failure.
+    /// Returns nil on failure.
     private func link(_ object: StoredObject, _ read: FileIdentity) throws -> String? {
         var temporary: String
         var number: Int32?

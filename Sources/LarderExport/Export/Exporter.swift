@@ -26,8 +26,8 @@ package struct Exporter {
         self.onProgress = onProgress
     }
 
-    /// Exports the icons of manifests, or the whole cache if `manifests` is nil. Throws
-    /// ``CacheError``, `ManifestError` and ``MissingProgram``.
+    /// Exports the whole cache if `manifests` is nil. Throws ``CacheError``, `ManifestError` and
+    /// ``MissingProgram``.
     package func export(_ manifests: [ManifestSource]?) throws -> ExportReport {
         let start = ContinuousClock.now
         let library = configuration.layout.library(in: configuration.folder)
@@ -99,7 +99,7 @@ package struct Exporter {
         }
     }
 
-    /// Whether to prune. With an unreadable entry, any file may still be in use.
+    /// With an unreadable entry, any file may still be in use.
     private func mayPrune(_ report: ExportReport) -> Bool {
         configuration.isPruning && report.problems.counts[.badEntry] == nil
     }
@@ -182,7 +182,7 @@ package struct Exporter {
 }
 
 extension Cache {
-    /// Returns the reason code for an error of one icon. Rethrows other errors.
+    /// Rethrows errors that affect all icons.
     func exportCode(of error: CacheError, _ object: StoredObject) throws -> ExportCode {
         switch error.code {
         case .corrupt: try self.object(object.digest) == nil ? .missing : .corrupt
@@ -197,7 +197,7 @@ extension Cache {
 }
 
 extension CacheError {
-    /// Returns the message, with the path and advice if an object cannot be read.
+    /// With the path and advice if an object cannot be read.
     func message(for code: ExportCode, in cache: Cache) -> String {
         code == .unreadable ? "\(located(inCacheAt: cache.path))" : message
     }
@@ -206,18 +206,17 @@ extension CacheError {
 package struct ExportConfiguration: Sendable {
     package var layout: ExportLayout
     package var directory: String
-    /// The name of the library's directory; nil for the library's default.
+    /// The name of the library's directory; nil for the default.
     package var folder: String?
-    /// Whether to remove the files of icons that are not exported.
     package var isPruning = false
-    /// Whether to copy every file instead of cloning or linking.
+    /// Instead of cloning or linking.
     package var copiesAll = false
     package var manifestRules = ManifestRules()
-    /// The sizes of resized icons; nil for unchanged icons.
+    /// Nil for unchanged icons.
     package var resize: Resize?
     /// The directories of programs, as in `PATH`.
     package var programs = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-    /// The time for each image.
+    /// For each image.
     package var resizeSeconds = 30
 
     package init(layout: ExportLayout, directory: String) {

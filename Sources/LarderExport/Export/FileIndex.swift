@@ -5,7 +5,7 @@ import LarderCore
 /// The `index.json` of the layout `files`: a JSON array with one file per line, sorted by name.
 struct FileIndex {
     static let file = "index.json"
-    /// The list of files that `index.json` lacks during an export.
+    /// The files that `index.json` lacks during an export, in case the export is killed.
     static let pendingFile = ".larder-pending.json"
     /// In bytes. Names and URLs are shorter, even when escaped.
     private static let longestLine = 128 << 10
@@ -66,7 +66,6 @@ struct FileIndex {
             self.digest = digest
         }
 
-        /// Whether an exported file can have the name: no path, not hidden, not `index.json`.
         private static func isPlain(_ file: String) -> Bool {
             !file.utf8.isEmpty && file.utf8.count <= 255 && file.utf8.first != UInt8(ascii: ".")
                 && !file.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 }
@@ -82,7 +81,7 @@ struct FileIndex {
         self.name = name
     }
 
-    /// Calls `body` with pages of valid lines. Returns false if the list does not exist.
+    /// Calls `body` with valid lines. Returns false if the list does not exist.
     @discardableResult
     func forEachPage(
         _ checkCancellation: () throws -> Void,

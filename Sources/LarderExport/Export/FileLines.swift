@@ -2,7 +2,7 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// A temporary database of the index lines of the previous and the current export.
+/// The index lines of the previous and the current export.
 struct FileLines {
     private let database: DatabaseQueue
 
@@ -25,7 +25,7 @@ struct FileLines {
             """)
     }
 
-    /// Adds lines of the previous export. The first line for a file and digest is kept.
+    /// The first line for a file and digest is kept.
     func addEarlier(_ lines: [(line: FileIndex.Line, text: String)], arePending: Bool) throws {
         try database.run(
             "INSERT OR IGNORE INTO earlier VALUES (?, ?, ?, ?, ?, ?, ?, ?)", for: lines

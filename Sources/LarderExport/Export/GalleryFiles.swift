@@ -1,7 +1,6 @@
 import LarderCache
 import LarderCore
 
-/// A gallery as static files.
 final class GalleryFiles: GalleryPlace {
     let objects = "objects/"
     var report: ExportReport

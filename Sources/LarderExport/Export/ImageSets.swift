@@ -69,7 +69,6 @@ struct ImageSets: ExportedFiles {
         }
     }
 
-    /// Removes an exported image set whose icon is not in the list.
     private func remove(_ name: String, unlessIn list: ExportList) throws -> Bool {
         let stem = String(decoding: name.utf8.dropLast(ImageSet.suffix.utf8.count), as: UTF8.self)
         guard name.isSame(as: stem + ImageSet.suffix), try !list.has(stem),
@@ -82,7 +81,7 @@ struct ImageSets: ExportedFiles {
         // Sets with foreign files are kept.
         let names = try set.names().filter { !$0.isSame(as: ImageSet.contentsFile) }
         guard try names.allSatisfy({ try isFile($0, of: stem, in: set) }) else { return false }
-        // The description marks the set as Larder's, so it is removed last.
+        // The mark of Larder's sets is removed last.
         for file in names { try writer.removeIfPermitted(file, in: set) }
         try writer.removeIfPermitted(ImageSet.contentsFile, in: set)
         return unlinkat(folder.raw, name, AT_REMOVEDIR) == 0

@@ -27,7 +27,7 @@ final class Journal {
             """)
     }
 
-    /// Reads the journal. A journal that the library would reject counts as empty.
+    /// A journal that the library would reject counts as empty.
     func read(in directory: FileDescriptor, _ checkCancellation: () throws -> Void) throws {
         var name = JournalForm.file
         if try directory.status(of: name) == nil { name = JournalForm.backup }
@@ -53,7 +53,7 @@ final class Journal {
         }
     }
 
-    /// Adds lines. Returns whether the library would accept all of them.
+    /// Returns whether the library would accept all lines.
     private func take(_ lines: [ArraySlice<UInt8>]) throws -> Bool {
         var areGood = true
         try database.inTransaction { db in
@@ -109,7 +109,7 @@ final class Journal {
         (1...18).contains(word.count) && word.allSatisfy(\.isDigit)
     }
 
-    /// Removes entries that were being written. `body` must remove their files.
+    /// `body` must remove the files of unfinished entries.
     func dropDirty(_ body: (_ stem: String) throws -> Void) throws {
         try database.forEachRow(
             { db, last in
@@ -123,7 +123,7 @@ final class Journal {
     }
 
     /// Adds complete entries. New entries are appended, existing entries keep their place. `size`
-    /// is the size of the last file. Other files are empty.
+    /// is the size of the last file.
     func add(_ entries: [(stem: String, size: Int64)]) throws {
         let empty = String(repeating: " 0", count: form.valueCount - 1)
         try database.run(
@@ -139,7 +139,7 @@ final class Journal {
         }
     }
 
-    /// Calls `body` with the readable entries, least recently used first.
+    /// The least recently used is first.
     func forEach(_ body: (_ stem: String, _ sizes: String) throws -> Void) throws {
         try database.forEachRow { db, last in
             try PreparedStatement(

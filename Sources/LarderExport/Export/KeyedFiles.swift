@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import LarderCache
 
-/// The files of a library's cache, with names derived from URLs.
 final class KeyedFiles: ExportedFiles {
     private let layout: any KeyedLayout
     private let writer: ExportWriter

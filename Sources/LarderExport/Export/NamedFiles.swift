@@ -1,9 +1,8 @@
 import LarderCache
 
-/// Files with readable names and an `index.json`. During an export, a second list contains the new
-/// files, in case the export is killed.
+/// Files with readable names and an `index.json`.
 struct NamedFiles: ExportedFiles {
-    /// The maximum size of a file to verify, in bytes. Icons are smaller.
+    /// In bytes. Icons are smaller.
     private static let largestFile: Int64 = 1 << 30
 
     private let writer: ExportWriter

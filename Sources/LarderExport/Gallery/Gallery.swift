@@ -15,8 +15,8 @@ package struct Gallery {
     let rules: ManifestRules
     let hasOthers: Bool
 
-    /// Creates a gallery. Manifests add names and missing icons. Manifests at URLs are read from
-    /// the cache. `hasOthers` adds cached icons that are in no manifest.
+    /// Manifests add names and missing icons. Manifests at URLs are read from the cache.
+    /// `hasOthers` adds cached icons that are in no manifest.
     package init(
         of cache: Cache, manifests: [ManifestSource] = [], rules: ManifestRules = .init(),
         hasOthers: Bool = true
@@ -28,7 +28,7 @@ package struct Gallery {
     }
 
     /// Writes files of 1,000 icons, then the description, which lists the files. The output is
-    /// deterministic. With `isNamedByContent`, file names contain a digest of the content.
+    /// deterministic. With `isNamedByContent`, file names contain a digest.
     @discardableResult
     package func write(
         to place: some GalleryPlace, isNamedByContent: Bool = false,
@@ -115,7 +115,6 @@ package struct GalleryFile: Sendable {
     package let mediaType: String
     package let bytes: [UInt8]
 
-    /// The page, its style sheet and its script.
     package static let page: [GalleryFile] = [
         GalleryFile(
             path: "index.html", mediaType: "text/html; charset=utf-8",
@@ -131,8 +130,7 @@ package struct GalleryFile: Sendable {
 
     package static let catalogue = "gallery/icons.js"
 
-    /// The response while the description is being created. The page then requests the description
-    /// again.
+    /// The response while the description is being created. The page then requests it again.
     package static let notYet = GalleryFile(
         path: catalogue, mediaType: script, bytes: Array("larder.later()\n".utf8))
 
@@ -156,14 +154,14 @@ package struct GalleryFile: Sendable {
 }
 
 package struct GalleryReport: Sendable {
-    /// The number of icons, including icons that are not shown.
+    /// Includes icons that are not shown.
     package internal(set) var total = 0
     package internal(set) var counts: [GalleryState: Int] = [:]
 
     package var shown: Int { counts.values.reduce(0, +) }
 }
 
-/// The destination of a gallery's files: a directory or a server.
+/// A directory or a server.
 package protocol GalleryPlace {
     /// The common prefix of objects' addresses, relative to the page.
     var objects: String { get }

@@ -10,7 +10,7 @@ extension Gallery {
     private static let batchBytes = 1 << 20
 
     /// Calls `body` with the icons of manifests in order, then with other cached icons. Returns the
-    /// number of icons. `isIntact` returns whether an object's bytes match its digest.
+    /// number of icons.
     func forEachItem(
         isIntact: (StoredObject) throws -> Bool, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
@@ -158,7 +158,6 @@ package struct GalleryIcon: Sendable {
     let note: String?
     /// The error code if the cached bytes do not match the manifest.
     let mismatch: String?
-    /// The time of the failed download.
     let failedAt: Date?
 
     init(
@@ -194,7 +193,7 @@ package enum GalleryLimits {
 }
 
 extension String {
-    /// Returns the string, or its first `limit` bytes with an ellipsis. Scalars are not split.
+    /// Cuts to `limit` bytes, and adds an ellipsis. Scalars are not split.
     fileprivate func cut(to limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(utf8.startIndex, offsetBy: limit)

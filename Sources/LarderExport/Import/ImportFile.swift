@@ -14,8 +14,8 @@ struct ImportFile {
     /// The budget of all sparse files, because the cache stores their holes as bytes.
     let sparse = SparseBudget()
 
-    /// Stages a file's bytes, or returns nil if the file does not exist. Throws ``ImportError`` for
-    /// unexpected bytes, or ``CacheError`` if the cache fails.
+    /// Returns nil if the file does not exist. Throws ``ImportError`` for unexpected bytes, or
+    /// ``CacheError`` if the cache fails.
     func stage(_ place: ImportPlace, _ expectation: Expectation) throws -> StagedObject? {
         guard let file = try open(place.name) else { return nil }
         if let metadata = place.metadata, try !hasMetadata(metadata, hasStatus: place.hasStatus) {

@@ -66,8 +66,7 @@ struct ImportPages {
         try settle()
     }
 
-    /// Stages the first usable file of an entry. The URL in the manifest is tried before the
-    /// canonical URL.
+    /// Stages the first usable file. The manifest's URL is tried before the canonical one.
     private mutating func stage(_ entry: Entry) throws -> StagedObject? {
         let url = entry.writtenURL
         let canonical = entry.icon.string
@@ -95,8 +94,7 @@ struct ImportPages {
         return nil
     }
 
-    /// Adds a resource to the store's batch. The next prefetch requests it, because its validators
-    /// are unknown.
+    /// The next prefetch requests the resource, because its validators are unknown.
     private func add(_ object: StagedObject, key: String, url: String) {
         let now = Date()
         let accepted = DispatchSemaphore(value: 0)

@@ -92,7 +92,7 @@ package struct Importer {
 package struct ImportConfiguration: Sendable {
     package var layout: ExportLayout
     package var directory: String
-    /// The name of the library's directory; nil for the library's default.
+    /// The name of the library's directory; nil for the default.
     package var folder: String?
     package var maximumBytes: Int64 = 16 << 20
     package var acceptsAnyContent = false
@@ -115,7 +115,6 @@ package struct ImportConfiguration: Sendable {
         }
     }
 
-    /// Opens the layout's directory. Links inside `directory` are not followed.
     func folder(besideCacheAt path: String) throws(CacheError) -> FileDescriptor {
         let names = library?.folders ?? []
         let root = try Cache.usersDirectory(directory)

@@ -1,7 +1,6 @@
 import Foundation
 import LarderCore
 
-/// A directory layout of another program.
 package enum ExportLayout: String, CaseIterable, Sendable {
     case nuke, sdwebimage, kingfisher, kingfisher7, coil, coil2, glide
     case files
@@ -22,8 +21,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the rules, with `folder` as the name of the library's directory. Nil is the default
-    /// name.
+    /// `folder` is the name of the library's directory, nil the default.
     func library(in folder: String?) -> (any KeyedLayout)? {
         var library = library
         if let folder {
@@ -58,7 +56,7 @@ protocol KeyedLayout: Sendable {
     /// The path components of the directory. An app can choose the last component.
     var folders: [String] { get set }
 
-    /// Returns the common prefix of the names of a URL's files. The prefix is unique for each URL.
+    /// The common prefix of a URL's files, unique for each URL.
     func stem(of url: String) -> String
     /// Returns the stem of a file name, or nil if the library never creates such a name.
     func stem(ofFile name: String) -> String?
@@ -86,12 +84,11 @@ extension KeyedLayout {
 
     func names(of url: String) -> [String] { [file(stem(of: url))] }
 
-    /// Returns the name of the file with the icon's bytes.
+    /// The file with the icon's bytes.
     func file(_ stem: String) -> String { journal?.dataFile(stem) ?? stem }
 }
 
 struct AppSeed {
-    /// The library's use of file dates.
     enum Dates {
         case any
         /// Files expire some days after their modification date.

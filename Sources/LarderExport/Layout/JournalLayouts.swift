@@ -40,12 +40,10 @@ struct GlideLayout: KeyedLayout {
 /// The journal format of Jake Wharton's DiskLruCache, version 1, which Coil and Glide copied.
 struct JournalForm: Sendable {
     static let file = "journal"
-    /// The old journal's name during a replacement. The library reads this file if the journal is
-    /// missing.
+    /// The library reads this file if the journal is missing.
     static let backup = "journal.bkp"
 
-    /// The app version in the library's constructor. The library deletes the entries of other
-    /// versions.
+    /// The library deletes the entries of other versions.
     let appVersion: Int
     /// The number of files per key. The last file contains the bytes. Other files are empty.
     let valueCount: Int
@@ -56,7 +54,7 @@ struct JournalForm: Sendable {
     func dataFile(_ stem: String) -> String { "\(stem).\(valueCount - 1)" }
     func emptyFiles(_ stem: String) -> [String] { (0..<valueCount - 1).map { "\(stem).\($0)" } }
 
-    /// Returns the key of a file name, or nil if the file does not belong to a key.
+    /// Returns nil if the file does not belong to a key.
     func stem(ofFile name: String) -> String? {
         let stem = String(decoding: name.utf8.prefix(64), as: UTF8.self)
         return stem.isHex(64) && files(stem).contains { name.isSame(as: $0) } ? stem : nil

@@ -49,8 +49,7 @@ enum SafeName {
         return withoutEdges(name)
     }
 
-    /// Removes dots and hyphens at both ends. Windows drops trailing dots. Other systems hide names
-    /// with a leading dot.
+    /// Windows drops trailing dots. Other systems hide names with a leading dot.
     private static func withoutEdges(_ name: String) -> String {
         let bytes = name.utf8.drop { isEdge($0) }
         let last = bytes.lastIndex { !isEdge($0) }
@@ -89,7 +88,7 @@ enum SafeName {
             && String(decoding: tail.dropFirst(), as: UTF8.self).lowercased().isHex(16)
     }
 
-    /// Returns a name for an icon whose plain name is taken. The name is the same in every export.
+    /// The name is the same in every export.
     static func disambiguated(_ name: String, by identity: String) -> String {
         "\(name)-\(identity.sha256Hex.prefix(16))"
     }
@@ -131,7 +130,7 @@ enum PathExtension {
         return Array(last[(dot + 1)...])
     }
 
-    /// Returns the percent-decoded path of a URL, or nil if the path is not UTF-8.
+    /// Returns nil if the path is not UTF-8.
     private static func decodedPath(of text: String) -> [UInt8]? {
         let bytes = Array(text.utf8)
         var start = 0

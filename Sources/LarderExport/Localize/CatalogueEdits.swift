@@ -3,7 +3,7 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// The icon values of a manifest and their replacements, in a temporary database.
+/// The icon values of a manifest and their replacements.
 package final class CatalogueEdits {
     private let database: DatabaseQueue
     private var page: [CatalogueEdit] = []
@@ -27,8 +27,7 @@ package final class CatalogueEdits {
             """)
     }
 
-    /// Returns an icon's number, the reason for its failure, and whether its value is kept, or nil
-    /// for an unknown icon.
+    /// Returns nil for an unknown icon.
     func icon(_ identity: Digest) throws -> (number: Int64, code: ExportCode?, isKept: Bool)? {
         try database.unsafeRead { db in
             try PreparedStatement(db, "SELECT id, code, new = '' FROM icons WHERE identity = ?")
@@ -42,8 +41,7 @@ package final class CatalogueEdits {
         }
     }
 
-    /// Records a value and its replacement, unless the icon is known. Returns the icon's number. A
-    /// replacement of nil keeps the value.
+    /// Adds the icon unless it is known, and returns its number. A nil replacement keeps the value.
     @discardableResult
     package func add(
         _ identity: Digest, written: String, new: String?, code: ExportCode? = nil
@@ -90,8 +88,7 @@ package final class CatalogueEdits {
         }
     }
 
-    /// Takes a file name for an object. Returns false if another object has the name, ignoring
-    /// case.
+    /// Returns false if another object has the name, ignoring case.
     func take(_ name: String, for digest: Digest) throws -> Bool {
         let name = SafeName.folded(name)
         return try database.writeWithoutTransaction { db in
@@ -101,7 +98,7 @@ package final class CatalogueEdits {
         }
     }
 
-    /// Returns the next edit in the order of spans, or nil.
+    /// In the order of spans.
     package func next() throws -> CatalogueEdit? {
         if page.isEmpty {
             page = try database.unsafeRead { db in
@@ -124,9 +121,8 @@ package final class CatalogueEdits {
         return edit
     }
 
-    /// Calls `body` with each value and its replacement, or nil if the value was kept everywhere.
-    /// Values with several replacements, such as the same relative name in two folders, are left
-    /// out.
+    /// `new` is nil if the value was kept everywhere. Values with several replacements, such as the
+    /// same relative name in two folders, are left out.
     package func forEachIcon(_ body: (_ written: String, _ new: String?) throws -> Void) throws {
         try database.unsafeRead { db in
             try PreparedStatement(

@@ -13,9 +13,7 @@ package enum LocalizeTarget: Sendable {
     /// `data:` URLs of icons up to this size in bytes.
     case data(limit: Int64)
 
-    /// Creates the target for a directory.
-    ///
-    /// - Parameter folder: The directory of the output.
+    /// `folder` is the directory of the output.
     package static func icons(_ directory: String, seenFrom folder: String) -> LocalizeTarget {
         func steps(from folder: String, to directory: String) -> [String] {
             let (from, to) = (parts(folder), parts(directory))
@@ -36,14 +34,13 @@ package enum LocalizeTarget: Sendable {
         return .icons(directory: directory, prefix: prefix)
     }
 
-    /// Returns the URL of an icon at a server.
     package static func url(of key: String, at server: String) -> String {
         // The bytes that are unreserved (RFC 3986), or reserved but without a meaning in a query.
         let key = key.percentEncoding { $0.isUnreserved || "/:".utf8.contains($0) }
         return "\(server)/icon?url=\(key)"
     }
 
-    /// Returns the percent-encoded key in the URL of an icon at a server, or nil for another URL.
+    /// Returns nil unless the URL has the form of ``url(of:at:)``.
     package static func encodedKey(in url: String, at server: String) -> Substring? {
         let prefix = "\(server)/icon?url=".utf8
         return url.utf8.starts(with: prefix) ? Substring(url.utf8.dropFirst(prefix.count)) : nil

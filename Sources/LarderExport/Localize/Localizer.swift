@@ -7,7 +7,7 @@ import LarderManifest
 ///
 /// Values that are never fetched stay. Icons that are missing or damaged keep their URLs.
 package final class Localizer {
-    /// The replacements of the last run.
+    /// Of the last run.
     package let edits: CatalogueEdits
     private let cache: Cache
     private let target: LocalizeTarget
@@ -23,7 +23,6 @@ package final class Localizer {
         let span: Range<Int>
         let written: String
         let entry: Entry
-        /// The key of the icon in the cache.
         let key: String
         let expectation: Expectation
 

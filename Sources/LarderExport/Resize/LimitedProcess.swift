@@ -21,9 +21,7 @@ final class LimitedProcess {
     private let deadline: ContinuousClock.Instant
     private var isReaped = false
 
-    /// Starts a program.
-    ///
-    /// - Parameter arguments: The absolute path of the program, and its arguments.
+    /// `arguments` begin with the absolute path of the program.
     init(
         _ arguments: [String], environment: [String], input: FileDescriptor?, seconds: Int
     ) throws {
@@ -79,7 +77,7 @@ final class LimitedProcess {
         return status
     }
 
-    /// Returns how the process ended, or nil if it is running. Ends it after its time.
+    /// Returns nil if the process is running. Ends it after its time.
     func end() -> End? {
         var information = siginfo_t()
         let found = waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT)
@@ -107,7 +105,7 @@ final class LimitedProcess {
         return lines.last.map { ": " + String(decoding: $0.prefix(200), as: UTF8.self) } ?? ""
     }
 
-    /// Returns the output, or nil if it is longer.
+    /// Returns nil if the output is longer.
     func bytes(atMost limit: Int) throws -> [UInt8]? {
         let size = try output.status().st_size
         return size <= limit ? try output.read(at: 0, atMost: Int(size)) : nil

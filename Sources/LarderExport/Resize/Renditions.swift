@@ -60,14 +60,14 @@ final class Renditions {
         }
     }
 
-    /// Returns the files of an icon, except resized images that do not exist yet.
+    /// Without resized images that do not exist yet.
     func known(_ object: StoredObject) -> [Rendition] {
         let sizes = sizes(of: object)
         if sizes.isEmpty { return [Rendition(object)] }
         return sizes.compactMap { rendition(of: object, $0.scale, $0.pixels) }
     }
 
-    /// Returns all files of an icon. Throws if one of them could not be made.
+    /// Throws if one of the files could not be made.
     func all(_ object: StoredObject) throws -> [Rendition] {
         for (_, pixels) in sizes(of: object) {
             let source = ResizedImage.Source(digest: object.digest, pixels: pixels)
@@ -115,7 +115,7 @@ final class Renditions {
         }
     }
 
-    /// Writes the list of resized images. With `prune`, forgets images that are no longer exported.
+    /// With `prune`, forgets images that are no longer exported.
     func finish(prune: Bool) throws {
         if let images {
             try images.write(with: writer, onlyUsed: prune)

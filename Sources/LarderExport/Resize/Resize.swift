@@ -42,7 +42,6 @@ struct Rendition {
     let height: Int?
     /// The cached icon; nil if resized.
     let original: StoredObject?
-    /// Returns the bytes of a resized icon.
     let bytes: () throws -> [UInt8]
 
     init(_ object: StoredObject, scale: Int? = nil) {
@@ -64,13 +63,13 @@ struct Rendition {
         self.bytes = bytes
     }
 
-    /// Returns the name of the file in a layout with readable names, as UIKit expects it.
+    /// The name in layouts with readable names, as UIKit expects it.
     func file(_ stem: String) -> String {
         let mark = scale.map { $0 > 1 ? "@\($0)x" : "" } ?? ""
         return "\(stem)\(mark).\(ImageFile.suffix(of: mediaType))"
     }
 
-    /// Returns the stem of a file name without an extension. Safe names do not contain `@`.
+    /// `name` has no extension. Safe names do not contain `@`.
     static func stem(withoutScale name: String) -> String {
         let tail = Array(name.utf8.suffix(3))
         guard tail.count == 3, tail[0] == UInt8(ascii: "@"), tail[2] == UInt8(ascii: "x"),

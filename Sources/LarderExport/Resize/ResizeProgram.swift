@@ -21,11 +21,8 @@ struct ResizeProgram {
     private let path: String
     private let seconds: Int
 
-    /// Finds the programs. Throws ``MissingProgram`` if one is missing or does not run.
-    ///
-    /// - Parameters:
-    ///   - path: The directories to search, as in `PATH`.
-    ///   - seconds: The time of each process.
+    /// Finds the programs in `path`, a list like `PATH`. Throws ``MissingProgram`` if one is
+    /// missing or does not run.
     init(path: String, seconds: Int) throws {
         func find(_ name: String) -> String? {
             // A relative directory would run a program from the working directory.
@@ -63,7 +60,7 @@ struct ResizeProgram {
         }
     }
 
-    /// Starts the program. Its output may have `output` bytes.
+    /// The output may have `output` bytes.
     func process(
         _ arguments: [String], input: FileDescriptor?, output: Int
     ) throws -> LimitedProcess {
@@ -109,7 +106,6 @@ struct ResizeProgram {
     }
 }
 
-/// A program that an option needs, which is missing or does not run.
 package struct MissingProgram: Error, CustomStringConvertible {
     package let description: String
 

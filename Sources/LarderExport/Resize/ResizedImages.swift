@@ -2,9 +2,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A resized image.
 struct ResizedImage {
-    /// The icon and the size that an image is made from.
     struct Source: Hashable {
         let digest: Digest
         /// The length of the longest side.
@@ -68,7 +66,7 @@ struct ResizedImages {
             digest: digest, size: Int64(numbers[1]), width: numbers[2], height: numbers[3])
     }
 
-    /// Writes the list, sorted. With `onlyUsed`, leaves out images that are no longer exported.
+    /// Writes the list, sorted.
     func write(with writer: ExportWriter, onlyUsed: Bool) throws {
         let sorted = images.filter { $0.value.isUsed || !onlyUsed }.sorted {
             ($0.key.digest, $0.key.pixels) < ($1.key.digest, $1.key.pixels)

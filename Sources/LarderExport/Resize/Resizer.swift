@@ -10,7 +10,6 @@ struct Resizer {
 
     struct Job {
         let object: StoredObject
-        /// The length of the longest side.
         let pixels: Int
 
         var source: ResizedImage.Source { .init(digest: object.digest, pixels: pixels) }
@@ -40,7 +39,7 @@ struct Resizer {
         var process: LimitedProcess
     }
 
-    /// Runs jobs, as many at once as there are cores. Calls `body` with each result.
+    /// Runs as many jobs at once as there are cores.
     func run(
         _ jobs: [Job], opening open: (StoredObject) throws -> FileDescriptor,
         unless isCancelled: () -> Bool,
@@ -146,7 +145,7 @@ struct Resizer {
         return next
     }
 
-    /// Returns the image that a process has made, which is checked like a download.
+    /// Checks the image like a download.
     private func made(by run: Run, _ end: LimitedProcess.End) throws -> Made {
         let job = run.job
         guard end == .exited(0), run.step != .decode else {
