@@ -6,8 +6,7 @@ import LarderCore
 /// another image library. No icon is copied.
 ///
 /// The functions have the names and parameters of Nuke's protocol `DataCaching`, whose key is the
-/// URL by default. They wait for the disk, so call them in the background, as Nuke does, on any
-/// thread.
+/// URL by default. They wait for the disk, so call them in the background, as Nuke does.
 ///
 ///     func cachedData(for key: String) -> Data? {
 ///         cache.cachedData(for: key) ?? icons.cachedData(for: key)
@@ -32,7 +31,7 @@ public final class BundledIcons: Sendable {
     /// Returns the bytes of an icon, or nil if the icon is not cached or is damaged.
     ///
     /// - Parameter key: The icon's URL. Keys with `#` are not found, because image libraries append
-    ///   names of processors to the URL, and a match would be the unprocessed icon.
+    ///   names of processors, and a match would be unprocessed.
     public func cachedData(for key: String) -> Data? {
         resource(key).flatMap { resource in read(key) { try layer.data(of: resource.object) } }
     }

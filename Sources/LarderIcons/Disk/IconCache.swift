@@ -37,8 +37,8 @@ public final class IconCache: Sendable {
     private let lookups = SharedWork<Match?>()
     let queue = OperationQueue()
 
-    /// The app's directory for icons in the user's caches directory. It ends with the app's bundle
-    /// identifier, or on Linux with the name of the process, and `icons`.
+    /// The directory `icons` in the user's caches directory, in a directory named after the app's
+    /// bundle identifier, or on Linux after the process.
     public static var defaultDirectory: URL {
         let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0]
         let app = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
@@ -133,7 +133,7 @@ public final class IconCache: Sendable {
     ) -> (entry: MemoryCache.Entry, isStored: Bool) {
         let key = url.absoluteString
         let entry = MemoryCache.Entry(data: icon.data, mediaType: icon.mediaType, source: .network)
-        // The writer comes first, in case memory has no space for the icon.
+        // The writer comes first because memory may have no space.
         let stored = Self.storedURL(key)
         let isStored =
             stored.flatMap { writer?.take(icon, entry, for: $0, isReplacing: isReplacing) } ?? false
@@ -141,7 +141,7 @@ public final class IconCache: Sendable {
         return (entry, isStored)
     }
 
-    /// Returns a fetched icon from memory or the writer. Does not count a miss.
+    /// Does not count a miss.
     func entry(keptFor url: URL) -> MemoryCache.Entry? {
         let key = url.absoluteString
         return memory.contains(key) ? memory.entry(for: key) : unstoredEntry(key)
@@ -161,8 +161,8 @@ public final class IconCache: Sendable {
     /// The error of the last attempt to store fetched icons; nil on success.
     public var storeFailure: CacheError? { writer?.lastFailure }
 
-    /// Stores pending icons and uses, and closes the directories until the next read. Call this
-    /// function before the app is suspended. Ignores task cancellation.
+    /// Stores pending icons and uses, and closes the directories until the next read. Call it
+    /// before the app is suspended. Ignores task cancellation.
     public func flush() async {
         await withCheckedContinuation { waiter in
             perform { [self] in
@@ -198,7 +198,7 @@ public final class IconCache: Sendable {
         return nil
     }
 
-    /// Returns the caches that contain the icon, most recently received copy first.
+    /// The most recently received copy is first.
     private func matches(_ key: String) throws -> [(layer: CacheLayer, match: Match)] {
         var found: [(layer: CacheLayer, match: Match)] = []
         var failure: (any Error)?
@@ -223,14 +223,12 @@ public final class IconCache: Sendable {
     }
 }
 
-/// A recorder of the objects that an app uses, in batches.
-///
-/// If another process is writing the index, the batch is dropped. Its objects are noted again at
-/// their next read.
+/// A recorder of used objects, in batches. If another process is writing the index, the batch is
+/// dropped, and its objects are noted again at their next read.
 final class UseRecorder: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 
-    /// The time between the first use in a batch and the write.
+    /// From the first use in a batch to its write.
     private static let delay = DispatchTimeInterval.seconds(2)
 
     private let cache: LiveCache
@@ -261,10 +259,9 @@ final class UseRecorder: @unchecked Sendable {
     }
 }
 
-/// A cache directory. A missing directory is an empty cache.
+/// A cache directory, empty if missing.
 package struct CacheLayer {
-    /// The maximum size of an object, in bytes. An object of a foreign cache must not fill the
-    /// app's memory.
+    /// In bytes. An object of a foreign cache must not fill the app's memory.
     private static let maximumSize: Int64 = 256 << 20
 
     let source: MemoryCache.Entry.Source
@@ -285,7 +282,7 @@ package struct CacheLayer {
         try unlessMissing { try cache.data(of: object, atMost: Self.maximumSize).data }
     }
 
-    /// Returns nil if the cache does not exist. A prefetch may create it later.
+    /// Returns nil if the cache does not exist.
     private func unlessMissing<Value>(_ body: () throws -> Value) throws -> Value? {
         do {
             // Another process may have created the index since the last read.

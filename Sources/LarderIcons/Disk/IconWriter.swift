@@ -4,13 +4,12 @@ import LarderCore
 
 /// A writer that stores fetched icons in batches on its own queue.
 ///
-/// An idle writer closes its directory, because `larder reindex` waits until no process has the
-/// directory open. An icon that could not be stored is fetched again later.
+/// An idle writer closes its directory, because `larder reindex` waits until no process opens it.
+/// An icon that could not be stored is fetched again later.
 final class IconWriter: Depositor, @unchecked Sendable {
     // Unchecked because `lock` guards the first group of variables, and the second group is used
     // only on `queue`.
 
-    /// An uncommitted icon, which can be read from memory.
     private struct Unstored: Sendable {
         let number: Int
         let url: HTTPURL
@@ -20,13 +19,12 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let isReplacing: Bool
     }
 
-    /// The context of a deposit, without the icon's bytes.
     private struct Deposited: Sendable {
         let key: String
         let number: Int
     }
 
-    /// The number of waiting bytes above which a batch is committed.
+    /// Above this number, a batch is committed.
     private static let maximumWaitingBytes = 16 << 20
     /// The time until an idle directory is closed, and the delay after a failure.
     private static let idleSeconds: TimeInterval = 30
@@ -50,8 +48,8 @@ final class IconWriter: Depositor, @unchecked Sendable {
     init(path: String, log: CacheLog) { (self.path, self.log) = (path, log) }
 
     deinit {
-        // Closing is slow, and this may be the app's main thread. No work is pending, because
-        // pending work retains this object.
+        // Closing is slow, and this may be the main thread. Pending work retains this object, so
+        // none is pending.
         guard let opened else { return }
         DispatchQueue.global(qos: .utility).async {
             opened.store.close()
@@ -62,8 +60,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
     func entry(_ key: String) -> MemoryCache.Entry? { lock.withLock { waiting[key]?.entry } }
     var lastFailure: CacheError? { lock.withLock { failure } }
 
-    /// Queues an icon for storing. ``entry(_:)`` returns the icon until it is stored. Returns false
-    /// for `no-store`.
+    /// ``entry(_:)`` returns the icon until it is stored. Returns false for `no-store`.
     func take(
         _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: HTTPURL, isReplacing: Bool
     ) -> Bool {
@@ -99,7 +96,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let problems = outcomes.compactMap { outcome in
             if case .failure(let error) = outcome.result { error } else { nil }
         }
-        // Errors with these two codes affect only one icon.
+        // These errors affect only one icon.
         let problem = problems.first { ![.missing, .obstructed].contains($0.code) }
         lock.withLock {
             failure = problem ?? problems.first

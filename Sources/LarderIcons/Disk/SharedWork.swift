@@ -1,7 +1,7 @@
 import Foundation
 
-/// Asynchronous work by key. Concurrent callers of a key share one run. The run is cancelled when
-/// all callers are cancelled.
+/// Asynchronous work by key. Concurrent callers of a key share one run, which is cancelled when all
+/// callers are cancelled.
 final class SharedWork<Value: Sendable>: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 
@@ -31,8 +31,8 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     var count: Int { lock.withLock { jobs.count } }
     var callers: Int { lock.withLock { jobs.values.reduce(0) { $0 + $1.waiters.count } } }
 
-    /// Returns the result for `key`. Starts the work unless it is in progress. Throws
-    /// `CancellationError` immediately if the task is cancelled.
+    /// Starts the work unless it is in progress. Throws `CancellationError` immediately if the task
+    /// is cancelled.
     func value(for key: String, start: Start) async throws -> Value {
         let caller = Caller()
         return try await withTaskCancellationHandler {

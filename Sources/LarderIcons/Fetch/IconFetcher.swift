@@ -10,9 +10,8 @@ public protocol IconFetcher: Sendable {
     /// The task is cancelled when no caller waits for the icon any longer. The result is shown and
     /// stored, so check that it is an icon and not an error page.
     ///
-    /// - Throws: Any error. The loader converts the error into an ``IconFailure`` and remembers the
-    ///   failure for the longer of ``IconLoader/Options/failureLifetime`` and
-    ///   ``IconFailure/retryAfter``.
+    /// - Throws: Any error. The loader converts it into an ``IconFailure`` and remembers it for the
+    ///   longer of ``IconLoader/Options/failureLifetime`` and ``IconFailure/retryAfter``.
     func fetch(_ request: IconRequest) async throws -> FetchedIcon
 }
 

@@ -16,8 +16,7 @@ import LarderCore
         /// Creates a fetcher.
         ///
         /// - Parameters:
-        ///   - session: The session. Default: a session without a cache, because Larder caches
-        ///     icons.
+        ///   - session: Default: a session without a cache, because Larder caches icons.
         ///   - maximumBytes: The maximum size of a body, in bytes. Default: 16 MiB.
         public init(session: URLSession? = nil, maximumBytes: Int = 16 << 20) {
             let configuration = URLSessionConfiguration.ephemeral

@@ -1,4 +1,4 @@
-// Not compiled or tested on Apple's platforms yet. `Scripts/lint` checks the syntax.
+// Not yet compiled on Apple's platforms. `Scripts/lint` checks the syntax.
 #if canImport(ImageIO)
     import Foundation
     import ImageIO
@@ -8,8 +8,7 @@
         /// format, for example SVG. Decoding is slow, so do not call this function on the main
         /// thread.
         ///
-        /// An icon of 1,024 × 1,024 pixels takes 4 MB at full size, and 130 kB at 60 points with a
-        /// scale of 3. The full-size image is not kept.
+        /// At 60 points and a scale of 3, an icon takes 130 kB. The full-size image is not kept.
         ///
         /// - Parameters:
         ///   - pointSize: The maximum width and height, in points. Smaller icons are not enlarged.

@@ -12,8 +12,7 @@ extension IconLoader {
 
     /// Makes `loader` the ``shared`` loader. Call this function once, when the app starts.
     ///
-    /// - Throws: ``ConfigurationError`` if ``shared`` has been configured or used. The ``shared``
-    ///   loader then stays the same, so that all parts of the app have one.
+    /// - Throws: ``ConfigurationError`` if ``shared`` has been configured or used.
     public static func configure(_ loader: IconLoader) throws(ConfigurationError) {
         try SharedLoader.app.configure(loader)
     }

@@ -14,8 +14,8 @@ public final class IconLoader: Sendable {
     public struct Options: Sendable {
         /// The maximum number of concurrent fetches. Default: 6.
         public var concurrentFetches = 6
-        /// The time until a failed icon may be fetched again, in seconds. A server can extend this
-        /// time to at most one day. With 0, failures are not remembered. Default: 60.
+        /// The time until a failed icon may be fetched again, in seconds. A server can extend it to
+        /// at most one day. With 0, failures are not remembered. Default: 60.
         public var failureLifetime: TimeInterval = 60
 
         /// Creates the default options.
@@ -96,8 +96,7 @@ public final class IconLoader: Sendable {
     /// Cancels loads that ``prefetch(_:)`` started, unless other callers wait for them.
     public func stopPrefetching(_ urls: [URL]) { loads.stopPrefetching(urls) }
 
-    /// Forgets the failure of one URL, or by default of all URLs, so that the next load fetches
-    /// again.
+    /// Forgets the failure of one URL, or by default of all URLs.
     public func forgetFailures(of url: URL? = nil) { loads.forgetFailures(url?.absoluteString) }
 
     /// The number of icons that are loading or waiting.
@@ -128,7 +127,7 @@ public enum IconSource: Sendable {
 
 /// The state of an icon in a view.
 public enum IconState: Sendable {
-    /// The icon is being loaded from this source, or is not being loaded if the source is nil.
+    /// The icon is loading from this source, or not loading if nil.
     case placeholder(IconSource?)
     /// The icon is loaded.
     case image(MemoryCache.Entry, from: IconSource)

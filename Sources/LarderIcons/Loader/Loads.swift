@@ -57,7 +57,7 @@ final class Loads: @unchecked Sendable {
 
     var count: Int { lock.withLock { loads.count } }
 
-    /// The number of reads, fetches and stores, including cancelled ones.
+    /// Reads, fetches and stores, including cancelled ones.
     var workCount: Int { lock.withLock { readers.taken + fetches.taken } }
 
     func state(of key: String) -> IconState {
@@ -79,8 +79,7 @@ final class Loads: @unchecked Sendable {
         !cache.memory.contains(key) && lock.withLock { failures.failure(of: key, at: now()) == nil }
     }
 
-    /// Implements ``IconLoader/load(_:priority:then:)``. Returns the waiter's number, or nil if the
-    /// result was in memory.
+    /// Returns the waiter's number, nil if the result was in memory.
     func join(
         _ url: URL, _ priority: IconPriority, then: @escaping @Sendable (IconState) -> Void
     ) -> Int? {
@@ -138,8 +137,8 @@ final class Loads: @unchecked Sendable {
         lock.withLock { if let key { failures.forget(key) } else { failures.forgetAll() } }
     }
 
-    /// Changes the state with the lock, then runs the effects without the lock. Functions with a
-    /// parameter `effects` require the lock.
+    /// Runs `body` with the lock, then the effects without it. Functions with a parameter `effects`
+    /// require the lock.
     @discardableResult
     private func withEffects<Value>(_ body: (inout [Effect]) -> Value) -> Value {
         var effects: [Effect] = []

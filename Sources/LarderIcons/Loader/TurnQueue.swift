@@ -14,7 +14,7 @@ struct TurnQueue {
     }
 
     private var levels = Array(repeating: Level(), count: IconPriority.allCases.count)
-    /// The current ticket of each key. Other tickets are outdated.
+    /// Other tickets of a key are outdated.
     private var tickets: [String: (priority: IconPriority, ticket: Int)] = [:]
     private var lastTicket = 0
     private var outdatedPlaces = 0
@@ -80,11 +80,10 @@ struct TurnQueue {
     }
 }
 
-/// The recent failures. They prevent a request each time a failed icon's row appears.
+/// Recent failures, which are not fetched each time their row appears.
 struct FailureMemory {
-    /// Above this number, the failures that expire first are removed.
     static let limit = 4096
-    /// The maximum lifetime in seconds, even if `Retry-After` is longer.
+    /// In seconds, even if `Retry-After` is longer.
     static let longest: TimeInterval = 86_400
 
     private var failures: [String: (failure: IconFailure, until: Date)] = [:]

@@ -5,8 +5,7 @@ import LarderCore
 /// An LRU cache of icons in memory, by URL, with a limit in bytes.
 ///
 /// The cache can be used on any thread. Look-ups, insertions and removals take constant time and
-/// block only each other. A memory pressure warning evicts half of the cost. Critical memory
-/// pressure evicts all entries.
+/// block only each other.
 public final class MemoryCache: @unchecked Sendable {
     // Unchecked because `lock` guards `store`, and only `init` sets `observation`. `Mutex` would
     // require iOS 18.
@@ -22,7 +21,6 @@ public final class MemoryCache: @unchecked Sendable {
     /// entries and rounded up.
     package static let entryOverhead = 384
 
-    /// The maximum number of evictions while other threads wait for the lock.
     private static let evictionsAtOnce = 256
 
     /// Creates an empty cache.
@@ -84,7 +82,7 @@ public final class MemoryCache: @unchecked Sendable {
     public func trim(toCost cost: Int) { shrink { _ in MemoryStore.Limits(cost: cost) } }
 
     /// On a warning, evicts entries until half of the cost remains. On critical memory pressure,
-    /// evicts all entries. Apps can also call this function.
+    /// evicts all entries.
     public func respond(to level: MemoryPressure.Level) {
         let before = log.isEnabled ? counts : Counts()
         switch level {
@@ -100,7 +98,7 @@ public final class MemoryCache: @unchecked Sendable {
     /// The statistics of the cache.
     public var counts: Counts { lock.withLock { store.counts } }
 
-    /// The total size of the icons, in bytes, without overhead.
+    /// Without overhead.
     package var dataBytes: Int { lock.withLock { store.dataBytes } }
 
     /// The maximum total cost, in bytes. Lowering the limit evicts entries immediately.
@@ -129,8 +127,8 @@ public final class MemoryCache: @unchecked Sendable {
         entry.data.count + (entry.mediaType?.utf8.count ?? 0) + key.utf8.count + entryOverhead
     }
 
-    /// Evicts entries in steps, so that other threads do not wait long. The initial count limits
-    /// the loop, because other threads may insert entries.
+    /// Evicts in steps, so that other threads do not wait long. The initial count limits the loop,
+    /// because they may insert entries.
     private func shrink(to target: (MemoryStore) -> MemoryStore.Limits) {
         var (left, limits) = lock.withLock { (store.counts.entries, target(store)) }
         while left > 0 {
@@ -148,8 +146,8 @@ public final class MemoryCache: @unchecked Sendable {
         withExtendedLifetime(removed) {}
     }
 
-    /// Runs `body` with the lock, then frees removed entries without the lock. Freeing takes longer
-    /// than all other work, and may call this cache.
+    /// Frees removed entries without the lock, because freeing takes longest and may call this
+    /// cache.
     private func whileLocked<Result>(
         _ body: (_ store: inout MemoryStore, _ removed: inout [MemoryStore.Item]) -> Result
     ) -> Result {
@@ -171,21 +169,20 @@ extension MemoryCache {
         public internal(set) var cost = 0
         /// The maximum total cost so far, in bytes.
         public internal(set) var peakCost = 0
-        /// The number of look-ups that found an entry.
+        /// Look-ups that found an entry.
         public internal(set) var hits = 0
-        /// The number of look-ups that found no entry.
+        /// Look-ups that found no entry.
         public internal(set) var misses = 0
-        /// The number of entries added.
+        /// Entries added.
         public internal(set) var insertions = 0
-        /// The number of entries replaced by a new entry of the same key.
+        /// Entries replaced by a new entry of the same key.
         public internal(set) var replacements = 0
-        /// The number of entries removed by a limit, ``MemoryCache/trim(toCost:)`` or memory
-        /// pressure.
+        /// Entries removed by a limit, ``MemoryCache/trim(toCost:)`` or memory pressure.
         public internal(set) var evictions = 0
-        /// The number of entries removed by ``MemoryCache/remove(_:)``,
-        /// ``MemoryCache/removeAll()`` or a refused new entry of the same key.
+        /// Entries removed by ``MemoryCache/remove(_:)``, ``MemoryCache/removeAll()`` or a refused
+        /// new entry of the same key.
         public internal(set) var removals = 0
-        /// The number of entries refused because of ``MemoryCache/entryCostLimit``.
+        /// Entries refused because of ``MemoryCache/entryCostLimit``.
         public internal(set) var refusals = 0
     }
 

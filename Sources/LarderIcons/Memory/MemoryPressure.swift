@@ -42,9 +42,8 @@ public final class MemoryPressure: @unchecked Sendable {
 
     /// Calls `handler` for each event until the observation is released.
     ///
-    /// The handler runs on the thread of the source or of ``report(_:)``, and should be short. The
-    /// handler may be called once more during the release, and must not retain the observation's
-    /// owner.
+    /// The handler runs on the thread of the source or of ``report(_:)``, and should be short. It
+    /// may be called once more during the release, and must not retain the observation's owner.
     public func observe(_ handler: @escaping @Sendable (Level) -> Void) -> Observation {
         let number = lock.withLock {
             observations += 1
@@ -54,8 +53,7 @@ public final class MemoryPressure: @unchecked Sendable {
         return Observation(of: self, number)
     }
 
-    /// Calls all handlers on the current thread. Call this function, for example, in
-    /// `didReceiveMemoryWarning`.
+    /// Calls all handlers on the current thread, for example in `didReceiveMemoryWarning`.
     public func report(_ level: Level) {
         // Handlers run without the lock because they may add or end observations.
         for handler in lock.withLock({ handlers.map(\.handler) }) { handler(level) }
@@ -65,7 +63,7 @@ public final class MemoryPressure: @unchecked Sendable {
         let ended = lock.withLock {
             handlers.firstIndex { $0.number == number }.map { handlers.remove(at: $0) }
         }
-        // Released without the lock because freeing the handler may end other observations.
+        // Freeing the handler may end other observations.
         withExtendedLifetime(ended) {}
     }
 

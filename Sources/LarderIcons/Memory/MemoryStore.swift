@@ -1,6 +1,6 @@
 import LarderCore
 
-/// The contents of a ``MemoryCache``. Callers free the removed items without the lock.
+/// Callers free the removed items without the lock.
 struct MemoryStore {
     typealias Item = RecencyTable.Item
 
@@ -96,8 +96,8 @@ struct MemoryStore {
     }
 }
 
-/// A table of entries by key and by last use. All operations take constant time. The order is a
-/// doubly linked ring in an array, which needs no object per entry.
+/// Entries by key and by last use. Operations take constant time. The order is a doubly linked ring
+/// in an array, which needs no object per entry.
 struct RecencyTable {
     struct Item {
         let key: CacheKey
@@ -109,8 +109,7 @@ struct RecencyTable {
             key: CacheKey(""), entry: MemoryCache.Entry(data: .init(), source: .disk), cost: 0)
     }
 
-    /// The neighbours of a place. Indices have four bytes so that many links fit into a core's
-    /// cache. Four bytes suffice for 800 GB.
+    /// Four-byte indices suffice for 800 GB, and many links fit into a core's cache.
     private struct Link {
         /// For the ring's end, the least recently used place.
         var newer: Int32 = 0
@@ -118,7 +117,7 @@ struct RecencyTable {
         var older: Int32 = 0
     }
 
-    /// The sentinel of the ring, without an entry. It also ends the list of free places.
+    /// The ring's sentinel, which also ends the list of free places.
     private static let end: Int32 = 0
 
     private var places: [CacheKey: Int32] = [:]
@@ -135,7 +134,6 @@ struct RecencyTable {
         return items[Int(place)].entry
     }
 
-    /// Returns the replaced item, if any.
     mutating func insert(_ item: Item) -> Item? {
         if let place = places[item.key] {
             makeNewest(place)

@@ -1,4 +1,4 @@
-// Not compiled or tested on Apple's platforms yet. `Scripts/lint` checks the syntax.
+// Not yet compiled on Apple's platforms. `Scripts/lint` checks the syntax.
 #if canImport(UIKit) && canImport(ImageIO) && !os(watchOS)
     import UIKit
 
@@ -21,12 +21,11 @@
         public func show(_ url: URL, pointSize: CGFloat = 44, loader: IconLoader = .shared) {
             loading?.cancel()
             imageView?.image = UIImage(systemName: "app.dashed")
-            // The scale can be 0 until the cell is in a window.
+            // The scale can be 0 outside a window.
             let scale = max(1, traitCollection.displayScale)
             loading = Task { [weak self] in
                 let image = try? await loader.image(
                     for: url, pointSize: pointSize, scale: scale, priority: .veryHigh)
-                // A reused cell cancels the task.
                 guard let self, !Task.isCancelled else { return }
                 imageView?.image =
                     image.map { UIImage(cgImage: $0, scale: scale, orientation: .up) }

@@ -1,4 +1,4 @@
-// Not compiled or tested on Apple's platforms yet. `Scripts/lint` checks the syntax.
+// Not yet compiled on Apple's platforms. `Scripts/lint` checks the syntax.
 #if canImport(SwiftUI) && canImport(ImageIO)
     import SwiftUI
 
@@ -13,7 +13,7 @@
         private let url: URL
         private let pointSize: CGFloat
         private let loader: IconLoader
-        /// The result of the last load. The image is nil after a failure.
+        /// The last load. The image is nil after a failure.
         @State private var shown: (url: URL, image: CGImage?)?
         @Environment(\.displayScale) private var scale
 
@@ -41,7 +41,6 @@
             .task(id: url) {
                 let image = try? await loader.image(
                     for: url, pointSize: pointSize, scale: scale, priority: .veryHigh)
-                // The task is cancelled if the view disappears or has another URL.
                 if !Task.isCancelled { shown = (url, image) }
             }
         }
