@@ -1,7 +1,6 @@
 import Foundation
 import LarderCore
 
-/// The icons of a lock.
 struct LockedIcons {
     struct Entry: Decodable {
         let icon, integrity: String
@@ -15,23 +14,21 @@ struct LockedIcons {
         }
     }
 
-    /// The maximum size of a lock in bytes.
+    /// In bytes.
     private static let maximumSize = 64 << 20
 
-    /// The name of the file, for messages.
     let name: String
     private let entries: [CacheKey: [Entry]]
 
-    /// Returns all entries with this URL.
     subscript(url: HTTPURL) -> [Entry] { entries[CacheKey(url.key)] ?? [] }
 
     init(contentsOf file: URL) throws(OfflineIconsError) {
         name = file.lastPathComponent.sanitizedForTerminal
         do {
-            // JSON that is cut at the limit cannot be decoded.
+            // JSON cut at the limit cannot be decoded.
             let text = try FileHandle(forReadingFrom: file).read(upToCount: Self.maximumSize)
             let list = try JSONDecoder().decode([Entry].self, from: text ?? Data())
-            // Without `data:` URLs, which a lock can also contain.
+            // A lock can also contain `data:` URLs.
             let known = list.compactMap { entry in (try? HTTPURL(entry.icon)).map { ($0, entry) } }
             entries = Dictionary(grouping: known) { CacheKey($0.0.key) }
                 .mapValues { $0.map(\.1) }

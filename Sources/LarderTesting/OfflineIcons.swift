@@ -14,7 +14,7 @@ import LarderIcons
 ///     …
 ///     try icons.finish()
 ///
-/// A request for a missing icon fails, and ``finish()`` throws an error with its URL. Any number of
+/// A request for a missing icon fails, and ``finish()`` throws an error with its URL. Several
 /// instances can be used at the same time. In Swift Testing, the trait
 /// `offlineIcons(cache:manifest:)` creates an instance for each test.
 ///
@@ -57,10 +57,10 @@ public final class OfflineIcons: @unchecked Sendable {
     ///   - cache: A cache directory. A prefetch may add icons at the same time.
     ///   - manifest: A lock, the manifest of `larder prefetch --write-lock`. Only its icons are
     ///     answered, if they have its digests and sizes. Default: nil, for all cached icons.
-    ///   - missingList: A file for the URLs of missing icons, which is a manifest for `larder
-    ///     prefetch`. URLs are appended. Tests and processes can share it. Default: nil.
-    ///   - strict: Whether requests for missing icons fail. If not, they are answered with
-    ///     `placeholder`, and ``finish()`` does not throw for them. Default: true.
+    ///   - missingList: A manifest for `larder prefetch` to which URLs of missing icons are
+    ///     appended. Tests and processes can share it. Default: nil.
+    ///   - strict: Whether requests for missing icons fail. If false, they get `placeholder`, and
+    ///     ``finish()`` does not throw for them. Default: true.
     ///   - placeholder: The colour of a PNG image of 64 × 64 pixels. Default: magenta.
     /// - Throws: `CacheError` if the cache does not exist or is damaged, ``OfflineIconsError`` if
     ///   `manifest` or `missingList` cannot be used.
@@ -68,7 +68,7 @@ public final class OfflineIcons: @unchecked Sendable {
         cache: URL, manifest: URL? = nil, missingList: URL? = nil, strict: Bool = true,
         placeholder: PlaceholderColor = .magenta
     ) throws {
-        // A missing cache would otherwise be an empty one.
+        // A missing cache would be empty.
         try Cache.open(at: cache.path).close()
         self.cache = cache.path
         layer = CacheLayer(path: cache.path, source: .disk, log: .none)
@@ -93,7 +93,7 @@ public final class OfflineIcons: @unchecked Sendable {
     public var missing: [Missing] { lock.withLock { found } }
 
     /// Also answers the requests of `URLSession.shared`, until ``finish()`` or until this instance
-    /// is released. Call this function before the first request of the test.
+    /// is released. Call it before the test's first request.
     ///
     /// - Throws: ``OfflineIconsError`` if another instance serves the session.
     public func serveSharedSession() throws {
@@ -103,7 +103,7 @@ public final class OfflineIcons: @unchecked Sendable {
             message: "is served by another OfflineIcons; run the tests one at a time (.serialized)")
     }
 
-    /// Checks that no icon was missing. The instance can then be used for another test.
+    /// Checks that no icon was missing. Another test can then use the instance.
     ///
     /// - Throws: ``OfflineIconsError`` with the missing icons, or if their list cannot be written.
     public func finish() throws {

@@ -15,7 +15,6 @@ public struct OfflineIconsError: Error, Sendable, CustomStringConvertible {
         case shared
     }
 
-    /// The maximum number of icons in a message.
     private static let shownLimit = 50
 
     /// The kind of error.
@@ -49,7 +48,7 @@ public struct OfflineIconsError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// A file with one URL per line, which several processes can extend at the same time.
+/// A file with one URL per line, to which several processes can append.
 struct MissingList {
     let path: String
 

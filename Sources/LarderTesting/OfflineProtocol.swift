@@ -4,10 +4,9 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// Answers the requests of one ``OfflineIcons``.
-///
-/// A session creates its protocols itself, and only their class can name the instance: On Linux,
-/// additional header fields of a configuration are not yet in the request.
+/// Answers the requests of one ``OfflineIcons``. A session creates its protocols, and only their
+/// class can name the instance: On Linux, a configuration's header fields are not yet in the
+/// request.
 final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
     override class func canInit(with request: URLRequest) -> Bool {
         // These URLs contain the data or name a file.
@@ -16,7 +15,7 @@ final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
 
     override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
-    // Reads in the calling thread, because a client must be called in this thread.
+    // Reads in the calling thread, because the client must be called there.
     override func startLoading() {
         #if canImport(FoundationNetworking)
             guard !(task is URLSessionDownloadTask) else {
@@ -50,13 +49,12 @@ final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
     }
 }
 
-/// A number as a type, in binary digits, so that any number of classes can be made at run time.
+/// A number as a type, in binary digits, so that classes can be made at run time.
 protocol TypeNumber { static var value: Int { get } }
 private enum Zero: TypeNumber { static var value: Int { 0 } }
 private enum Even<Half: TypeNumber>: TypeNumber { static var value: Int { 2 * Half.value } }
 private enum Odd<Half: TypeNumber>: TypeNumber { static var value: Int { 2 * Half.value + 1 } }
 
-/// The instances in use by number, and the class that answers `URLSession.shared`.
 enum OfflineInstances {
     private struct Reference { weak var icons: OfflineIcons? }
 
@@ -93,7 +91,7 @@ enum OfflineInstances {
         lock.withLock { references[number]?.icons }
     }
 
-    /// Lets a class answer `URLSession.shared`. Returns false if another class does.
+    /// Returns false if another class answers `URLSession.shared`.
     static func share(_ protocolClass: URLProtocol.Type) -> Bool {
         lock.withLock {
             guard shared == nil else { return shared == protocolClass }
