@@ -96,7 +96,7 @@ import Testing
                 larder.run("plan", index, empty, "--json", "--explain").standardOutputBytes
                     + larder.run(
                         "plan", more, "--json", "--explain", "--priority-key", "rank",
-                        "--integrity-key", "hash"
+                        "--integrity-key", "hash", "--icon-template", "https://a.example/{icon}"
                     ).standardOutputBytes)
             try document.compare(
                 explained.filter { $0["shape"] != nil }, with: "Lines of plan --explain --json")
