@@ -7,11 +7,11 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
     /// The reason in one line, without control characters or the URL.
     package var message: String
 
-    /// The reason. Reports contain the raw values.
+    /// Reports contain the raw values.
     package enum Code: String, CaseIterable, Sendable {
         case nameNotResolved = "name-not-resolved"
         case connectionRefused = "connection-refused"
-        /// The connection failed for another reason, such as an unreachable network.
+        /// Another reason, such as an unreachable network.
         case connectFailed = "connect-failed"
         case connectTimeout = "connect-timeout"
         case stalled
@@ -20,18 +20,14 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         case tls
         /// The proxy requires other credentials, or forbids the URL.
         case proxyRefused = "proxy-refused"
-        /// ``TransferConfiguration/addressPolicy`` refuses the URL, or all addresses of its host.
         case addressRefused = "address-refused"
         case bodyTruncated = "body-truncated"
-        /// The body, or its announced length, exceeds the request's limit.
+        /// The body, or its announced length.
         case tooLarge = "too-large"
-        /// The head exceeds ``TransferConfiguration/maximumHeaderBytes`` or
-        /// ``TransferConfiguration/maximumHeaderFields``.
         case headersTooLarge = "headers-too-large"
         /// The response is not HTTP, or its content encoding is damaged.
         case malformedResponse = "malformed-response"
         case connectionLost = "connection-lost"
-        /// The caller cancelled the transfer, or the loop was shut down.
         case cancelled
         /// The receiver refused the rest of the response.
         case abandoned
@@ -78,9 +74,8 @@ extension TransferError.Code {
         [.nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout].contains(self)
     }
 
-    /// Converts a libcurl result. libcurl uses one code for all failed connections, including
-    /// refused addresses, and one code for three timeouts. ``EasyHandle`` distinguishes these
-    /// cases.
+    /// libcurl uses one code for all failed connections and one for all timeouts. ``EasyHandle``
+    /// distinguishes these cases.
     package init(curlCode: UInt32) {
         self =
             switch CURLcode(curlCode) {
@@ -98,7 +93,7 @@ extension TransferError.Code {
                 .tls
             case CURLE_PARTIAL_FILE: .bodyTruncated
             case CURLE_FILESIZE_EXCEEDED: .tooLarge
-            // For an HTTP/0.9 response, which has no head, libcurl reports an unsupported protocol.
+            // libcurl reports an unsupported protocol for HTTP/0.9, which has no head.
             case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING:
                 .malformedResponse
             case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2,
@@ -111,6 +106,5 @@ extension TransferError.Code {
 }
 
 extension CURLcode {
-    /// For example `Couldn't connect to server (curl 7)`.
     var text: String { "\(String(cString: curl_easy_strerror(self))) (curl \(rawValue))" }
 }

@@ -24,8 +24,8 @@ public struct AddressPolicy: Sendable {
         allowsAll || hosts.contains { $0.matches(url) }
     }
 
-    /// Returns the reason to refuse a URL before a lookup, or nil. Applies ``refusal(of:length:)``
-    /// to literal addresses, and refuses `localhost` (RFC 6761, section 6.3).
+    /// Returns the reason to refuse a URL before a lookup, or nil. Checks literal addresses and
+    /// `localhost` (RFC 6761, section 6.3).
     public func refusal(of url: HTTPURL) -> String? {
         guard !allowsAnyAddress(of: url) else { return nil }
         let host = url.host.withoutFinalDot
@@ -57,10 +57,10 @@ public struct AddressPolicy: Sendable {
 public struct HostPattern: Hashable, Sendable {
     /// The host as in ``HTTPURL/host``, without a final dot.
     package let host: String
-    /// The port, or nil for every port.
+    /// Nil for every port.
     package let port: Int?
 
-    /// Parses a host and an optional port, or returns nil.
+    /// Parses a pattern, or returns nil.
     public init?(_ text: String) {
         let colons = text.count { $0 == ":" }
         let isBareIPv6 = colons > 1 && !text.hasPrefix("[")

@@ -1,6 +1,6 @@
-/// A host and port to connect to instead of the URL's host and port, as in curl's `--connect-to`:
-/// `HOST1:PORT1:HOST2:PORT2`. An empty HOST1 or PORT1 matches any host or port. An empty HOST2 or
-/// PORT2 keeps the URL's host or port.
+/// A host and port to connect to instead of the URL's, as in curl's `--connect-to`:
+/// `HOST1:PORT1:HOST2:PORT2`. An empty HOST1 or PORT1 matches all. An empty HOST2 or PORT2 keeps
+/// the URL's.
 ///
 /// TLS and the `Host` field use the URL's host. The ``AddressPolicy`` applies to HOST2.
 public struct ConnectToRule: Hashable, Sendable {

@@ -15,13 +15,11 @@ enum IPAddress: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Parses an address in any notation of the system, including the short, octal and hexadecimal
-    /// notations of `inet_aton`. Returns nil for a name.
+    /// Parses an address in any notation of `inet_aton` or `inet_pton`. Returns nil for a name.
     init?(literal text: Substring) {
         var text = text
         if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
-        // A fast check, because most hosts are names. Blanks are rejected, because `inet_aton`
-        // ignores the text after a blank.
+        // A fast check, because most hosts are names. `inet_aton` ignores text after a blank.
         guard text.first?.isNumber == true || text.contains(":"),
             !text.contains(where: \.isWhitespace)
         else { return nil }
@@ -63,8 +61,7 @@ struct IPNetwork: Sendable {
     private let first: IPAddress
     private let length: Int
 
-    /// Parses a network, or an address without a length. A network with an impossible length
-    /// contains no address.
+    /// The length is optional. A network with an impossible length contains no address.
     init?(_ text: Substring) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let first = IPAddress(literal: parts[0]) else { return nil }
@@ -85,11 +82,11 @@ struct IPNetwork: Sendable {
     }
 }
 
-/// Source: IANA's Special-Purpose Address Registries (RFC 6890 and its updates), and the address
-/// space registries for reserved ranges.
+/// Source: IANA's Special-Purpose Address Registries (RFC 6890 and its updates) and address space
+/// registries.
 extension IPAddress {
-    /// The kind of a non-public address, such as `a loopback address`, or nil. For an IPv6 address
-    /// with an embedded IPv4 address, this is the kind of the IPv4 address.
+    /// The kind of a non-public address, such as `a loopback address`, or nil. An embedded IPv4
+    /// address determines the kind.
     var specialKind: String? {
         if case .v6(let number) = self, number > 1 {
             let translations = Self.translations.filter { $0.network.contains(self) }

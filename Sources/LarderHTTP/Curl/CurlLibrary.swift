@@ -7,13 +7,11 @@ package enum CurlLibrary {
         larder_version_info()?.pointee.version.map { String(cString: $0) } ?? "unknown"
     }
 
-    /// libcurl is never cleaned up, because other code in the process may use it.
+    /// Never cleaned up, because other code may use libcurl.
     static let initialization = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-    /// libcurl's default file of certificate authorities, or the distribution's file if libcurl was
-    /// built for another distribution.
+    /// libcurl's default file, or the distribution's if libcurl was built for another distribution.
     static let certificateBundle: String? = {
-        // `cainfo` has existed since CURLVERSION_SEVENTH.
         let own = larder_version_info().flatMap { information in
             information.pointee.age.rawValue >= CURLVERSION_SEVENTH.rawValue
                 ? information.pointee.cainfo.map { String(cString: $0) } : nil
@@ -34,8 +32,8 @@ package enum CurlLibrary {
     #endif
 }
 
-/// The TLS sessions that a loop's easy handles share. Belongs to the loop's queue, so it needs no
-/// locks. Must outlive the handles.
+/// A loop's TLS sessions. Belongs to the loop's queue, so it needs no locks. Must outlive the easy
+/// handles.
 final class SessionShare {
     let pointer: UnsafeMutableRawPointer
 
@@ -52,7 +50,7 @@ final class SessionShare {
 
 /// libcurl's conversion of international host names to ASCII.
 public enum CurlHosts {
-    /// Installs the conversion for this process, unless a conversion is already installed.
+    /// Installs the conversion for this process, unless one is already installed.
     public static func install() { InternationalHosts.install(ascii) }
 
     // Safe because the locale is never changed or freed.

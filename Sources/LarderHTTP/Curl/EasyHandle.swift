@@ -1,7 +1,7 @@
 import CCurl
 import Foundation
 
-/// A libcurl easy handle, reused for many transfers. Belongs to the loop's queue.
+/// A reused libcurl easy handle. Belongs to the loop's queue.
 final class EasyHandle {
     private(set) var transfer: Transfer?
     let pointer: UnsafeMutableRawPointer
@@ -179,24 +179,23 @@ final class EasyHandle {
         let isSame = self.fields?.elementsEqual(fields) {
             $0.name.isSame(as: $1.name) && $0.value.isSame(as: $1.value)
         }
-        // Most requests have the same fields as the last request, and a new list takes a
-        // microsecond.
+        // A new list takes a microsecond, and most requests have the same fields.
         if isSame == true, hasSignedHeaders == (request.signing != nil) { return }
         self.fields = nil
-        // For "name:", libcurl omits the field. For "name;", libcurl sends an empty field.
+        // libcurl omits `name:` and sends an empty field for `name;`.
         var lines: [UInt8] = []
         lines.reserveCapacity(512)
         var cookie: String?
-        // `Accept-Encoding` is an ordinary field, because with CURLOPT_ACCEPT_ENCODING libcurl
-        // would decode the body. Signed requests lack the field, because intermediaries change it.
+        // With CURLOPT_ACCEPT_ENCODING, libcurl would decode the body. Signed requests lack the
+        // field, because intermediaries change it.
         var acceptsGzip = request.signing == nil
         for (name, value) in fields {
             guard HeaderFields.isSendable(name: name, value: value) else {
                 throw TransferError(
                     code: .invalidRequest, message: "the header field '\(name)' cannot be sent")
             }
-            // libcurl merges a `Cookie` field with the cookies of a redirect chain, because a
-            // request can have only one such field (RFC 6265, section 5.4).
+            // libcurl merges the field with a redirect chain's cookies, because a request can have
+            // only one `Cookie` field (RFC 6265, section 5.4).
             if name.utf8.isWord("cookie"), !value.isEmpty {
                 cookie = value
                 continue
@@ -241,9 +240,9 @@ final class EasyHandle {
         return transfer
     }
 
-    /// Called by libcurl before each request. Aborting would close the connection, so a
-    /// connect-only transfer is ended with CURLOPT_CONNECT_ONLY. libcurl reads this option after
-    /// the call (multi.c, MSTATE_DO), and stores it only in new connections.
+    /// Aborting would close the connection, so a connect-only transfer is ended with
+    /// CURLOPT_CONNECT_ONLY. libcurl reads this option after the call (multi.c, MSTATE_DO), and
+    /// stores it only in new connections.
     fileprivate func connected() -> CInt {
         guard let transfer else { return CURL_PREREQFUNC_ABORT }
         do throws(TransferError) {
@@ -306,7 +305,6 @@ final class EasyHandle {
 
     var proxyError: CURLproxycode { CURLproxycode(UInt32(long(CURLINFO_PROXY_ERROR))) }
     var isConnected: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
-    /// The time since the transfer was added to the multi handle.
     var elapsed: Duration { .microseconds(offset(CURLINFO_TOTAL_TIME_T)) }
 
     var metrics: TransferMetrics {

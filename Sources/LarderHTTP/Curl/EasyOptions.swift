@@ -20,12 +20,12 @@ extension EasyHandle {
         try set(CURLOPT_NOSIGNAL, 1)
         // By default, removing a transfer waits for its lookup and blocks all other transfers.
         try set(CURLOPT_QUICK_EXIT, 1)
-        // With the default of a minute, each lookup would visit all cached names. That takes
-        // quadratic time for thousands of hosts.
+        // With the default of a minute, each lookup would visit all cached names, in quadratic
+        // time.
         try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
-        // If libcurl has no HTTP/2 support, this call fails and libcurl uses HTTP/1.
+        // Fails without HTTP/2 support. libcurl then uses HTTP/1.
         _ = larder_easy_set_long(pointer, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_NOPROGRESS, 1)
@@ -38,8 +38,7 @@ extension EasyHandle {
         }
         try set(CURLOPT_LOW_SPEED_TIME, configuration.stallTimeout.wholeSeconds)
         try set(CURLOPT_LOW_SPEED_LIMIT, max(1, configuration.stallSpeed))
-        // With a low rate limit, the buffer is small, so that several pieces arrive per second.
-        // libcurl's minimum is 1 KiB.
+        // Several pieces arrive per second even with a low rate limit. libcurl's minimum is 1 KiB.
         let eighth = configuration.maximumBytesPerSecond.map { max(1 << 10, Int($0 / 8)) }
         try set(CURLOPT_BUFFERSIZE, min(16 << 10, eighth ?? .max))
     }
@@ -49,14 +48,14 @@ extension EasyHandle {
         if let authorities = configuration.certificateAuthorities ?? CurlLibrary.certificateBundle {
             try set(CURLOPT_CAINFO, authorities)
             try set(CURLOPT_PROXY_CAINFO, authorities)
-            // If a directory is set, libcurl parses the file for each connection. Parsing takes
+            // With a directory, libcurl would parse the file for each connection, which takes
             // longer than the rest of the handshake (lib/vtls/openssl.c,
             // Curl_ssl_setup_x509_store).
             try set(CURLOPT_CAPATH, nil)
             try set(CURLOPT_PROXY_CAPATH, nil)
         }
         if let file = configuration.netrcFile { try set(CURLOPT_NETRC_FILE, file) }
-        // Without this option, OpenSSL would ask for a key's passphrase on the terminal.
+        // Otherwise, OpenSSL would ask for a passphrase on the terminal.
         if configuration.clientCertificate != nil { try set(CURLOPT_KEYPASSWD, "") }
     }
 
@@ -72,7 +71,7 @@ extension EasyHandle {
         try check(larder_easy_set_string(pointer, option, value), option)
     }
 
-    /// libcurl does not copy the value, so the value must live as long as the option is set.
+    /// libcurl does not copy the value, which must outlive the option.
     func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) throws(TransferError) {
         try check(larder_easy_set_pointer(pointer, option, value), option)
     }
@@ -90,21 +89,20 @@ extension Duration {
         Int(min(max(1, (self / .milliseconds(1)).rounded(.up)), 2_000_000_000))
     }
 
-    /// libcurl's maximum is 2^16 - 1. 0 means no limit.
+    /// libcurl's maximum is 2^16 - 1.
     fileprivate var wholeSeconds: Int {
         Int(min(max(1, (self / .seconds(1)).rounded(.up)), 65_535))
     }
 }
 
 /// A libcurl list of C strings. Needs only two allocations, because most requests need a list.
-/// Belongs to the loop's queue.
 final class StringList {
     private let text: UnsafeMutableBufferPointer<CChar>
     private let nodes: UnsafeMutableBufferPointer<curl_slist>
 
     var pointer: UnsafeMutablePointer<curl_slist>? { nodes.isEmpty ? nil : nodes.baseAddress }
 
-    /// - Parameter lines: The strings, each with a null character at its end.
+    /// - Parameter lines: Null-terminated strings.
     init(_ lines: [UInt8]) {
         text = .allocate(capacity: lines.count)
         nodes = .allocate(capacity: lines.count { $0 == 0 })

@@ -2,10 +2,10 @@ import CCurl
 import Foundation
 import Logging
 
-/// A libcurl multi handle with transfers and connections. Belongs to the loop's queue.
+/// A libcurl multi handle. Belongs to the loop's queue.
 final class MultiHandle {
     private let pointer: UnsafeMutableRawPointer
-    /// Retained because open connections have a pointer to this object.
+    /// Retained because open connections point to this object.
     private let sockets: OpenSockets
     let idleConnections: Int
 
@@ -68,7 +68,7 @@ final class MultiHandle {
         try check(curl_multi_perform(pointer, &running))
     }
 
-    /// Returns a finished transfer, which remains in the multi handle.
+    /// The transfer remains in the multi handle.
     func nextFinished() -> (handle: EasyHandle, result: CURLcode)? {
         var left: Int32 = 0
         while let message = curl_multi_info_read(pointer, &left) {
@@ -89,7 +89,7 @@ final class MultiHandle {
         return events > 0
     }
 
-    /// Ends the current or next ``wait(atMost:)``. Safe on any thread, unlike all other methods.
+    /// Ends the current or next ``wait(atMost:)``. Safe on any thread.
     func wake() { curl_multi_wakeup(pointer) }
 }
 

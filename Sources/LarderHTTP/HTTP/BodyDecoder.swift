@@ -4,8 +4,8 @@ import LarderCore
 /// A decoder of a body's content codings (RFC 9110, section 8.4). Decodes piece by piece, at the
 /// receiver's speed. Belongs to the loop's queue.
 ///
-/// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver. 51
-/// bytes can decode to 64 MB.
+/// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver,
+/// from as little as 51 bytes.
 final class BodyDecoder {
     /// One coding by the server and one by a proxy.
     private static let maximumLayers = 2
@@ -18,7 +18,7 @@ final class BodyDecoder {
 
     static func knows(_ coding: String) -> Bool { known.contains { coding.isSame(as: $0) } }
 
-    /// - Parameter codings: One or more known codings, in the order of their application.
+    /// - Parameter codings: One or more known codings, in the field's order.
     init(_ codings: [String], limit: Int64) throws(TransferError) {
         guard codings.count <= Self.maximumLayers else {
             throw TransferError(
@@ -29,17 +29,16 @@ final class BodyDecoder {
 
     var isWhole: Bool { layers.allSatisfy(\.isWhole) }
 
-    /// Takes bytes, which must stay valid until ``next()`` returns nil or until ``putBack(_:)``.
+    /// `bytes` must stay valid until ``next()`` returns nil or until ``putBack(_:)``.
     func feed(_ bytes: UnsafeRawBufferPointer) {
         let known = min(seen, bytes.count)
         seen -= known
         layers[0].feed(.init(rebasing: bytes[known...]))
     }
 
-    /// Returns the next piece of the body, valid until the next call, or nil after the last piece.
+    /// Returns the next piece, valid until the next call, or nil after the last piece.
     ///
-    /// - Throws: ``TransferError`` if the bytes are damaged, or if a layer decodes to more than the
-    ///   limit.
+    /// - Throws: ``TransferError`` for damaged bytes, or a layer over the limit.
     func next() throws(TransferError) -> UnsafeRawBufferPointer? {
         if let piece = refused {
             refused = nil

@@ -13,7 +13,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
     private typealias Field = (name: Range<Int>, value: Range<Int>)
     private typealias Bytes = ArraySlice<UInt8>
 
-    /// Parses lines of a name, a colon and a value. Lines without a colon are ignored.
+    /// Ignores lines without a colon.
     init(lines: [UInt8]) {
         self.lines = lines
         fields = lines.withUnsafeBufferPointer { bytes in
@@ -34,7 +34,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
 
     package subscript(first name: String) -> String? { firstValue(of: name).map(Self.text) }
 
-    /// Returns the value of a URL field. Bytes that are not UTF-8 are percent-encoded.
+    /// Percent-encodes a value that is not UTF-8.
     package func url(_ name: String) -> String? {
         firstValue(of: name).map { String(urlBytes: Self.withoutBlanks($0)) }
     }
@@ -50,14 +50,14 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         return seconds == -1 ? nil : Date(timeIntervalSince1970: Double(seconds))
     }
 
-    /// The content codings in lower case and in order, without `identity`.
+    /// In lower case and in order, without `identity`.
     package var contentCodings: [String] {
         // Some servers send "none", which is not a coding.
         words(of: "Content-Encoding", except: ["identity", "none"])
     }
 
-    /// The first content coding that Larder does not decode. The body may still be complete,
-    /// because some servers send words that are not codings, such as `UTF-8`.
+    /// The first content coding that Larder does not decode. Some servers send other words, such as
+    /// `UTF-8`, with complete bodies.
     package var unknownContentCoding: String? { contentCodings.first { !BodyDecoder.knows($0) } }
 
     var transferCodings: [String] {
@@ -71,8 +71,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
             .filter { word in !word.isEmpty && !meaningless.contains { $0.isSame(as: word) } }
     }
 
-    /// Whether a field can be sent: its name is a token, and its value has no control characters
-    /// (RFC 9110, section 5).
+    /// Whether the name is a token, and the value has no control characters (RFC 9110, section 5).
     package static func isSendable(name: some StringProtocol, value: some StringProtocol) -> Bool {
         func isToken(_ byte: UInt8) -> Bool {
             byte.isASCIILetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(byte)
@@ -103,6 +102,6 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         return bytes
     }
 
-    /// The lines as received. Not safe for a terminal.
+    /// Not safe for a terminal.
     package var description: String { String(decoding: lines, as: UTF8.self) }
 }

@@ -1,7 +1,7 @@
-/// The head of a final response, not of an interim response (1xx).
+/// The head of a final response (not 1xx).
 package struct ResponseHead: Sendable {
     package var status: Int
-    /// The HTTP version: `1.0`, `1.1`, `2` or `3`.
+    /// `1.0`, `1.1`, `2` or `3`.
     package var protocolVersion: String
     package var headers: HeaderFields
     /// For a redirect, the request's cookies and the cookies accepted from the response.
@@ -9,7 +9,7 @@ package struct ResponseHead: Sendable {
     var isSuccess: Bool { (200..<300).contains(status) }
 }
 
-/// A parser of a response's lines: interim heads (1xx), the final head, and trailers.
+/// A parser of interim heads (1xx), the final head and trailers.
 struct ResponseHeadParser {
     private let maximumBytes: Int
     private let maximumFields: Int

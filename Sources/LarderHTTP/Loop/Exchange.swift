@@ -1,15 +1,14 @@
 import Dispatch
 import Synchronization
 
-/// Receives body bytes. After returning false, receives the same bytes again when `resume()` is
-/// called.
+/// Receives body bytes. If it returns false, it receives them again after `resume()`.
 package typealias ByteSink = @Sendable (_ bytes: UnsafeRawBufferPointer) throws -> Bool
 
 /// One request and its response, for an async caller.
 package final class Exchange: TransferReceiver, @unchecked Sendable {
     // Unchecked because the variables belong to the loop's queue.
 
-    /// Returns the sink of a response's body, or nil if the body is not wanted.
+    /// Returns the sink of the body, or nil to refuse it.
     package typealias HeadHandler =
         @Sendable (ResponseHead, _ resume: @escaping @Sendable () -> Void) throws -> ByteSink?
 
@@ -25,16 +24,15 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
     private var failure: (any Error)?
     private static let maximumErrorBytes: Int64 = 64 << 10
 
-    /// - Parameter maximumBytes: The maximum size of a successful response's body, in addition to
-    ///   the request's limit.
+    /// - Parameter maximumBytes: The limit for successful bodies, in addition to the request's.
     package init(on loop: TransferLoop, maximumBytes: Int64 = .max, onHead: @escaping HeadHandler) {
         self.loop = loop
         self.maximumBytes = maximumBytes
         self.onHead = onHead
     }
 
-    /// Returns the response's head after the body has ended or was refused. Throws `TransferError`,
-    /// an error of the head handler or the sink, or `CancellationError`.
+    /// Returns the head after the body has ended or was refused. Throws `TransferError`, the
+    /// handlers' errors, or `CancellationError`.
     package func response(to request: TransferRequest) async throws -> ResponseHead {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
@@ -105,7 +103,7 @@ package final class CollectedBytes: Sendable {
 
     package var bytes: [UInt8] { state.withLock { $0 } }
 
-    /// Discards all bytes. Returns a sink for new bytes.
+    /// Discards all bytes first.
     package func sink() -> ByteSink {
         state.withLock { $0 = [] }
         return { [self] bytes in
@@ -115,7 +113,7 @@ package final class CollectedBytes: Sendable {
     }
 }
 
-/// Runs tasks on the loop's queue. A task must not block the queue.
+/// A task must not block the loop's queue.
 extension TransferLoop: TaskExecutor {
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
@@ -123,11 +121,11 @@ extension TransferLoop: TaskExecutor {
     }
 }
 
-/// Runs `body` as a task, and blocks the thread until the task ends. Calls `isCancelled` every 50
-/// ms, and cancels the task if the result is true.
+/// Runs `body` as a task, and blocks the thread until it ends. Cancels the task if `isCancelled`,
+/// called every 50 ms, is true.
 ///
-/// - Parameter executor: Runs the task. Default: the thread pool, whose threads may all be waiting
-///   in this function.
+/// - Parameter executor: Default: the thread pool, whose threads may all be waiting in this
+///   function.
 package func waitForTask<Answer: Sendable>(
     on executor: (any TaskExecutor)? = nil, unless isCancelled: () -> Bool = { false },
     _ body: @escaping @Sendable () async throws -> Answer

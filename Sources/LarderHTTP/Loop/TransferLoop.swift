@@ -5,25 +5,23 @@ import LarderCore
 import Logging
 import Synchronization
 
-/// A loop that runs transfers concurrently. ``start(_:receiver:)`` starts a transfer at once, so
-/// callers limit the number of transfers.
+/// A loop that runs transfers concurrently. Transfers start at once, so callers must limit their
+/// number.
 ///
-/// Connections are kept and shared. HTTP/2 is used over TLS if the server offers it. Certificates
-/// are verified. The environment (proxies, `.netrc`) is ignored. Redirects are returned as
-/// responses, so that the next request passes the same checks.
+/// The environment (proxies, `.netrc`) is ignored. Redirects are returned as responses, so that the
+/// next request passes the same checks.
 ///
-/// The loop is a chain of blocks on a serial queue. Each block is a round: it executes commands,
-/// lets libcurl work, ends finished transfers and waits for the network. Code whose state belongs
-/// to the queue, such as an operation queue, needs no locks. Other threads must use ``perform(_:)``
-/// unless they can wait for the end of a round.
+/// The loop is a chain of blocks on a serial queue. Each block is a round, which ends with a wait
+/// for the network. Code whose state belongs to the queue needs no locks. Other threads must use
+/// ``perform(_:)`` unless they can wait for the end of a round.
 package final class TransferLoop: @unchecked Sendable {
     // Unchecked because the variables belong to the queue, except the atomic variables.
 
     package let queue: DispatchQueue
     /// The maximum number of connections that wait for a first request.
     package let connectionsAhead: Int
-    /// Called on the queue at the end of a round. Returns the latest time of the next round, or nil
-    /// for no limit.
+    /// Called on the queue at the end of a round. Returns the latest time of the next round, or
+    /// nil.
     package var onRound: (() -> ContinuousClock.Instant?)?
 
     private let configuration: TransferConfiguration
@@ -56,11 +54,11 @@ package final class TransferLoop: @unchecked Sendable {
 
     private static let queueOfThread = DispatchSpecificKey<ObjectIdentifier>()
 
-    /// The maximum first wait after an event. With HTTP/2, libcurl may deliver the bytes of some
-    /// streams only after a second (curl/curl#17636). Each round checks all streams.
+    /// With HTTP/2, libcurl may deliver the bytes of some streams only after a second
+    /// (curl/curl#17636), unless a round checks all streams.
     private static let firstWait = Duration.milliseconds(10)
 
-    /// - Parameter queue: A serial queue. Default: a new queue.
+    /// - Parameter queue: A serial queue.
     /// - Throws: ``TransferError`` if a file of the configuration cannot be read, libcurl is older
     ///   than 7.88, or memory is exhausted. Programs must first check that threads can be created,
     ///   because Dispatch waits for a thread.
@@ -121,8 +119,7 @@ package final class TransferLoop: @unchecked Sendable {
         DispatchQueue.getSpecific(key: Self.queueOfThread) == ObjectIdentifier(queue)
     }
 
-    /// Starts a transfer, and returns immediately. The receiver is retained until the transfer
-    /// ends. Safe on any thread.
+    /// Retains the receiver until the transfer ends. Safe on any thread.
     @discardableResult
     package func start(_ request: TransferRequest, receiver: any TransferReceiver) -> TransferID {
         let id = TransferID(number: lastNumber.add(1, ordering: .relaxed).newValue)
@@ -134,8 +131,8 @@ package final class TransferLoop: @unchecked Sendable {
 
     package func resume(_ id: TransferID) { post(.resume(id)) }
 
-    /// Cancels all transfers. Waits until all have ended, unless the caller is a receiver. Later
-    /// transfers end as cancelled.
+    /// Cancels all transfers, and waits until they have ended, unless the caller is a receiver.
+    /// Later transfers end as cancelled.
     package func shutdown() {
         // A caller on the queue may have been called by libcurl.
         if isOnQueue { take(.stop) } else { sync { stop() } }
@@ -147,7 +144,7 @@ package final class TransferLoop: @unchecked Sendable {
 
     // MARK: - On the queue
 
-    /// Whether a connection to an origin (``HTTPURL/origin``) is open or in progress.
+    /// Whether a connection is open or in progress.
     package func isConnected(to origin: String) -> Bool {
         if sockets.isOpen(to: origin) { return true }
         // A connection to an HTTP proxy serves all hosts of http URLs.
@@ -156,7 +153,7 @@ package final class TransferLoop: @unchecked Sendable {
         return configuration.proxies.proxy(for: url)?.isHTTP == true
     }
 
-    /// Whether the loop has ended. New transfers then end immediately.
+    /// If true, new transfers end immediately.
     package var hasEnded: Bool { end != nil }
 
     package func scheduleRound() {
@@ -166,7 +163,7 @@ package final class TransferLoop: @unchecked Sendable {
         queue.async { self.round() }
     }
 
-    /// Queues a command for the next round, because libcurl may be calling the receiver.
+    /// Queues the command, because libcurl may be calling the receiver.
     private func take(_ command: Command) {
         if let end {
             if case .start(let order) = command { order.end(end.code, end.message) }

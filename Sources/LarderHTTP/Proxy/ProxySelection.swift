@@ -8,7 +8,7 @@ public struct ProxySelection: Sendable {
     /// Uses no proxy.
     public static let none = ProxySelection(http: nil, https: nil)
 
-    /// The error of an option or environment variable that does not name a proxy.
+    /// An option or environment variable that does not name a proxy.
     public struct SelectionError: Error, Sendable {
         /// The environment variable, or nil for the option.
         public let variable: String?
@@ -20,7 +20,7 @@ public struct ProxySelection: Sendable {
     private let https: ProxyServer?
     private let exceptions: NoProxyList
 
-    /// Creates a selection with a proxy for each scheme and a list of hosts to contact directly.
+    /// Creates a selection from a proxy for each scheme.
     public init(
         http: ProxyServer?, https: ProxyServer?, exceptions: NoProxyList = NoProxyList("")
     ) {
@@ -29,8 +29,7 @@ public struct ProxySelection: Sendable {
         self.exceptions = exceptions
     }
 
-    /// Reads options and environment variables in the same way as curl. Empty variables are
-    /// ignored.
+    /// Reads options and environment variables like curl. Empty variables are ignored.
     ///
     /// - Parameters:
     ///   - proxy: The proxy for all URLs. An empty text means no proxy. Nil means `http_proxy` for
@@ -76,7 +75,7 @@ public struct ProxySelection: Sendable {
 
 /// The URL and credentials of a proxy.
 public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
-    /// The error of an invalid proxy. It does not contain the text, which may include a password.
+    /// An invalid proxy, without the text, which may include a password.
     public enum ParseError: Error, Equatable, Sendable {
         /// The scheme is not http, https, socks4, socks4a, socks5 or socks5h.
         case unsupportedScheme
@@ -84,7 +83,7 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
         case malformed
     }
 
-    /// Scheme, host and optional port, without credentials.
+    /// Without credentials.
     let url: String
     let credentials: Credentials?
 
@@ -92,8 +91,7 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
 
     private static let schemes: Set = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
 
-    /// Parses a proxy's URL. The default scheme is http. The default port is 443 for https, and
-    /// 1080 for other schemes.
+    /// Parses a URL. Default scheme: http. Default port: 443 for https, else 1080.
     public init(_ text: String) throws(ParseError) {
         var scheme = "http"
         var rest = text.utf8[...]

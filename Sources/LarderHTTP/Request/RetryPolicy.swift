@@ -21,8 +21,8 @@ public struct RetryPolicy: Sendable {
     /// Creates the default policy.
     public init() {}
 
-    /// Returns a policy for a remote, similar to the policy of Amazon's SDKs. There is no time
-    /// limit, because an attempt may transfer gigabytes.
+    /// Returns a policy similar to Amazon's SDKs. There is no time limit, because an attempt may
+    /// transfer gigabytes.
     package static func ofRemote(
         attempts: Int = 5, base: Duration = .milliseconds(400), cap: Duration = .seconds(5)
     ) -> RetryPolicy {
@@ -43,8 +43,7 @@ public struct RetryPolicy: Sendable {
         return min(cap, base * (1 << min(max(failures, 1) - 1, 30)))
     }
 
-    /// Returns the time of the next attempt, but not before `hold`. Returns a failure if no attempt
-    /// remains.
+    /// Returns the time of the next attempt, not before `hold`, or a failure if none remains.
     package func nextAttempt<Failure: RetriableFailure>(
         after failure: Failure, attempt: Int, since start: ContinuousClock.Instant,
         hold: ContinuousClock.Instant?, now: ContinuousClock.Instant = .now
@@ -58,8 +57,6 @@ public struct RetryPolicy: Sendable {
     }
 
     /// Calls `body` until it succeeds or throws an error that cannot be retried.
-    ///
-    /// - Parameter onRetry: Called before each delay, with the number of the failed attempt.
     package func attempt<Answer, Failure: RetriableFailure>(
         _ body: () async throws -> Answer,
         onRetry: (_ failure: Failure, _ attempt: Int, _ delay: Duration) -> Void
@@ -91,7 +88,7 @@ package protocol RetriableFailure: Error {
     var isTransient: Bool { get }
     var isOverload: Bool { get }
     var retryAfter: Duration? { get }
-    /// The failure if no time remains for another attempt.
+    /// The failure if no time remains.
     var outOfTime: Self { get }
 }
 

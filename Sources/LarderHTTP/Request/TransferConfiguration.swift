@@ -5,15 +5,14 @@ import Logging
 public struct TransferConfiguration: Sendable {
     /// Maximum number of connections, in addition to ``maximumIdleConnections``. Default: 16.
     public var maximumConnections = 16
-    /// Maximum number of connections to one scheme, host and port. A transfer's timeouts include
-    /// its wait for a connection. Default: 6.
+    /// Maximum number of connections to one origin. A transfer's timeouts include its wait for a
+    /// connection. Default: 6.
     public var maximumConnectionsPerHost = 6
     /// Maximum number of connections that a prefetch opens before a slot is free, each to a
     /// different host. At most half of ``maximumIdleConnections``. Default: 16.
     public var maximumConnectionsAhead = 16
-    /// Maximum number of idle connections, at most a quarter of the open file limit. The least
-    /// recently used connection is closed first. A connection with TLS takes about 100 kB. Default:
-    /// 64.
+    /// Maximum number of idle connections, at most a quarter of the open file limit. A connection
+    /// with TLS takes about 100 kB. Default: 64.
     public var maximumIdleConnections = 64
     /// Maximum time from the name lookup to the end of the TLS handshake. Default: 10 s.
     public var connectTimeout: Duration = .seconds(10)

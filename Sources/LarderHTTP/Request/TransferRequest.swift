@@ -1,6 +1,5 @@
 import LarderCore
 
-/// A request. Redirects are returned, not followed.
 package struct TransferRequest: Sendable {
     package enum Method: Sendable {
         case get, head
@@ -11,31 +10,29 @@ package struct TransferRequest: Sendable {
     package var method = Method.get
     /// The URL's credentials are sent as basic authentication.
     package var url: HTTPURL
-    /// The signature, which replaces the URL's credentials.
+    /// Replaces the URL's credentials.
     package var signing: RequestSigning?
-    /// Header fields, which can replace the default fields `Host`, `User-Agent` and, in unsigned
-    /// requests, `Accept-Encoding`.
+    /// Can replace the default fields `Host`, `User-Agent` and, in unsigned requests,
+    /// `Accept-Encoding`.
     package var headers: [(name: String, value: String)]
-    /// Cookies of a ``ResponseHead``. Each cookie is sent only if it matches the URL. Default:
-    /// none.
+    /// Cookies of a ``ResponseHead``. Each is sent only if it matches the URL.
     package var cookies: [String] = []
-    /// Maximum number of decoded body bytes. Default: 16 MiB.
+    /// Maximum number of decoded body bytes.
     package var maximumBodyBytes: Int64
     /// Whether to use ``TransferConfiguration/clientCertificate`` and
-    /// ``TransferConfiguration/netrcFile``. Default: `true`.
+    /// ``TransferConfiguration/netrcFile``.
     package var usesStoredCredentials: Bool
-    /// Whether libcurl may repeat the request if the connection is lost before a response. If
-    /// false, the transfer fails, because a repeated request counts as another attempt. An upload
-    /// may always be repeated once, without `Expect` (RFC 9110, section 15.5.18). Default: `false`.
+    /// Whether libcurl may repeat the request if the connection is lost before a response. A
+    /// repeated request counts as another attempt. An upload may always be repeated once, without
+    /// `Expect` (RFC 9110, section 15.5.18).
     package var mayBeRepeated = false
-    /// Whether to open only a connection, for a later request. The transfer then succeeds without a
-    /// head. Default: `false`.
+    /// Whether to open a connection for a later request, and succeed without a head.
     package var onlyConnects = false
     /// Whether to wait for a connection in progress, which may support HTTP/2. Transfers that wait
-    /// for an unreachable host time out in sequence. Default: `true`.
+    /// for an unreachable host time out in sequence.
     package var sharesConnection = true
-    /// Whether to close the connection at the end, because no other request to the scheme, host and
-    /// port is expected. Default: `false`.
+    /// Whether to close the connection afterwards, because no other request to the origin is
+    /// expected.
     package var isLastOfHost = false
 
     package init(
@@ -49,14 +46,13 @@ package struct TransferRequest: Sendable {
     }
 }
 
-/// The body of a request, read while it is sent.
+/// A body, read while it is sent.
 package struct RequestBody: Sendable {
     package let count: Int64
     package let read: @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
 
-    /// - Parameter read: Copies bytes from the offset into the buffer. Returns the number of bytes,
-    ///   or nil to end the transfer. Called on the loop's queue. A repeated request starts at 0
-    ///   again.
+    /// - Parameter read: Returns the number of copied bytes, or nil to end the transfer. Called on
+    ///   the loop's queue. A repeated request starts at 0 again.
     package init(
         count: Int64,
         read: @escaping @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
@@ -76,7 +72,7 @@ package struct RequestBody: Sendable {
     }
 }
 
-/// An AWS Signature Version 4. libcurl computes it for each attempt.
+/// An AWS Signature Version 4, computed by libcurl.
 ///
 /// libcurl 7.88 requires the field `x-amz-content-sha256`, a sorted query, and no field whose name
 /// is a prefix of another's (lib/http_aws_sigv4.c).
@@ -92,7 +88,7 @@ package struct RequestSigning: Sendable {
     }
 }
 
-/// The identifier of a transfer, unique within a ``TransferLoop``.
+/// Unique within a ``TransferLoop``.
 package struct TransferID: Hashable, Sendable {
     let number: UInt64
 }
@@ -102,14 +98,14 @@ package struct TransferID: Hashable, Sendable {
 ///
 /// All calls are on the loop's queue and must not block.
 package protocol TransferReceiver: AnyObject, Sendable {
-    /// Receives the final response's head. If the receiver returns false, the transfer ends as
+    /// Receives the final head. If it returns false, the transfer ends as
     /// ``TransferError/Code-swift.enum/abandoned``.
     func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool
 
-    /// Receives decoded bytes of the body, valid during the call.
+    /// Receives decoded bytes, valid during the call.
     func transfer(_ id: TransferID, didReceive bytes: UnsafeRawBufferPointer) -> ReceiveVerdict
 
-    /// Receives the result. The loop then releases the receiver.
+    /// The loop then releases the receiver.
     func transfer(_ id: TransferID, didEnd result: TransferResult)
 }
 
@@ -117,8 +113,8 @@ package typealias TransferResult = Result<TransferMetrics, TransferError>
 
 package enum ReceiveVerdict: Sendable {
     case proceed
-    /// Delivers the bytes again, perhaps with more bytes, after ``TransferLoop/resume(_:)``. A
-    /// paused transfer does not stall, but its total timeout continues.
+    /// Delivers the bytes again, perhaps with more, after ``TransferLoop/resume(_:)``. A paused
+    /// transfer does not stall, but its total timeout continues.
     case pause
     /// Ends the transfer as ``TransferError/Code-swift.enum/abandoned``.
     case stop

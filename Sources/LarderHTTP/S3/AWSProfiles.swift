@@ -31,8 +31,7 @@ struct AWSProfiles {
             ?? value("endpoint_url")
     }
 
-    /// - Parameter lack: The reason why the environment has no credentials, for the error message.
-    ///   Nil if a profile was chosen explicitly.
+    /// - Parameter lack: Nil if a profile was chosen explicitly.
     func credentials(lackingOthers lack: String?) throws(S3SettingsError) -> S3Credentials {
         let (accessKey, secretKey) = ("aws_access_key_id", "aws_secret_access_key")
         if let access = value(accessKey), let secret = value(secretKey) {

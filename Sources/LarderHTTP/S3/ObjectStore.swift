@@ -5,22 +5,21 @@ import Foundation
 /// Listings are sorted by the bytes of names. A finished write is visible to all later requests,
 /// including listings (S3 since December 2020, Ceph always).
 package protocol ObjectStore: Sendable {
-    /// Returns the name of an object or of the store, for messages.
+    /// For messages.
     func subject(_ key: String?) -> String
 
-    /// Receives an object. Returns its metadata, or nil if the metadata is missing. Throws
-    /// ``RemoteError``, the sink's error or `CancellationError`.
+    /// Receives an object, and returns any metadata. Throws ``RemoteError``, the sink's error or
+    /// `CancellationError`.
     @discardableResult
     func get(
         _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
     ) async throws -> String?
 
-    /// Returns the size and time of an object, or nil if the object does not exist.
+    /// Returns nil if the object does not exist.
     func head(_ key: String) async throws -> ListedObject?
 
     /// Writes or replaces an object. The store checks the body against `digest`, its SHA-256 in
-    /// hexadecimal. `mediaType` is for other programs. `metadata` is a short ASCII text, which
-    /// ``get(_:maximumBytes:into:)`` returns.
+    /// hexadecimal. `metadata` is a short ASCII text.
     func put(
         _ key: String, _ body: RequestBody, digest: String, mediaType: String?, metadata: String?
     ) async throws
@@ -105,9 +104,9 @@ public struct RemoteError: Error, RetriableFailure, Sendable, CustomStringConver
 }
 
 package struct ListPage: Sendable {
-    /// The objects, sorted by name. A page can be empty even if more pages follow.
+    /// Sorted by name. Can be empty even if more pages follow.
     package var objects: [ListedObject]
-    /// The name after which the next page starts, or nil for the last page.
+    /// Nil for the last page.
     package var next: String?
 
     package init(objects: [ListedObject], next: String?) {

@@ -11,9 +11,8 @@ enum ResponseXML {
 
     static let separator = UInt8(ascii: "/")
 
-    /// Calls `body` with the path and text of each element except the root, when the element ends.
-    /// Paths exclude the root and namespace prefixes. Returns the root's name. Names are bytes,
-    /// because `String` needs quadratic time for combining marks.
+    /// Calls `body` at the end of each element except the root. Paths exclude the root and
+    /// namespace prefixes. Returns the root's name.
     ///
     /// - Throws: ``Malformed``, errors of `body`, or `CancellationError`.
     static func read(
@@ -21,7 +20,7 @@ enum ResponseXML {
     ) throws -> [UInt8] {
         var rest = bytes[...]
         var path: [UInt8] = []
-        // The length of the parent's path, and the element's text.
+        // `start` is the length of the parent's path.
         var open: [(start: Int, text: String)] = []
         var root: [UInt8]?
         func end() throws {
@@ -72,7 +71,7 @@ struct ListAnswer {
     private(set) var objects: [ListedObject] = []
     private(set) var isTruncated = false
 
-    /// - Throws: `ResponseXML.Malformed` if the XML is not a listing, or `CancellationError`.
+    /// - Throws: `ResponseXML.Malformed` or `CancellationError`.
     init(_ bytes: [UInt8]) throws {
         var key: String?
         var size: Int64?

@@ -4,7 +4,7 @@ import Synchronization
 /// A bucket of an S3-compatible server, with a separate transfer loop.
 ///
 /// The user's server may have a private address. In a shared loop, an icon URL in a manifest could
-/// use the server's connection.
+/// use its connection.
 package final class S3Bucket: ObjectStore {
     private let loop: TransferLoop
     private let settings: S3Settings
@@ -13,7 +13,7 @@ package final class S3Bucket: ObjectStore {
     private let logger: Logger?
 
     /// - Parameters:
-    ///   - connections: The maximum number of connections and of requests in flight.
+    ///   - connections: Also the maximum number of requests in flight.
     ///   - transfer: The base configuration, except for address policy, connection limits, stored
     ///     credentials and total timeout.
     package init(
@@ -90,8 +90,7 @@ package final class S3Bucket: ObjectStore {
         }
     }
 
-    /// Checks the server's listing. With unrequested names or a wrong order, callers would miss
-    /// objects or never finish.
+    /// With unrequested names or a wrong order, callers would miss objects or never finish.
     private func page(
         of answer: ListAnswer, prefix: String, after last: String?
     ) throws -> ListPage {
@@ -149,8 +148,8 @@ package final class S3Bucket: ObjectStore {
     }
 }
 
-/// A limit on requests in flight. Requests wait here in order, because each of a remote's tasks may
-/// make several requests at once, and HTTP/2 would send all of them.
+/// A limit on requests in flight. Each task of a remote may make several requests at once, and
+/// HTTP/2 would send all of them.
 private final class RequestSlots: Sendable {
     private let state: Mutex<State>
 
@@ -161,8 +160,7 @@ private final class RequestSlots: Sendable {
 
     init(_ count: Int) { state = Mutex(State(free: max(1, count))) }
 
-    /// Calls `body` in a slot. Also waits for a slot if the task is cancelled, because requests in
-    /// flight end soon.
+    /// Also waits for a slot if the task is cancelled, because requests in flight end soon.
     func run(_ body: () async throws -> ResponseHead) async throws -> ResponseHead {
         await withCheckedContinuation { waiter in
             let isFree = state.withLock { state in

@@ -7,11 +7,10 @@ extension S3Settings {
     private static let digestOfNothing = Digest(of: [UInt8]()).hex
 
     func listRequest(_ prefix: String, after last: String?) throws -> TransferRequest {
-        // The signature requires encoded slashes.
+        // The signature requires encoded slashes and a sorted query.
         func encoded(_ key: String) -> String {
             (location.prefix + key).percentEncoding(except: \.isUnreserved)
         }
-        // The signature requires a sorted query.
         var query = "?list-type=2&max-keys=1000&prefix=\(encoded(prefix))"
         if let last { query += "&start-after=\(encoded(last))" }
         return try request(.get, query: query, maximumBytes: 8 << 20)

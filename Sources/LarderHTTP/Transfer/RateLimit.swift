@@ -1,8 +1,7 @@
 /// A token bucket for received body bytes, with a queue of waiting transfers.
 ///
 /// A whole piece passes if a token remains, so the bucket can be in debt. Transfers can exceed the
-/// rate by at most one piece and the bytes of 250 ms. New transfers queue behind waiting transfers.
-/// Belongs to the loop's queue.
+/// rate by at most one piece and the bytes of 250 ms. Belongs to the loop's queue.
 final class RateLimit {
     private let bytesPerSecond: Double
     private let capacity: Double
@@ -18,7 +17,7 @@ final class RateLimit {
         refilled = now
     }
 
-    /// Whether a transfer may take these bytes now. Queues the transfer if not.
+    /// Queues the transfer if it may not take these bytes now.
     func admits(_ bytes: Int64, of id: TransferID, now: ContinuousClock.Instant = .now) -> Bool {
         // Repeated bytes were admitted before.
         guard bytes > 0 else { return true }
@@ -31,8 +30,7 @@ final class RateLimit {
         return true
     }
 
-    /// Returns the next waiting transfer if there are tokens. That transfer may skip the queue
-    /// until the next call.
+    /// The returned transfer may skip the queue until the next call.
     func next(now: ContinuousClock.Instant = .now) -> TransferID? {
         turn = nil
         guard !waiting.isEmpty else { return nil }
@@ -42,7 +40,7 @@ final class RateLimit {
         return turn
     }
 
-    /// Returns the time until there are tokens, or nil if no transfer waits.
+    /// The time until there are tokens, or nil if no transfer waits.
     func delay(now: ContinuousClock.Instant = .now) -> Duration? {
         guard !waiting.isEmpty else { return nil }
         let earned = (now - refilled) / .seconds(1) * bytesPerSecond

@@ -1,7 +1,6 @@
 import Foundation
 
-/// A transfer in flight. Enforces limits that libcurl lacks, and records why Larder ended the
-/// transfer. Belongs to the loop's queue.
+/// A transfer in flight. Enforces limits that libcurl lacks. Belongs to the loop's queue.
 final class Transfer {
     let order: PendingTransfer
     let proxy: ProxyServer?
@@ -18,14 +17,12 @@ final class Transfer {
     /// Whether the connected transfer must not send a request.
     private(set) var isHeldBack = false
     private var requests = 0
-    /// The reason why Larder ended the transfer, or nil. libcurl reports only that a callback
-    /// failed.
+    /// Nil unless Larder ended the transfer. libcurl reports only that a callback failed.
     private(set) var reason: (code: TransferError.Code, message: String)?
     var isOutOfFiles = false
     private var refusedAddress: String?
     private var hasTriedAnAddress = false
-    /// Maximum number of bytes to read of an unwanted body. For longer bodies, a new connection is
-    /// faster.
+    /// For longer unwanted bodies, a new connection is faster.
     private static let maximumDrainedBytes: Int64 = 16 << 10
 
     init(order: PendingTransfer, configuration: TransferConfiguration) {
@@ -33,7 +30,7 @@ final class Transfer {
         let url = order.request.url
         policy = configuration.addressPolicy
         proxy = configuration.proxies.proxy(for: url)
-        // The user chose the proxy, and addresses behind it are not visible.
+        // Addresses behind a proxy are not visible.
         allowsAnyAddress = proxy != nil || policy.allowsAnyAddress(of: url)
         parser = ResponseHeadParser(
             maximumBytes: configuration.maximumHeaderBytes,
@@ -41,7 +38,7 @@ final class Transfer {
     }
 
     var hasHead: Bool { parser.isComplete }
-    /// The reason why ``AddressPolicy`` refused all addresses, or nil.
+    /// Nil unless all addresses were refused.
     var refusal: String? { hasTriedAnAddress ? nil : refusedAddress }
     var refusalOfURL: String? { policy.refusal(of: order.request.url) }
 
@@ -115,7 +112,7 @@ final class Transfer {
         return true
     }
 
-    /// An encoded body can be slightly longer than the decoded body.
+    /// An encoded body can be slightly longer.
     private var maximumEncodedBytes: Int64 {
         let limit = order.request.maximumBodyBytes
         guard decoder != nil else { return limit }
@@ -123,8 +120,7 @@ final class Transfer {
         return isTooLarge ? .max : sum
     }
 
-    /// Whether the rate limit admits all received bytes. If not, the transfer is queued and must
-    /// pause.
+    /// If false, the transfer is queued and must pause.
     func isAdmitted(received: Int64, by limit: RateLimit) -> Bool {
         isPaused = false
         guard limit.admits(received - admittedBytes, of: order.id) else { return false }
@@ -132,7 +128,6 @@ final class Transfer {
         return true
     }
 
-    /// If the verdict is to pause, libcurl delivers the bytes again.
     func receive(body bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
         isPaused = false
         let total = encodedBytes + Int64(bytes.count)
