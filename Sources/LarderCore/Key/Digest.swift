@@ -15,7 +15,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     package init(of bytes: some DataProtocol) { self.init(SHA256.hash(data: bytes)) }
 
-    /// Creates a digest from 32 bytes. Returns nil for any other number of bytes.
+    /// Creates a digest from 32 bytes, or returns nil.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.byteCount,
             let digest = Array(bytes).withUnsafeBytes({ Digest(bytes: $0) })
@@ -23,7 +23,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         self = digest
     }
 
-    /// Not generic, because every row of the index has a digest.
+    /// Not generic, because every index row has a digest.
     package init?(bytes: UnsafeRawBufferPointer) {
         guard bytes.count == Self.byteCount else { return nil }
         func word(_ index: Int) -> UInt64 {
@@ -32,7 +32,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         words = (word(0), word(1), word(2), word(3))
     }
 
-    /// Creates a digest from 64 hexadecimal digits in either case. Returns nil for other text.
+    /// Creates a digest from 64 hexadecimal digits in either case, or returns nil.
     public init?(hex: some StringProtocol) {
         var digits = hex.utf8.makeIterator()
         guard let first = Self.word(&digits), let second = Self.word(&digits),
@@ -91,8 +91,8 @@ package struct RunningDigest: Sendable {
     package var digest: Digest { Digest(hash.finalize()) }
 }
 
-// Other programs name files by MD5 or SHA-1. Security does not depend on these names, because
-// contents are compared by SHA-256.
+// File names of other programs. Security does not depend on them, because contents are compared by
+// SHA-256.
 extension String {
     package var md5Hex: String { Self.hex(Insecure.MD5.hash(data: Array(utf8))) }
     package var sha1Hex: String { Self.hex(Insecure.SHA1.hash(data: Array(utf8))) }

@@ -2,7 +2,7 @@ import Foundation
 
 /// The key of a resource in the index, in one of three disjoint namespaces:
 ///
-/// - the key of a URL (``HTTPURL/key``), for resources identified by their URL;
+/// - the key of a URL (``HTTPURL/key``);
 /// - `key:` followed by the `key` of a manifest entry, which can be any text, even a URL;
 /// - `ni:///sha-256;…` (RFC 6920), the name of the bytes, for icons inside a manifest.
 package enum ResourceKey {
@@ -11,7 +11,7 @@ package enum ResourceKey {
 
     package static func named(_ key: String) -> String { own + key }
 
-    /// Returns the `key` of a manifest entry from a resource key, or nil for other resource keys.
+    /// Returns the `key` of a manifest entry, or nil for other resource keys.
     package static func name(in key: String) -> String? {
         // Compares bytes, because a combining mark would merge with the colon.
         guard key.utf8.starts(with: own.utf8) else { return nil }
@@ -29,18 +29,18 @@ package enum ResourceKey {
         [own, bytes].contains { text.utf8.starts(with: $0.utf8) }
     }
 
-    /// Whether a resource has a key that is not derived from its URL.
+    /// Whether the key is not derived from the resource's URL.
     package static func isApart(_ key: String, from url: String) -> Bool {
         isSpelledOut(key) && !key.isSame(as: url)
     }
 
-    /// Whether a key may map to an object. A key that names other bytes may not.
+    /// A key that names other bytes may not map to an object.
     package static func mayName(_ digest: Digest, _ key: [UInt8]) -> Bool {
         !key.starts(with: bytes.utf8) || key.elementsEqual(name(of: digest).utf8)
     }
 
-    /// Returns the URL for output. If `url` is nil, `key` is the URL. The URL of an entry with a
-    /// `key` is signed or rotates, so its query is hidden.
+    /// If `url` is nil, `key` is the URL. The URL of an entry with a `key` is signed or rotates, so
+    /// its query is hidden.
     package static func shownURL(_ url: String?, key: String?, hasCredentials: Bool) -> String? {
         let isKeyed = url != nil && (key.map(isSpelledOut) ?? true)
         let shown = isKeyed ? url?.maskingQuery : (url ?? key)?.maskingSecretsInQuery
@@ -48,7 +48,7 @@ package enum ResourceKey {
     }
 }
 
-/// A key that is compared as bytes, because `String` needs quadratic time for combining marks.
+/// A key that is compared as bytes, with `isSame(as:)`.
 package struct CacheKey: Hashable, Sendable {
     private let text: String
 

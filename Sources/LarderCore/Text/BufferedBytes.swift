@@ -1,5 +1,4 @@
-/// A contiguous buffer for reading an input. The capacity grows only if more than half of the
-/// buffer is unread before a fill.
+/// A contiguous input buffer. Grows only if more than half of it is unread before a fill.
 package final class BufferedBytes {
     private let read: (UnsafeMutableRawBufferPointer) throws -> Int
     private var storage: UnsafeMutablePointer<UInt8>
@@ -8,7 +7,7 @@ package final class BufferedBytes {
     private var end = 0
     /// Whether the rest of the input is in the buffer.
     package private(set) var isAtEnd = false
-    /// The line number of the next byte, starting at 1.
+    /// The line of the next byte, starting at 1.
     package private(set) var line: Int
     package private(set) var offset = 0
     private var lineOffset = 0
@@ -35,9 +34,8 @@ package final class BufferedBytes {
     /// The column of the next byte, in bytes, starting at 1.
     package var column: Int { offset - lineOffset + 1 }
 
-    /// Reads until the buffer is full or the input ends. Returns false if no byte was read. A
-    /// single `read` per call would take quadratic time on a slow pipe, because a parser starts
-    /// over after each call.
+    /// Reads until the buffer is full or the input ends. Returns false if no byte was read. One
+    /// `read` per call would take quadratic time on a slow pipe, because parsers start over.
     package func fill() throws -> Bool {
         guard !isAtEnd else { return false }
         let had = count
@@ -83,7 +81,7 @@ package final class BufferedBytes {
         lineOffset = offset
     }
 
-    /// Makes the consumed bytes of the current line unread again, unless the buffer dropped them.
+    /// Unreads the line's consumed bytes, unless the buffer dropped them.
     package func unconsumeLine() {
         let count = min(offset - lineOffset, start)
         start -= count

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Dates as text, in UTC and whole seconds. Uses the C library, because ICU's data for Foundation's
-/// time zones dominated peak memory.
+/// Dates in UTC and whole seconds. Uses the C library, because Foundation's time zone data
+/// dominated peak memory.
 package enum UTCTime {
     /// `2026-11-21T06:15:00Z` (RFC 3339).
     package static func timestamp(_ date: Date) -> String {
@@ -11,7 +11,7 @@ package enum UTCTime {
     /// `20261121T061500Z`, for file names.
     package static func name(_ date: Date) -> String { text(date, "%04d%02d%02dT%02d%02d%02dZ") }
 
-    /// The dates with four-digit years. Other programs' records can contain any date.
+    /// Dates with four-digit years. Foreign records can contain any date.
     private static let bounds = -62_135_596_800.0...253_402_300_799
 
     private static func text(_ date: Date, _ format: String) -> String {
@@ -31,10 +31,9 @@ package enum UTCTime {
     }
 }
 
-/// HTTP dates in the preferred format and the two obsolete formats (RFC 9110, section 5.6.7).
+/// HTTP dates in all three formats (RFC 9110, section 5.6.7).
 package enum HTTPDate {
-    /// Parses a date, ignoring case. Returns nil for an invalid date, which means "stale" (RFC
-    /// 9111, section 5.3).
+    /// Ignores case. Returns nil for an invalid date, which means "stale" (RFC 9111, section 5.3).
     ///
     /// - Parameter now: The reference for two-digit years.
     package static func parse(_ text: String, now: Date = Date()) -> Date? {
@@ -54,7 +53,7 @@ package enum HTTPDate {
         guard matches(", ##-***-## ##:##:## GMT", rest), 6...9 ~= start else { return nil }
         let thisYear = Calendar(identifier: .iso8601).component(.year, from: now)
         var year = thisYear / 100 * 100 + number(rest[start + 9..<start + 11])
-        // A year more than 50 years in the future is a past year (RFC 9110, section 5.6.7).
+        // A year more than 50 years in the future is a past year.
         if year > thisYear + 50 { year -= 100 }
         if year <= thisYear - 50 { year += 100 }
         return date(
@@ -88,7 +87,7 @@ package enum HTTPDate {
         return Date(timeIntervalSince1970: Double(timegm(&parts)))
     }
 
-    /// Whether `bytes` match a pattern. `#` matches a digit, `*` a letter. Case is ignored.
+    /// `#` matches a digit, `*` a letter. Ignores case.
     private static func matches(_ pattern: StaticString, _ bytes: Part) -> Bool {
         pattern.withUTF8Buffer { pattern in
             bytes.count == pattern.count
@@ -120,7 +119,7 @@ package enum RetryAfter {
     /// A century, in seconds.
     private static let longest: Int64 = 3_200_000_000
 
-    /// Returns the delay. The delay until a date is counted from `Date` plus `Age`.
+    /// The delay until a date is counted from `Date` plus `Age`.
     package static func delay(
         _ field: String?, date: String?, age: String?, now: Date = Date()
     ) -> Duration? {

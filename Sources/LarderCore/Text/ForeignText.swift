@@ -1,12 +1,11 @@
 import Foundation
 
-// Text from other sources is compared and parsed as bytes. `String` and `Character` compare by
-// canonical equivalence, which takes quadratic time for combining marks: half a minute for 80 kB.
-// Scripts/lint reports comparisons of strings.
+// Foreign text is compared and parsed as bytes. `String` and `Character` compare by canonical
+// equivalence, in quadratic time for combining marks: half a minute for 80 kB. Scripts/lint reports
+// comparisons of strings.
 
 extension StringProtocol {
-    /// Whether both texts have the same bytes. Inlinable, because every key of a manifest is
-    /// compared.
+    /// Whether both texts have the same bytes. Inlinable, because all manifest keys are compared.
     @inlinable
     package func isSame(as other: some StringProtocol) -> Bool {
         utf8.withContiguousStorageIfAvailable { own in
@@ -22,7 +21,7 @@ extension StringProtocol {
 }
 
 extension Collection<UInt8> {
-    /// Whether the bytes equal `word`, ignoring ASCII case. `word` must be in lower case.
+    /// Whether the bytes equal the lower-case `word`, ignoring ASCII case.
     @inlinable
     package func isWord(_ word: StaticString) -> Bool {
         word.withUTF8Buffer { word in
@@ -33,8 +32,7 @@ extension Collection<UInt8> {
     @inlinable
     package var lowercasedASCII: [UInt8] { map(\.lowercasedASCII) }
 
-    /// Whether the bytes contain `word`. The standard library's search takes up to 6 µs for a short
-    /// text, or seconds for a megabyte of URLs.
+    /// Whether the bytes contain `word`. The standard library takes seconds for a megabyte of URLs.
     package func holds(_ word: StaticString) -> Bool {
         withContiguousStorageIfAvailable { word.isIn($0) }
             ?? Array(self).withUnsafeBufferPointer { word.isIn($0) }
@@ -57,7 +55,7 @@ extension UInt8 {
     @inlinable
     package var isBlank: Bool { self == 0x20 || self == 0x09 }
 
-    /// Whether the byte is white space in JSON (RFC 8259, section 2) and XML 1.0 (section 2.3).
+    /// White space in JSON (RFC 8259, section 2) and XML 1.0 (section 2.3).
     @inlinable
     package var isMarkupBlank: Bool { isBlank || self == 0x0A || self == 0x0D }
 
@@ -94,7 +92,7 @@ extension StaticString {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Returns the first index of a byte, much faster than the standard library.
+    /// Much faster than `firstIndex(of:)`.
     package func place(of byte: UInt8, from start: Int = 0) -> Int? {
         guard let base = baseAddress, start < count else { return nil }
         return memchr(base + start, Int32(byte), count - start).map {

@@ -1,5 +1,5 @@
-/// A JSON object (RFC 8259) as text. Encodes 20 times as fast as `JSONEncoder`, because a report
-/// can have a million lines.
+/// A JSON object (RFC 8259). Encodes 20 times as fast as `JSONEncoder`, because a report can have a
+/// million lines.
 package struct JSONObject {
     private var members = ""
 
@@ -12,7 +12,7 @@ package struct JSONObject {
         if let value { quote(value) } else { members += "null" }
     }
 
-    /// Sets a member. Escapes characters that could control a terminal.
+    /// Escapes characters that could control a terminal.
     package mutating func set(_ key: String, exactly value: String) {
         begin(key)
         quote(value, escapingForTerminal: true)

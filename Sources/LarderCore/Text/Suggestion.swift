@@ -1,4 +1,4 @@
-/// A larder command in a message, for users to paste into a shell.
+/// A larder command in a message, to paste into a shell.
 package enum Suggestion {
     /// Returns the options of this run that a command needs, too, such as ` --cache icons`.
     ///
@@ -8,7 +8,7 @@ package enum Suggestion {
 
     /// Returns a command such as `larder verify --repair --cache icons`.
     ///
-    /// - Parameter words: The command without `larder`, and its own options.
+    /// - Parameter words: The command and its options, without `larder`.
     package static func command(_ words: String) -> String {
         "larder \(words)\(optionsInUse(words))"
     }

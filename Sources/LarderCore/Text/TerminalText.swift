@@ -1,7 +1,6 @@
 extension String {
-    /// The text with escapes for characters that could control a terminal or change nearby text:
-    /// control characters, line breaks, direction marks and invisible formatting. Joiners remain,
-    /// because Persian, Indic scripts and emoji need them.
+    /// The text with escapes for control characters, line breaks, direction marks and invisible
+    /// formatting. Joiners remain, because Persian, Indic scripts and emoji need them.
     package var sanitizedForTerminal: String {
         if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return self }
         var result = ""
@@ -19,14 +18,13 @@ extension String {
         return result
     }
 
-    /// Whether the text has characters that may change a terminal, except tabs and line ends.
+    /// Whether the text could control a terminal, ignoring tabs and line ends.
     package var isBinary: Bool {
         unicodeScalars.contains { $0.steersTerminal && !["\t", "\n", "\r"].contains($0) }
     }
 
     /// Returns the text in quotation marks, sanitized and cut to `limit` characters.
     package func quoted(limit: Int = 80) -> String {
-        // Cut first, to sanitize only the start.
         let head = unicodeScalars.prefix(limit)
         let ellipsis = head.endIndex == unicodeScalars.endIndex ? "" : "…"
         return "'\(String(head).sanitizedForTerminal)\(ellipsis)'"
@@ -50,8 +48,7 @@ extension String {
         (utf8.count > 1 && utf8.first == UInt8(ascii: "-") ? "./\(self)" : self).shellQuoted
     }
 
-    /// Returns an option and its value for a shell. Without `=`, a value such as `-c` would be
-    /// another option.
+    /// Without `=`, a value such as `-c` would be another option.
     package static func shellOption(_ name: String, _ value: String) -> String {
         let separator = value.utf8.first == UInt8(ascii: "-") && value.utf8.count > 1 ? "=" : " "
         return name + separator + value.shellQuoted

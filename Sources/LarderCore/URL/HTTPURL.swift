@@ -26,7 +26,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// The port. Default: the scheme's port.
     public let port: Int
 
-    /// Whether ``string`` has escapes. If not, the ``key`` is the same text.
+    /// Whether ``string`` has escapes. If not, it is also the ``key``.
     let hasEscapes: Bool
 
     /// The supported schemes.
@@ -59,13 +59,12 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         scheme == other.scheme && port == other.port && host == other.host
     }
 
-    /// The spelling for output, with `***` for credentials and for secrets in the query, such as
-    /// `token` or `X-Amz-Signature`.
+    /// The spelling for output, with `***` for credentials and secrets in the query.
     public var description: String {
         (credentials == nil ? string : string.showingMask).maskingSecretsInQuery
     }
 
-    /// Returns the URL with other credentials, or without credentials.
+    /// Returns the URL with other or no credentials.
     public func with(_ credentials: Credentials?) -> HTTPURL {
         var url = self
         url.credentials = credentials
@@ -79,13 +78,13 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     public func hash(into hasher: inout Hasher) { hasher.combine(string) }
 }
 
-// The basic URL parser of the WHATWG URL standard (section 4.4), for `http` and `https`.
+// The basic URL parser (WHATWG, section 4.4).
 extension HTTPURL {
     /// Parses a URL.
     ///
     /// - Parameters:
     ///   - text: The URL. Surrounding blanks and control characters, and all tabs and line breaks,
-    ///     are ignored as the standard requires.
+    ///     are ignored.
     ///   - base: The base of relative URLs. URLs of the same origin inherit its credentials, unless
     ///     they have credentials. Default: nil.
     public init(_ text: String, relativeTo base: HTTPURL? = nil) throws(ParseError) {
@@ -153,7 +152,7 @@ extension HTTPURL {
             host: base.host, port: base.port, hasEscapes: spelling.contains(UInt8(ascii: "%")))
     }
 
-    /// Returns the scheme in lower case, and its length including the colon.
+    /// Returns the lower-case scheme, and its length with the colon.
     private static func explicitScheme(of text: ArraySlice<UInt8>) -> (String, Int)? {
         guard let first = text.first, first.isASCIILetterOrDigit, first > 0x39,
             let colon = text.firstIndex(where: {
@@ -164,8 +163,7 @@ extension HTTPURL {
         return (String(decoding: name, as: UTF8.self), name.count + 1)
     }
 
-    /// Appends a path and query to a spelling. The spelling's path starts at `root` and may be the
-    /// folder of the base URL.
+    /// The spelling's path starts at `root` and may be the folder of the base URL.
     private static func append(
         pathAndQuery text: ArraySlice<UInt8>, to spelling: inout [UInt8], root: Int
     ) {
@@ -211,8 +209,7 @@ extension HTTPURL {
         }
     }
 
-    /// Returns the number of dots in a dot segment, or 0 for other segments. Dots may be
-    /// percent-encoded.
+    /// Returns 0 for segments other than dot segments. Dots may be percent-encoded.
     private static func dots(in segment: ArraySlice<UInt8>) -> Int {
         guard segment.count <= 6, let first = segment.first, ".%".utf8.contains(first)
         else { return 0 }
@@ -227,8 +224,7 @@ extension HTTPURL {
 }
 
 extension String {
-    /// The bytes for a URL parser, without surrounding blanks and control characters, and without
-    /// tabs and line breaks.
+    /// The text without the characters that ``HTTPURL`` ignores.
     package var bytesOfURL: [UInt8] {
         var text = Array(utf8).drop { $0 <= 0x20 }
         while let last = text.last, last <= 0x20 { text.removeLast() }

@@ -8,8 +8,7 @@ extension String {
         self = String(valid: bytes) ?? bytes.percentEncoded { $0 < 0x80 }
     }
 
-    /// A canonical spelling with normalized escapes (RFC 3986, sections 6.2.2.1 and 6.2.2.2).
-    /// Contains no dot segments, because the parser has resolved escaped dots.
+    /// The ``HTTPURL/key`` of a canonical spelling, whose escaped dots the parser has resolved.
     var normalizingEscapes: String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(utf8.count)
@@ -47,7 +46,7 @@ extension Collection<UInt8> {
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// The bytes with decoded escapes. A `%` that begins no escape remains.
+    /// A `%` that begins no escape remains.
     package var percentDecoded: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -62,16 +61,15 @@ extension Collection<UInt8> {
 }
 
 extension UInt8 {
-    /// Whether the byte is unreserved (RFC 3986, section 2.3).
+    /// RFC 3986, section 2.3.
     package var isUnreserved: Bool { isASCIILetterOrDigit || "-._~".utf8.contains(self) }
 }
 
 enum URLBytes {
     /// The bytes that are not encoded in a path: `pchar` (RFC 3986, section 3.3) and slashes.
-    /// WHATWG's path percent-encode set lacks ``| [ ]`` and, in older versions, `^`.
     static let path = table("/:@!$&'()*+,;=")
-    /// The bytes that are not encoded in a query: the bytes of a path and `?` (RFC 3986, section
-    /// 3.4), but not the apostrophe (WHATWG's special-query percent-encode set).
+    /// In a query: the bytes of a path and `?` (RFC 3986, section 3.4), but not the apostrophe
+    /// (WHATWG's special-query percent-encode set).
     static let query = table("/?:@!$&()*+,;=")
 
     private static func table(_ others: String) -> [Bool] {

@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 
 package struct URLAuthority {
-    /// Nil if the user name and the password are empty or missing.
+    /// Nil if user name and password are empty.
     package let credentials: Credentials?
     package let host: String
     package let port: Int?
@@ -80,8 +80,8 @@ extension Credentials: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Encrypts credentials in the plan's file, which remains if the process is killed. The random key
-/// exists only in this process.
+/// Encrypts credentials in the plan's file, which remains if the process is killed. The key exists
+/// only in this process.
 package struct CredentialSeal: Sendable {
     private let key = SymmetricKey(size: .bits256)
 

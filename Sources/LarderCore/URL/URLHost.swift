@@ -1,6 +1,6 @@
 import Foundation
 
-/// The host parser of the WHATWG URL standard (section 3.5), for special schemes.
+/// The host parser (WHATWG, section 3.5), for special schemes.
 ///
 /// IPv4 addresses in any notation of `inet_aton` become four decimal numbers, so that no address
 /// looks like a name.
@@ -70,8 +70,7 @@ enum URLHost {
         return (0..<4).map { String(address >> (24 - 8 * $0) & 255) }.joined(separator: ".")
     }
 
-    /// Parses a decimal, octal (`0…`) or hexadecimal (`0x…`) number. Returns 2^32 for a larger
-    /// number.
+    /// Parses a decimal, octal or hexadecimal number. Returns 2^32 for a larger number.
     private static func number(_ label: ArraySlice<UInt8>) -> UInt64? {
         guard !label.isEmpty else { return nil }
         var digits = label
@@ -100,7 +99,7 @@ enum URLHost {
         }
     }
 
-    /// Returns the address in brackets. The first longest run of at least two zeros becomes `::`.
+    /// The first longest run of at least two zeros becomes `::`.
     private static func serialized(_ pieces: [UInt16]) -> String {
         var longest = 0..<1
         var start = 0
@@ -132,14 +131,14 @@ public enum InternationalHosts {
     /// Returns the ASCII form of a host, or nil if it is invalid.
     public typealias Converter = @Sendable (String) -> String?
 
-    /// Installs the converter for all URLs of the process, unless a converter is already installed.
+    /// Installs the process's converter, unless one is already installed.
     public static func install(_ converter: @escaping Converter) {
         lock.withLock { if installed == nil { installed = converter } }
     }
 
     static var converter: Converter? { lock.withLock { installed } }
 
-    // Unsafe because the compiler does not know that `lock` protects the variable.
+    // Safe because `lock` protects the variable.
     private nonisolated(unsafe) static var installed: Converter?
     private static let lock = NSLock()
 }

@@ -1,8 +1,8 @@
 /// Query parameters that contain secrets.
 package enum SecretParameter {
-    /// Parts of secret parameters' names, without `-`, `_` and case. The names are used by AWS
-    /// (`X-Amz-Signature`, `X-Amz-Credential`, `AWSAccessKeyId`), Google (`X-Goog-Signature`),
-    /// OpenTelemetry's semantic conventions (`url.full`) and error trackers.
+    /// Parts of secret parameters' names, without `-`, `_` and case. Sources: AWS
+    /// (`X-Amz-Signature`), Google, OpenTelemetry's semantic conventions (`url.full`) and error
+    /// trackers.
     private static let parts: [StaticString] = [
         "signature", "token", "secret", "password", "passwd", "passphrase", "credential",
         "accesskey", "apikey", "session", "sessid", "hmac", "authorization", "bearer",
@@ -14,7 +14,7 @@ package enum SecretParameter {
             "sig", "sign", "key", "auth", "oauth", "pwd", "pass", "jwt", "policy", "hdnts", "hdnea",
         ].map { Array($0.utf8) })
 
-    /// The maximum depth of nested URLs. Parameters of deeper URLs count as secrets.
+    /// The maximum depth of nested URLs. Deeper parameters count as secrets.
     private static let deepest = 3
 
     package static func isOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
@@ -61,15 +61,14 @@ package enum SecretParameter {
             && (" +".utf8.contains(rest[rest.startIndex]) || rest.starts(with: "%20".utf8))
     }
 
-    /// Whether a value is a signed token: its first part is a JSON object in base64url (`eyJ…`).
+    /// A signed token starts with a JSON object in base64url (`eyJ…`).
     private static func isWebToken(_ value: [UInt8]) -> Bool {
         let parts = value.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return (3...5).contains(parts.count) && parts[0].starts(with: "eyJ".utf8)
             && parts[0].count >= 16
     }
 
-    /// Returns the words of a name in lower case, for example three for `X-Amz-Signature` and two
-    /// for `authKey`.
+    /// Returns lower-case words, for example three for `X-Amz-Signature` and two for `authKey`.
     private static func words(of name: [UInt8]) -> [[UInt8]] {
         var words: [[UInt8]] = [[]]
         var isLower = false
@@ -123,16 +122,15 @@ extension String {
 
     package var shownAsURL: String { maskingSecretsInQuery.sanitizedForTerminal }
 
-    /// The text with `***` for the query and possible credentials, even if the text is not a URL.
-    /// Masks everything between the scheme and the last `@`, because a password may contain
-    /// delimiters.
+    /// Masks the query and everything from the scheme to the last `@`, because a password may
+    /// contain delimiters. The text need not be a URL.
     package var maskingSecrets: String {
         guard let at = utf8.lastIndex(of: UInt8(ascii: "@")) else { return maskingQuery }
         let start = authorityStart
         return (start <= at ? "\(self[..<start])***\(self[at...])" : self).maskingQuery
     }
 
-    /// A key without credentials. An index must not contain credentials.
+    /// An index must not contain credentials.
     package var removingUserinfo: String {
         guard let authority, let at = utf8[authority].lastIndex(of: UInt8(ascii: "@"))
         else { return self }
