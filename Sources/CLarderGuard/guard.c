@@ -13,8 +13,7 @@ bool larder_shared_memory_is_lost(void) { return atomic_load(&is_lost); }
 
 static int signal_pipe[2] = {-1, -1};
 
-// Handles a signal. A thread with sigwait() would miss signals, because other threads do not block
-// them.
+// A thread with sigwait() would miss signals, because other threads do not block them.
 static void on_signal(int number) {
     int error = errno;
     unsigned char byte = (unsigned char)number;
@@ -62,7 +61,7 @@ static bool ends_with(const struct tail *tail, const char *end) {
     return tail->count >= count && memcmp(tail->text + tail->count - count, end, count) == 0;
 }
 
-// Appends a hexadecimal digit to a number. Returns false if the byte is not a digit.
+// Returns false if the byte is not a hexadecimal digit.
 static bool add_digit(uintptr_t *number, char byte) {
     int digit = byte >= '0' && byte <= '9'   ? byte - '0'
                 : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
@@ -139,8 +138,8 @@ static int release_text(struct dl_phdr_info *object, size_t size, void *context)
     return 0;
 }
 
-// Whether this code is mapped from a file (proc_pid_pagemap(5), bit 61). The code of a packed
-// program is not mapped from a file and could not be read again.
+// Whether this code is mapped from a file (proc_pid_pagemap(5), bit 61). A packed program's code is
+// not, and could not be read again.
 static bool is_text_of_file(void) {
     int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     if (map < 0) return false;
