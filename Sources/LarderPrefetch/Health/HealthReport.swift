@@ -6,7 +6,7 @@ import LarderManifest
 
 /// A problem of an icon, or of an entry without an icon.
 package struct HealthFinding {
-    /// The kinds, as docs/output.md describes them.
+    /// See docs/output.md.
     package enum Kind: String, Sendable, CaseIterable {
         case noIcon = "no-icon"
         case failed, missing
@@ -18,18 +18,17 @@ package struct HealthFinding {
 
     package let kind: Kind
     package let entry: PlannedEntry
-    /// The problem in words. Untrusted text.
+    /// Untrusted text.
     package let message: String
 }
 
-/// The findings about the icons of manifests, in the plan's database, so that memory does not grow
-/// with their number.
+/// The findings about the icons of manifests, in the plan's database to limit memory.
 package struct HealthReport {
     /// The number of findings, or of ``otherHosts``, by kind, without zeros.
     package let counts: [HealthFinding.Kind: Int]
     /// The host of most icons, or nil without URLs.
     package let ownHost: String?
-    /// The hosts other than ``ownHost`` and its subdomains, those with most icons first.
+    /// The hosts except ``ownHost`` and its subdomains, with most icons first.
     package let otherHosts: [(host: String, icons: Int)]
     private let plan: Plan
 
@@ -57,7 +56,7 @@ package struct HealthReport {
         self.counts = counts
     }
 
-    /// Calls `body` with the findings of a kind, in manifest order.
+    /// Calls `body` in manifest order.
     package func forEach(
         _ kind: HealthFinding.Kind, _ body: (HealthFinding) throws -> Void
     ) throws {
@@ -72,8 +71,7 @@ package struct HealthReport {
 }
 
 extension Planner {
-    /// Plans a prefetch, and calls `conclude` with the problems of its icons. Icons with more than
-    /// twice as many pixels as `shownPixels` are oversized. Relative icons are files in
+    /// Icons larger than twice `shownPixels` are oversized. Relative icons are files in
     /// `directory`, or are not checked.
     package func health(
         of manifests: [ManifestSource], shownPixels: Int?, filesIn directory: String?,

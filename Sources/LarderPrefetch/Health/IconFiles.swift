@@ -4,7 +4,7 @@ import LarderCore
 import LarderImages
 
 /// A directory with the files of relative icons. Names and files are untrusted: no name leads out
-/// of the directory, and links in it are not followed.
+/// of the directory, and links are not followed.
 struct IconFiles {
     enum Content {
         case image(name: String, Digest, ImageInfo)
@@ -15,7 +15,6 @@ struct IconFiles {
 
     init(in directory: String) throws { root = try Cache.usersDirectory(directory) }
 
-    /// Returns the content of the first of these files that exists.
     func content(of names: [String]) -> Content {
         for name in names {
             do {

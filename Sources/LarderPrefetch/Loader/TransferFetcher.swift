@@ -5,8 +5,8 @@ import LarderHTTP
 import LarderIcons
 import Synchronization
 
-/// A fetcher of complete icons for an `IconLoader`. The fetcher does not retry, because the loader
-/// records failures. The loader also limits concurrent fetches.
+/// A fetcher of complete icons for an `IconLoader`, which records failures and limits concurrent
+/// fetches. Does not retry.
 public final class TransferFetcher: IconFetcher {
     private static let freshnessFields = [
         "ETag", "Last-Modified", "Date", "Age", "Cache-Control", "Expires", "Vary",

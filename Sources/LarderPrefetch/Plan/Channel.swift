@@ -1,7 +1,7 @@
 import Foundation
 
-/// A bounded channel to one consumer (a task or a thread). Tasks must not call `send`, because
-/// `send` blocks while the channel is full.
+/// A bounded channel to one consumer (a task or a thread). Tasks must not call `send`, which blocks
+/// while the channel is full.
 final class Channel<Element: Sendable>: @unchecked Sendable {
     // Unchecked because the state is mutable. Every access holds `condition`.
     private let capacity: Int
@@ -13,7 +13,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
 
     init(capacity: Int) { self.capacity = capacity }
 
-    /// Waits until the channel is not full, then sends. Returns false if the channel is abandoned.
+    /// Waits while the channel is full. Returns false if the channel is abandoned.
     @discardableResult
     func send(_ more: [Element]) -> Bool {
         condition.lock()
@@ -46,7 +46,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
 
     var hasConsumer: Bool { condition.withLock { !isAbandoned } }
 
-    /// Waits for elements and returns all of them. Returns no elements at the end.
+    /// Returns no elements at the end.
     func next() async throws -> [Element] {
         try await withCheckedThrowingContinuation { continuation in
             condition.lock()
@@ -55,7 +55,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Like ``next()``, but blocks the thread.
+    /// Blocks the thread.
     func take(unless isCancelled: () -> Bool) throws -> [Element] {
         condition.lock()
         defer { condition.unlock() }
@@ -69,7 +69,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         return elements
     }
 
-    /// Resumes a waiting consumer, and releases the lock. The caller must hold the lock.
+    /// Resumes a waiting consumer and releases the lock, which the caller must hold.
     private func deliver() {
         defer { condition.broadcast() }
         guard let waiting = consumer, !elements.isEmpty || end != nil || isAbandoned else {

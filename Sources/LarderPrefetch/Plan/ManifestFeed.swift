@@ -17,7 +17,6 @@ final class ManifestFeed: Sendable {
 
     private let channel = Channel<Message>(capacity: 4)
 
-    /// - Parameter sendsValues: Whether to send the values at all icon places, too.
     init(_ manifests: [ManifestSource], rules: ManifestRules, sendsValues: Bool = false) {
         // The parsers are recursive, so nested manifests need a large stack.
         let hasThread = HelperThread.start(stackSize: 4 << 20) { [self] in

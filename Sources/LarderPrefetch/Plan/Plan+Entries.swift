@@ -5,8 +5,7 @@ import LarderCore
 import LarderManifest
 
 extension Plan {
-    /// Calls `body` with the index of each resource in `fetches` and pages of its entries, starting
-    /// with the leader.
+    /// Entries come in pages, the leader first.
     func forEachEntry(of fetches: [Int64], _ body: (Int, [PlannedEntry]) throws -> Void) throws {
         guard !fetches.isEmpty else { return }
         let leaders = try database.unsafeRead { db in
@@ -27,8 +26,7 @@ extension Plan {
         }
     }
 
-    /// Calls `body` with pages of skipped, failed and, if `includesCached`, cached entries, in
-    /// manifest order. Must be called before ``releaseIndex()`` and before any fetch finishes.
+    /// Must be called before ``releaseIndex()`` and before any fetch finishes.
     func forEachSettledEntry(
         includesCached: Bool = true, _ body: ([PlannedEntry]) throws -> Void
     ) throws {
@@ -41,7 +39,7 @@ extension Plan {
             arePending: false, body)
     }
 
-    /// Calls `body` with all entries, in manifest order. Must be called before ``releaseIndex()``.
+    /// Calls `body` in manifest order. Must be called before ``releaseIndex()``.
     func forEachEntry(in db: Database, _ body: (PlannedEntry) throws -> Void) throws {
         let select = hasIndex ? Self.selectEntryWithObject : Self.selectEntry
         try db.prepared(select + " ORDER BY e.id").forEach { row in
@@ -89,8 +87,7 @@ extension Plan {
 
     static let pageLimit = 512
 
-    /// Calls `body` with each page. A page shorter than ``pageLimit`` is the last. `body` may use
-    /// the database.
+    /// A page shorter than ``pageLimit`` is the last. `body` may use the database.
     func forEachPage<Row>(
         _ body: ([Row]) throws -> Void, reading next: (Database, _ last: Row?) throws -> [Row]
     ) throws {
@@ -166,7 +163,7 @@ extension Plan {
 
 /// The plan for one icon, or for an entry without an icon.
 public struct PlannedEntry: Sendable {
-    /// The icon's URL with masked credentials, or nil if there is none.
+    /// The icon's URL with masked credentials, if any.
     public let url: String?
     /// The name of the manifest, as given by the caller.
     public let manifest: String
@@ -176,7 +173,7 @@ public struct PlannedEntry: Sendable {
     public let icon: Int
     /// The app's name. Untrusted text.
     public let name: String
-    /// The status of the resource, or nil if the entry names no resource.
+    /// The status of the resource, if any.
     public let status: PlanStatus?
     /// Whether an earlier entry names the same resource.
     public let isDuplicate: Bool
@@ -184,7 +181,7 @@ public struct PlannedEntry: Sendable {
     public let priority: Int
     /// The reason why the entry is skipped or fails.
     public let failure: EntryFailure?
-    /// The failure of the resource's last fetch, or nil if that fetch succeeded.
+    /// The failure of the resource's last fetch, if it failed.
     public let lastFailure: PastFailure?
 
     /// Nil if the query does not read objects.
@@ -201,7 +198,7 @@ public struct PlannedEntry: Sendable {
 /// The reason why an entry fails or is skipped.
 public struct EntryFailure: Sendable, Equatable {
     /// Whether the entry is skipped: it has no icon, the icon's kind is never fetched, or the run
-    /// does not fetch the icon.
+    /// leaves the icon out.
     public let isSkip: Bool
     /// The name of the reason, for example `unparsable-url`.
     public let code: String

@@ -5,8 +5,8 @@ import LarderCore
 import Synchronization
 
 extension Plan {
-    /// Creates the table `pending` on demand, because sorting a million rows takes half a second.
-    /// The index covers all columns, to avoid random lookups in the table.
+    /// On demand, because sorting a million rows takes half a second. The index covers all columns
+    /// to avoid random lookups.
     private func list(by order: String) throws {
         try database.writeWithoutTransaction { db in
             try db.inTransaction {
@@ -30,8 +30,7 @@ extension Plan {
         }
     }
 
-    /// Sorts the pending resources by origin. Returns origins in the order of their first
-    /// resources.
+    /// Returns origins in the order of their first resources.
     func orderFetches() throws -> [(origin: Int, urls: Int)] {
         let (areInOrder, count) = pending.withLock { ($0.areInOrder, $0.count) }
         guard count > 0 else { return [] }
@@ -49,8 +48,8 @@ extension Plan {
         }
     }
 
-    /// Returns the next pending resources of an origin in fetch order. Stale resources include
-    /// their cached state. Must be called after ``orderFetches()``.
+    /// Returns the next pending resources in fetch order, with the cached state of stale ones. Must
+    /// be called after ``orderFetches()``.
     func fetches(
         ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int, knownTo cache: Cache
     ) throws -> [PlannedResource] {
@@ -75,7 +74,7 @@ extension Plan {
         return page
     }
 
-    /// Returns the next places in fetch order. The page may include finished resources.
+    /// The page may include finished resources.
     func places(after last: PlannedResource.Place?) throws -> [PlannedResource.Place] {
         if let next = nextInOrder(after: last, limit: Self.pageLimit) {
             return next.map { PlannedResource.Place(turn: 0, fetch: $0) }
@@ -151,15 +150,15 @@ extension Plan {
     }
 }
 
-/// The resources to fetch, in memory, so that planning and reporting a fetch write no rows. Each
-/// entry of the plan takes one bit. If any resource is stale, each entry takes four more bytes.
+/// The resources to fetch, in memory, so that planning and reporting write no rows. Each entry
+/// takes one bit, and four more bytes if any resource is stale.
 struct PendingFetches: Sendable {
-    /// Whether all resources have the same origin and priority. Fetch order is then numerical, and
-    /// does not need the table `pending`.
+    /// Whether all resources have the same origin and priority. Fetch order is then numerical,
+    /// without the table `pending`.
     let areInOrder: Bool
     private var fetches: BitSet
-    /// The row of each fetch in the cache's index, or 0 for a missing resource. Empty if no
-    /// resource is stale.
+    /// The row of each fetch in the cache's index, or 0 for a missing resource. Empty without stale
+    /// resources.
     private var rows: [UInt32] = []
     private let lastEntry: Int64
 

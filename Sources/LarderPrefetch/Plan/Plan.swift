@@ -5,23 +5,21 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// The entries of manifests, and the resources to fetch, in a temporary database, so that memory
-/// does not grow with the number of entries.
+/// The entries of manifests and the resources to fetch, in a temporary database to limit memory.
 ///
-/// Each icon of an entry is a row, in manifest order. The first row that names a resource is the
-/// leader. Later rows with the same resource are followers. The leader's number identifies the
-/// fetch.
+/// Each icon of an entry is a row, in manifest order. The first row of a resource is its leader,
+/// whose number identifies the fetch. Later rows are followers.
 final class Plan: Sendable {
     let manifests: [String]
     let summary: PlanSummary
-    /// The origins (scheme, host and port) by number.
+    /// Scheme, host and port, by number.
     let origins: [String]
     let hasIndex: Bool
     let seal = CredentialSeal()
     let pending: Mutex<PendingFetches>
     let hasFollowers: Bool
-    /// Read without transactions, because GRDB's transactions make SQLite compile all statements
-    /// again. No other connection uses the database.
+    /// Read without transactions, which make SQLite compile all statements again. No other
+    /// connection uses the database.
     let database: DatabaseQueue
 
     init(
@@ -78,8 +76,7 @@ final class Plan: Sendable {
         pending = Mutex(toFetch)
     }
 
-    // There is no other index, because updating an index for each entry would take most of the
-    // time.
+    // No other index exists, because updating it for each entry would take most of the time.
     private static let tables = """
         PRAGMA main.cache_size = -1536; -- KiB; a sort uses as much again
         CREATE TABLE main.entries (
@@ -120,7 +117,7 @@ final class Plan: Sendable {
         """
 
     /// Must be called before other connections close, because the last connection checkpoints the
-    /// log, and this connection is read-only.
+    /// log, and this one is read-only.
     func releaseIndex() throws {
         try database.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA main.cache_size = -1024; PRAGMA shrink_memory")
@@ -128,7 +125,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Reads one icon at a time, because icons can be large.
+    /// Reads one icon at a time to limit memory.
     func forEachInline(_ body: (_ fetch: Int64, _ key: String, _ bytes: Data) throws -> Void) throws
     {
         try forEachPage { (page: [Int64]) in
@@ -145,7 +142,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Returns the expectations of a resource's entries, except entries that contradict each other.
+    /// Omits the expectations of entries that contradict each other.
     func expectations(of fetch: Int64) throws -> [Expectation] {
         try database.unsafeRead { db in
             try db.prepared(
@@ -159,7 +156,7 @@ final class Plan: Sendable {
     }
 
     /// Returns the leader's mismatch if no entry accepts this digest and size. Does not load all
-    /// expectations, because a manifest may have a million for one URL.
+    /// expectations, because one URL may have a million.
     func mismatch(of digest: Digest, size: Int64, by fetch: Int64) throws -> ResourceFailure? {
         try database.unsafeRead { db in
             let accepting = try db.prepared(
@@ -188,8 +185,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Calls `body` with pages of URLs that are not in canonical form. Omits entries with a key,
-    /// because apps look up such entries by key.
+    /// Omits entries with a key, because apps look them up by key.
     func forEachSpelling(_ body: ([Spelling]) throws -> Void) throws {
         let select = """
             SELECT s.text, f.key FROM main.spellings s JOIN entries e ON e.id = s.entry
@@ -216,8 +212,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Converts SQLite errors about the plan's file to ``CacheError``, so that a full disk is
-    /// reported.
+    /// Converts SQLite errors to ``CacheError``, so that a full disk is reported.
     static func translatingErrors<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -234,8 +229,8 @@ public struct PlanPolicy: Sendable, Equatable {
     /// The time during which a permanent failure (404, 410) prevents further requests. Default: 1
     /// h.
     public var failureLifetime: Duration = .seconds(3600)
-    /// Whether to fetch all resources from their servers, with unconditional requests. Cached
-    /// resources, permanent failures and a remote are ignored. Default: false.
+    /// Whether to fetch all resources from their servers with unconditional requests, regardless of
+    /// cached resources, permanent failures and a remote. Default: false.
     public var fetchesAll = false
     /// Whether to fetch only resources whose last fetch failed, including permanent failures.
     /// Default: false.

@@ -4,7 +4,6 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A writer that adds manifest items to the tables of a plan.
 struct PlanBuilder {
     var summary = PlanSummary()
     private(set) var origins = OriginNames([])
@@ -128,7 +127,7 @@ struct PlanBuilder {
     }
 
     private mutating func number(ofOrigin url: HTTPURL) -> Int {
-        // Most URLs have the same origin as the previous URL.
+        // Most URLs have the previous URL's origin.
         if let last, last.url.hasOrigin(of: url) { return last.number }
         let number = origins.number(of: url.origin)
         last = (url, number)

@@ -5,10 +5,8 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// The planning step that merges the entries of each resource, and compares resources with a
-/// cache's index.
-///
-/// Entries and the index are each read once, in key order, because random lookups take much longer.
+/// The planning step that merges the entries of each resource and compares resources with a cache's
+/// index. Both are read once, in key order, because random lookups take much longer.
 final class PlanClassification {
     private let cache: Cache?
     private let presence: ObjectPresence?
@@ -26,8 +24,7 @@ final class PlanClassification {
     private let insertSettled: PreparedStatement
     private let insertUse: PreparedStatement
 
-    /// The number of resources to look up together. With larger pages, the allocator would map and
-    /// unmap memory for each page.
+    /// With larger pages, the allocator would map and unmap memory for each page.
     static let pageLimit = 512
 
     init(
@@ -61,7 +58,7 @@ final class PlanClassification {
                     """)
         }
         defer { recall?.close() }
-        // This thread reads the next page while another thread looks up the current page.
+        // This thread reads the next page while another thread looks up the current one.
         var settleLast: (() throws -> Void)?
         var page: [NamedResource] = []
         var current: NamedResource?
@@ -74,7 +71,7 @@ final class PlanClassification {
         ).forEach { row in
             let keyColumn = row.value()
             let isNext = keyColumn.withBytes { bytes in
-                // Keys are compared by bytes, because SQLite sorts by bytes.
+                // SQLite sorts by bytes.
                 let isSame =
                     bytes.count == key.count
                     && (bytes.baseAddress.map { memcmp($0, key, key.count) == 0 } ?? true)
@@ -123,8 +120,8 @@ final class PlanClassification {
         return resource
     }
 
-    /// Raises the leader's priority to that of a follower. If their URLs are equal, copies
-    /// credentials that the leader lacks. Returns the number of the follower.
+    /// Merges a follower's priority and, if the URLs are equal, credentials into its leader.
+    /// Returns the follower's number.
     private func follow(_ current: inout NamedResource?, _ row: inout RowReader) throws -> Int64 {
         let (id, url, hasCredentials) = (row.integer(), row.text(), row.bool())
         let priority = row.integer()
@@ -166,15 +163,14 @@ final class PlanClassification {
                 && expectation.mismatch(digest: known.digest, size: known.size) == nil
     }
 
-    /// Whether a manifest contains the resource's bytes, as a `data:` URL.
     private func isInline(_ resource: NamedResource) throws -> Bool {
         try db.prepared("SELECT 1 FROM inline WHERE fetch = ?").firstInteger(resource.id) != nil
     }
 
     private static let lookups = DispatchQueue(label: "larder.presence")
 
-    /// Looks up the objects of a page on another thread. Returns a function that waits for the
-    /// result and settles the page. The function must be called once.
+    /// Looks up the objects of a page on another thread. Returns a function that must be called
+    /// once to settle the page.
     private func look(for page: [NamedResource]) -> () throws -> Void {
         let wanted = page.indices.filter { place in
             guard let known = page[place].known else { return false }
@@ -236,7 +232,7 @@ final class PlanClassification {
         }
     }
 
-    /// Fails the entries that require a digest or size. The other entries remain.
+    /// Fails only the entries that require a digest or size.
     private func reject(
         _ resource: inout NamedResource, _ conflict: (first: Int64, second: Int64)
     ) throws {
@@ -284,7 +280,6 @@ final class PlanClassification {
     }
 }
 
-/// The digest and size that the entries of a resource require, each with the first such entry.
 private struct Demands {
     let leader: Int64
     private var digest: (value: Digest, entry: Int64)?
@@ -292,7 +287,7 @@ private struct Demands {
 
     init(leader: Int64) { self.leader = leader }
 
-    /// Returns an earlier entry that requires a different digest or size, or nil.
+    /// Returns an earlier entry with a different requirement, or nil.
     mutating func add(_ expectation: Expectation, by entry: Int64) -> Int64? {
         var other: Int64?
         if let value = expectation.size {

@@ -3,12 +3,11 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A resource to fetch. The type is a class, because attempts share the resource until their batch
-/// is committed.
+/// A resource to fetch. A class, because attempts share the resource until their batch is
+/// committed.
 final class PlannedResource: Sendable {
     /// The number of the leader.
     let id: Int64
-    /// A `ResourceKey`.
     let key: String
     /// The canonical URL without credentials.
     let url: String
@@ -63,7 +62,6 @@ final class PlannedResource: Sendable {
 
 /// A resource of a manifest and its row in the cache's index.
 struct NamedResource {
-    /// The number of the leader.
     let id: Int64
     /// Nil if the resource has neither variant nor failure.
     var key: String?
@@ -75,7 +73,7 @@ struct NamedResource {
     var icons = 0
     var known: Known?
     var lastFailure: Failure?
-    /// The first two entries that require different digests or sizes.
+    /// The first two entries with different requirements.
     var conflict: (first: Int64, second: Int64)?
 
     struct Known {
@@ -108,7 +106,6 @@ struct NamedResource {
 
     final class Failure: Sendable {
         let failure: PastFailure
-        /// Nil if the URL equals the key.
         let url: String?
 
         init(_ row: inout RowReader) {
@@ -130,7 +127,7 @@ struct NamedResource {
         }
     }
 
-    /// Whether a request would select the cached variant (RFC 9111, section 4.1).
+    /// RFC 9111, section 4.1.
     private func isWantedVariant(_ known: Known, _ headers: RequestHeaders) -> Bool {
         guard let variant = known.variant else { return true }
         guard let digest = variant.digest, let vary = variant.vary,
@@ -143,7 +140,7 @@ struct NamedResource {
     }
 
     /// Whether a recorded permanent failure prevents a request. Ignores failures of other URLs with
-    /// the same key, and failures recorded before the clock was set back.
+    /// the same key, and failures in the future.
     func isGivenUp(at now: Date, policy: PlanPolicy) -> Bool {
         guard !policy.fetchesAll, let last = lastFailure, let status = last.failure.status,
             PastFailure.permanentStatuses.contains(status)

@@ -1,10 +1,9 @@
-/// The values at the icon places of a plan's manifests, in the plan's database.
+/// The values at all icon places of manifests.
 package struct PlannedValues {
     let plan: Plan
 
-    /// Calls `body` with each value in document order: the manifest's name as given by the caller,
-    /// the entry's position from 1, the name of the value's kind, and the text as written.
-    /// Credentials are masked. The text is untrusted.
+    /// Calls `body` with each value in document order. Positions start at 1. The text is as written
+    /// and untrusted, with masked credentials.
     package func forEach(
         _ body: (_ manifest: String, _ position: Int64, _ kind: String, _ text: String) -> Void
     ) throws {

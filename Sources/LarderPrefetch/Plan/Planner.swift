@@ -15,7 +15,7 @@ public struct Planner: Sendable {
     /// - Parameters:
     ///   - cache: The cache to compare with. If nil, all resources are missing.
     ///   - acceptsAnyContent: Whether objects that are not images count as cached.
-    ///   - shard: The worker whose icons are planned. If nil, all icons are planned.
+    ///   - shard: The worker whose icons are planned, or nil for all icons.
     public init(
         cache: Cache?, rules: ManifestRules = .init(), acceptsAnyContent: Bool = false,
         policy: PlanPolicy = PlanPolicy(), headers: RequestHeaders = RequestHeaders(),
@@ -30,7 +30,7 @@ public struct Planner: Sendable {
     }
 
     /// Plans a prefetch, and calls `body` with every entry. Entries to fetch come first, in fetch
-    /// order and grouped by resource. The other entries follow in manifest order.
+    /// order and grouped by resource. The others follow in manifest order.
     ///
     /// - Parameter onProgress: Called a few times a second while manifests are read.
     /// - Throws: `ManifestError`, `CacheError`, or an error that `body` throws.
@@ -41,8 +41,7 @@ public struct Planner: Sendable {
         try plan(manifests, keepsValues: false, body, conclude: { _, _ in }, onProgress: onProgress)
     }
 
-    /// Plans a prefetch, and calls `conclude` at the end. With `keepsValues`, the plan has the
-    /// values at all icon places of the manifests.
+    /// `keepsValues` records the values at all icon places.
     package func plan(
         _ manifests: [ManifestSource], keepsValues: Bool,
         _ body: ((PlannedEntry) throws -> Void)?,
@@ -102,7 +101,7 @@ public struct PlanProgress: Sendable, Equatable {
     public var manifest: String?
     /// The number of icons read. An entry without an icon counts as one.
     public var icons = 0
-    /// The fraction of the current manifest that has been read, from 0 to 1, or nil if unknown.
+    /// The fraction read of the current manifest, from 0 to 1, or nil if unknown.
     public var share: Double?
     /// The seconds since the start of the first manifest.
     public var seconds: Double = 0
@@ -111,7 +110,7 @@ public struct PlanProgress: Sendable, Equatable {
     /// The number of icons read per second.
     public var iconsPerSecond: Double { seconds > 0 ? Double(icons) / seconds : 0 }
 
-    /// The estimated seconds until the end of the current manifest, or nil if unknown.
+    /// The estimated seconds left for the current manifest, or nil if unknown.
     public var secondsLeft: Double? {
         share.flatMap { $0 > 0 ? secondsOfManifest / $0 * (1 - $0) : nil }
     }
@@ -119,24 +118,21 @@ public struct PlanProgress: Sendable, Equatable {
 
 /// The counts of a plan.
 public struct PlanSummary: Sendable, Equatable {
-    /// The number of entries in all manifests. A shard counts only entries whose first icon it
-    /// owns.
+    /// The number of entries. A shard counts only entries whose first icon it owns.
     public var entries = 0
-    /// The number of icons. A shard counts only its own icons. An entry without an icon counts as
-    /// one icon.
+    /// The number of icons. A shard counts its own. An entry without an icon counts as one.
     public var icons = 0
     /// The number of distinct resources.
     public var urls = 0
-    /// The number of resources that are cached and fresh.
+    /// The number of fresh cached resources.
     public var cached = 0
-    /// The number of resources that are cached but stale.
+    /// The number of stale cached resources.
     public var stale = 0
-    /// The number of resources to fetch because they are not in the cache, or not with the required
-    /// digest and size.
+    /// The number of resources to fetch (``PlanStatus/missing``).
     public var missing = 0
     /// The number of skipped ``icons``: entries without an icon, ``unfetched``, and ``leftAlone``.
     public var skipped = 0
-    /// The number of ``icons`` that are never fetched, by the name of their `IconValue.Kind`.
+    /// The number of ``icons`` never fetched, by their `IconValue.Kind`.
     public internal(set) var unfetched: [String: Int] = [:]
     /// The number of failing ``icons``: invalid icons, ``remembered``, ``unavailable``, and icons
     /// whose entries require different digests or sizes.
@@ -145,17 +141,17 @@ public struct PlanSummary: Sendable, Equatable {
     public var remembered = 0
     /// The number of resources not fetched because of ``PlanPolicy/retriesOnlyFailed``.
     public var leftAlone = 0
-    /// The number of missing resources that are not fetched because of ``PlanPolicy/isOffline``.
+    /// The number of missing resources not fetched because of ``PlanPolicy/isOffline``.
     public var unavailable = 0
 
     /// The number of ``icons`` with an http URL.
     public var insecure = 0
     /// The number of ``unfetched`` icons with an unsupported URL scheme.
     public var unsupported: Int { unfetched["other-scheme", default: 0] }
-    /// The number of icons that other shards own.
+    /// The number of icons of other shards.
     public var otherShards = 0
     /// The number of values that look like icons but were not read. Only the first shard counts
-    /// these values.
+    /// them.
     public internal(set) var unread = 0
     /// The split hosts that have no icon in any shard.
     public internal(set) var unusedSplits: Set<String> = []
@@ -177,13 +173,12 @@ public enum PlanStatus: Int, Sendable {
     case stale = 1
     /// In the cache and fresh.
     case cached = 2
-    /// Not fetched because of a recent permanent failure, or because every entry requires a digest
-    /// or size and these requirements contradict each other.
+    /// Not fetched because of a recent permanent failure, or because all entries require digests or
+    /// sizes that contradict each other.
     case failed = 3
-    /// Not fetched, because the resource has not failed before (``PlanPolicy/retriesOnlyFailed``).
+    /// Not fetched, because it has not failed before (``PlanPolicy/retriesOnlyFailed``).
     case skipped = 4
-    /// Not in the cache, or not with the required digest and size, and not fetched because of
-    /// ``PlanPolicy/isOffline``.
+    /// Missing, and not fetched because of ``PlanPolicy/isOffline``.
     case unavailable = 5
 
     /// The name that outputs use for the status.

@@ -4,13 +4,13 @@ import LarderCache
 import LarderCore
 
 /// A lookup of ascending keys in a cache's index. Stepping from row to row takes half the time of
-/// separate lookups, because most keys are in the index.
+/// separate lookups, because most keys exist.
 struct ResourceRecall {
     /// The maximum number of rows to step over before a new lookup.
     private static let stepLimit = 2
 
     private let rows: PreparedStatement
-    /// The current row. Its first column is the key.
+    /// The first column is the key.
     private var row: RowReader?
     private var isAtEnd = false
 
@@ -25,8 +25,7 @@ struct ResourceRecall {
             """)
     }
 
-    /// Returns the cached resource with a key, or nil if its row is missing or damaged. Must be
-    /// called with ascending keys.
+    /// Returns nil if the key's row is missing or damaged. Must be called with ascending keys.
     mutating func known(
         for key: [UInt8], _ column: RowReader.Column
     ) throws -> NamedResource.Known? {
@@ -34,8 +33,7 @@ struct ResourceRecall {
         while let row {
             let order = Self.order(of: row, key)
             if order == 0 { return Self.known(row, as: key) }
-            // Look up the key even if the row's key is greater, because a damaged row may have a
-            // wrong key.
+            // Look up the key even after a greater key, because a damaged row may have a wrong key.
             guard order < 0, passed < Self.stepLimit else { break }
             passed += 1
             self.row = try rows.next()

@@ -26,7 +26,7 @@ final class InlineStage: Depositor, Sendable {
                     try deposit(fetch, key, bytes)
                 } catch let failure as ResourceFailure {
                     // The reporter is called on one queue, so that its events have an order. The
-                    // wait limits the number of failures in memory.
+                    // wait limits failures in memory.
                     let reported = DispatchSemaphore(value: 0)
                     store.afterCommits { [reporter] in
                         reporter.report([ResourceResult(id: fetch, result: .failure(failure))])

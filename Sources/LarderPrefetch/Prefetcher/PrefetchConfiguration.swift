@@ -6,8 +6,8 @@ import Logging
 
 /// The settings of a ``Prefetcher``.
 public struct PrefetchConfiguration: Sendable {
-    /// The path of the cache directory. A missing directory is created. The directory must be
-    /// writable, unless ``PlanPolicy/isOffline`` is true and there is no ``remote``.
+    /// The path of the cache directory, which is created if missing. It must be writable, unless
+    /// ``PlanPolicy/isOffline`` is true and there is no ``remote``.
     public var cache: String
     /// The rules for reading manifests. Default: detect formats from content.
     public var manifestRules = ManifestRules()
@@ -24,8 +24,8 @@ public struct PrefetchConfiguration: Sendable {
     public var maximumObjectBytes: Int64 = 16 << 20
     /// Whether to store bodies that are not images. Default: false.
     public var acceptsAnyContent = false
-    /// Whether to store `no-store` responses, which are then always stale. Default: false. Such
-    /// responses are then checked, but not stored.
+    /// Whether to store `no-store` responses, which are then always stale. Default: false, such
+    /// responses are only checked.
     public var storesUnstorable = false
     /// The rules that decide which resources to fetch.
     public var policy = PlanPolicy()
@@ -44,8 +44,7 @@ public struct PrefetchConfiguration: Sendable {
     public var allowsDowngrade = false
     /// The settings of connections: timeouts, certificates, proxies, addresses, User-Agent.
     public var transfer = TransferConfiguration()
-    /// An object store with icons that several machines share, used before the origins. Default:
-    /// nil.
+    /// The object store that several machines share, used before the origins. Default: nil.
     public var remote: Remote?
     /// The wait for another process that rebuilds the cache's index. Default: none.
     public var lockWait = LockWait.none

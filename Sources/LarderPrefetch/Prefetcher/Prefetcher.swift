@@ -65,8 +65,8 @@ public final class Prefetcher: Sendable {
 
     private var isCancelled: Bool { control.withLock { $0.isCancelled } }
 
-    /// Opens the cache and runs. Records damage to the index, so that the next command rebuilds the
-    /// index. If planning finds the damage, this run starts over.
+    /// Records damage to the index, so that the next command rebuilds it. If planning finds the
+    /// damage, this run starts over.
     private func openAndRun(
         _ manifests: [ManifestSource], _ channel: EventChannel, isLastTry: Bool = false
     ) throws -> Report {
@@ -178,8 +178,8 @@ public final class Prefetcher: Sendable {
 
         var transfer = configuration.loggedTransfer
         transfer.maximumConnections = configuration.maximumConcurrent
-        // The schedule enforces the limit for a host. libcurl would count all hosts behind a proxy
-        // or a `--connect-to` address as one host.
+        // The schedule enforces the limit. libcurl would count all hosts behind a proxy or a
+        // `--connect-to` address as one.
         transfer.maximumConnectionsPerHost = 1_000_000
         let loop = try TransferLoop(configuration: transfer)
         defer { loop.shutdown() }
@@ -255,7 +255,7 @@ public final class Prefetcher: Sendable {
         return true
     }
 
-    /// Ignores failures, because failures matter only if the run stores objects.
+    /// Ignores failures, which matter only if the run stores objects.
     private func recordUse(of plan: Plan, in cache: Cache) throws {
         do {
             try plan.forEachUse { objects in
@@ -297,7 +297,6 @@ public final class Prefetcher: Sendable {
             ratePerHost: configuration.ratePerHost, shard: configuration.shard)
     }
 
-    /// Sends progress five times a second while `body` runs. Sends no progress afterwards.
     private func sendingProgress<Value>(
         of queue: FetchQueue, _ reporter: Reporter, _ channel: EventChannel,
         _ body: () throws -> Value

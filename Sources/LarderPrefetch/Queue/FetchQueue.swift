@@ -34,7 +34,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private var operations = 0
     private var executing = 0
     private var unreportedFailures = 0
-    /// The number of fetches that were answered or failed, and not put back.
+    /// Fetches that were answered or failed, and not put back.
     private var arrived = 0
     private var outbox: [StagingLanes.Work] = []
     private var outboxDue = ContinuousClock.now
@@ -48,7 +48,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private let isFeedRequested = Atomic<Bool>(false)
     private let uncommitted = Atomic<Int>(0)
 
-    /// - Parameter report: Called with batches of results, on the store's queue of reports.
+    /// - Parameter report: Called on the store's queue of reports.
     init(
         plan: Plan, cache: Cache, stage: OperationContext, configuration: PrefetchConfiguration,
         hosts: HostLimits, report: @escaping @Sendable ([ResourceResult]) -> Void
@@ -68,7 +68,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             isConnected: { [loop] in loop.isConnected(to: $0) })
     }
 
-    /// Fetches all pending resources, and waits until all are committed and reported.
+    /// Returns when all pending resources are committed and reported.
     func run() throws {
         loop.perform { [self] in
             loop.onRound = { [unowned self] in endOfRound() }
@@ -76,7 +76,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             feed()
         }
         // A commit can put fetches back (if their object was evicted) or leave failures to report,
-        // and deposits can arrive after a flush.
+        // and deposits can follow a flush.
         repeat {
             idle.wait()
             stage.store.flush()
@@ -88,7 +88,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         if let failure { throw failure }
     }
 
-    /// Starts no further fetches. Cancels fetches in flight after the grace period.
+    /// Cancels fetches in flight after the grace period.
     func stop() {
         loop.perform { [self] in
             stopFeeding()
@@ -128,8 +128,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             if let broken { breakOff(broken) }
             arrived -= refused.count
             for (fetch, failure) in refused { retry(fetch, after: failure) }
-            // Subtracted last, so that the queue does not seem idle before these fetches are put
-            // back.
+            // Last, so that the queue does not seem idle before these fetches are put back.
             uncommitted.subtract(deposits, ordering: .relaxed)
             feed()
         }
@@ -175,7 +174,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             || unreportedFailures >= Self.unreportedFailureLimit
     }
 
-    /// Returns the time at which the loop's next round is due, or nil if there is none.
+    /// Returns the time of the loop's next round, or nil.
     private func endOfRound() -> ContinuousClock.Instant? {
         if loop.hasEnded, !isStopping {
             breakOff(TransferError(code: .other, message: "libcurl cannot continue"))
@@ -187,7 +186,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             stage.lanes.add(outbox)
             outbox.removeAll(keepingCapacity: true)
         }
-        // During a backlog, no fetch starts, even if one is due.
         let next = isStopping || isBacklogged ? nil : schedule.nextInstant
         return [outbox.isEmpty ? nil : outboxDue, next].compactMap(\.self).min()
     }
@@ -221,7 +219,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         do { try body() } catch { breakOff(error) }
     }
 
-    /// Whether a starting operation may send its request. If not, the operation ends as `held`.
+    /// If false, the operation ends as `held`.
     func mayStart(_ operation: TransferOperation) -> Bool {
         guard !isStopping, schedule.mayStart(operation.cursor),
             schedule.failureIfLate(operation.fetch) == nil
@@ -287,13 +285,12 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         outbox.append(work)
     }
 
-    /// Requests a feed after the next responses are staged, unless the end of an operation will
-    /// cause one.
+    /// Requests a feed after the next staging, unless the end of an operation will cause one.
     private func feedAfterStaging() {
         let isFull = isBacklogged
         guard isFull || operations == 0 && unstaged.load(ordering: .acquiring) > 0 else { return }
         isFeedRequested.store(true, ordering: .sequentiallyConsistent)
-        // Responses that were staged just before the request do not cause a feed.
+        // Responses that were staged just before do not cause a feed.
         if isFull ? !isBacklogged : unstaged.load(ordering: .sequentiallyConsistent) == 0 {
             feedIfRequested()
         }

@@ -1,35 +1,34 @@
 import HeapModule
 import LarderCore
 
-/// The waiting URLs of one origin, in small pages from the plan. Each origin has its own cursor, so
-/// that a slow origin does not delay others.
+/// The waiting URLs of one origin, in small pages, so that a slow origin does not delay others.
 final class HostCursor {
     /// No planned URL starts while this many retries and redirected fetches are in memory.
     private static let waitingLimit = 1024
 
     let origin: Int
     let limit: HostLimits.Limit
-    /// The number of fetches in ``HostSchedule/delayed``.
+    /// Fetches in ``HostSchedule/delayed``.
     var waiting = 0
-    /// The number of redirected fetches that wait at other origins.
+    /// Redirected fetches that wait at other origins.
     var sentAway = 0
-    /// The number of started fetches, including ``connecting``.
+    /// Includes ``connecting``.
     var inFlight = 0
     var connecting = 0
-    /// The priority of the first request on a new connection. Nil if no such request waits.
+    /// The priority of the waiting first request on a new connection.
     var prepared: Int?
     var lastUse = 0
-    /// The current version. Schedule entries with another version are outdated.
+    /// Schedule entries with another version are outdated.
     var version = 0
     private(set) var taken = 0
     /// An estimate, because fetches that are put back are counted again.
     var remaining: Int { max(0, planned - taken) }
     private(set) var heldUntil: ContinuousClock.Instant?
-    /// The instant at which the rate limit allows the next request.
+    /// When the rate limit allows the next request.
     var nextStart: ContinuousClock.Instant?
     var notBefore: ContinuousClock.Instant? { [heldUntil, nextStart].compactMap(\.self).max() }
     private(set) var isSilent = false
-    /// Whether the last request was answered, and the response did not request a delay.
+    /// Whether the last request was answered without a requested delay.
     private(set) var isAnswering = false
     private(set) var failure: ResourceFailure?
     private var troubleBegan: ContinuousClock.Instant?
@@ -58,8 +57,8 @@ final class HostCursor {
 
     typealias Source = (Int, PlannedResource.Place?, Int) throws -> [PlannedResource]
 
-    /// Records the result of a request. Gives up the origin if it was silent for longer than
-    /// `patience`, or requested a longer delay, so that the run can end.
+    /// Gives up the origin if it was silent for longer than `patience`, or requested a longer
+    /// delay, so that the run can end.
     func note(_ sign: HostSign, patience: Duration) {
         let now = ContinuousClock.now
         switch sign {
@@ -103,7 +102,7 @@ final class HostCursor {
         return isFull ? nil : page.first
     }
 
-    /// Takes the next fetch. Must be called directly after ``head(from:)`` returns a fetch.
+    /// Must be called directly after ``head(from:)`` returns a fetch.
     func removeHead() throws -> Attempt {
         taken += 1
         if isReturnedFirst { return returned.removeMin().fetch }
@@ -140,7 +139,6 @@ final class HostCursor {
     var isFull: Bool { failure == nil && waiting + sentAway >= Self.waitingLimit }
 }
 
-/// An origin that can start a fetch.
 struct ReadyHost: Comparable {
     let cursor: Int
     let version: Int

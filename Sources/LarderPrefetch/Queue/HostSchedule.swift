@@ -6,31 +6,28 @@ import LarderHTTP
 /// The order of fetches. URLs of higher priority come first. For equal priorities, the order of
 /// origins is (see ``ReadyHost``):
 /// 1. Origins that were not silent last time.
-/// 2. Origins with fewer requests in flight than their share of the remaining URLs (see
-///    ``isBehind(_:)``).
-/// 3. Origins with the fewest requests in flight, so that the first origin does not starve the
-///    rest.
-/// 4. Origins with the fewest turns of ``requestsPerTurn`` requests each.
+/// 2. Origins with fewer requests in flight than their share of the remaining URLs
+///    (``isBehind(_:)``).
+/// 3. Origins with the fewest requests in flight, so that no origin starves.
+/// 4. Origins with the fewest turns of ``requestsPerTurn`` requests.
 /// 5. Origins with an open connection, because connecting takes longer than a request. The most
-///    recently used connection comes first, because libcurl closes the least recently used
-///    connection to make room.
+///    recently used comes first, because libcurl closes the least recently used.
 /// 6. Origins that come first in manifest order.
 ///
 /// If an origin has no connection, its next fetch only connects and is then put back. Connecting
 /// takes no slot, unless `connections` is 0.
 ///
-/// To find out why a URL waits, check these reasons in order. The URL's origin
+/// A URL waits for the first reason that applies. Its origin
 /// - has no cursor yet: `newcomers`
-/// - was given up, so that its URLs fail without a request: `givenUp`
+/// - was given up: `givenUp`
 /// - is at its limit: `limit(of:)`
 /// - has too many retries and redirects in memory: ``HostCursor/isFull``
-/// - is not silent, and a connection to it is being opened: ``HostCursor/connecting``
+/// - is not silent, and is connecting: ``HostCursor/connecting``
 /// - requested a delay, or has reached its rate limit: `held`
-/// - has no connection, and enough other connections are being opened: `unconnected`, `reserved`
+/// - has no connection, and enough connections are being opened: `unconnected`, `reserved`
 /// - waits for a slot (`hasSlot(for:)`) or comes after another origin: `ready`
 ///
-/// If no reason applies, another URL of the origin comes first (``HostCursor/head(from:)``), or the
-/// URL is already an operation or in `delayed`.
+/// Otherwise, another URL of the origin comes first, or the URL is an operation or in `delayed`.
 struct HostSchedule {
     typealias Instant = ContinuousClock.Instant
 
@@ -47,16 +44,15 @@ struct HostSchedule {
     private let limits: HostLimits
     private let retry: RetryPolicy
     /// The cursors of the newest origin and of origins with work in progress. Finished cursors are
-    /// removed, so that a manifest with one icon from each of 100,000 hosts needs no more memory
-    /// than a manifest with one host.
+    /// removed, because a manifest may have 100,000 hosts.
     private(set) var cursors: [Int: HostCursor] = [:]
     private var names: OriginNames
-    /// The planned origins without a cursor, in reverse order. Before their first turn, origins
-    /// differ only by their first resource, so only the next origin needs an entry in a heap.
+    /// The planned origins without a cursor, in reverse order. They differ only by their first
+    /// resource, so only the next origin needs a heap entry.
     private var newcomers: [Int] = []
-    /// The number of URLs of each origin without a cursor.
+    /// URLs of origins without a cursor.
     private var planned: [Int32]
-    /// The newest origin, which has a cursor but has had no turn.
+    /// The newest origin, which has had no turn.
     private var newcomer: Int?
     private let pageSize: Int
     private let readAhead: Int
@@ -66,18 +62,17 @@ struct HostSchedule {
     private var held = Heap<Delayed<ReadyHost>>()
     private(set) var delayed = Heap<Delayed<Attempt>>()
     private var givenUp: Set<Int> = []
-    /// The number of cursors above which finished cursors are removed.
+    /// Above this number, finished cursors are removed.
     private var cursorLimit: Int
     private var serial = 0
     private var remaining = 0
-    /// The number of fetches in flight that hold a slot.
+    /// Fetches in flight that hold a slot.
     private var inFlight = 0
     /// The priorities of fetches that are connecting, or that wait to use a new connection.
     private var reserved: [Int] = []
 
     /// - Parameters:
-    ///   - slots: The maximum number of fetches in flight.
-    ///   - ahead: The maximum number of further fetches in the operation queue.
+    ///   - ahead: The maximum number of fetches in the operation queue beyond `slots`.
     ///   - connections: The maximum number of connections that are being opened or wait for their
     ///     first request. If 0, connecting takes a slot.
     init(
@@ -142,8 +137,7 @@ struct HostSchedule {
         let sharesConnection: Bool
     }
 
-    /// Takes the next fetch. The fetch is in flight until ``ended(_:)`` or
-    /// ``endedConnecting(_:of:isOpen:)`` is called.
+    /// The fetch is in flight until ``ended(_:)`` or ``endedConnecting(_:of:isOpen:)`` is called.
     mutating func next() throws -> Next? {
         try wakeUp()
         while let (host, onlyConnects) = nextHost() {
@@ -170,8 +164,7 @@ struct HostSchedule {
             if !onlyConnects, let interval = cursor.limit.interval {
                 cursor.nextStart = now() + interval
             }
-            // Reads the page that `isLast` needs. `place` does not read it if the origin is at its
-            // limit.
+            // `isLast` needs the page, which `place` does not read for an origin at its limit.
             _ = try cursor.head(from: source)
             try place(number)
             if number == newcomer { try admitNewcomer() }
@@ -205,7 +198,7 @@ struct HostSchedule {
         return inFlight + higher < (higher == 0 ? slots + ahead : slots)
     }
 
-    /// Releases the slot that is reserved for the first request on a new connection.
+    /// Releases the slot for the first request on a new connection.
     private mutating func release(_ cursor: HostCursor) {
         guard let priority = cursor.prepared else { return }
         cursor.prepared = nil
@@ -247,7 +240,6 @@ struct HostSchedule {
         try announce(number)
     }
 
-    /// Puts the fetch back if the connection is open.
     mutating func endedConnecting(_ fetch: Attempt, of number: Int, isOpen: Bool) throws {
         let (priority, cursor) = (fetch.planned.priority, cursors[number])
         cursor?.inFlight -= 1
@@ -263,7 +255,6 @@ struct HostSchedule {
         try put(back: fetch)
     }
 
-    /// Removes the cursor if it is done. If there are many cursors, removes all finished ones.
     private mutating func forget(_ number: Int) {
         let now = now()
         if cursors[number]?.isDone(at: now) ?? false { cursors[number] = nil }
@@ -272,7 +263,7 @@ struct HostSchedule {
         cursorLimit = max(readAhead, 2 * cursors.count)
     }
 
-    /// Records the result of a request. Returns the failure if the origin is given up.
+    /// Returns the failure if the origin is given up.
     @discardableResult
     mutating func note(_ sign: HostSign, of number: Int) throws -> ResourceFailure? {
         guard let cursor = cursors[number], cursor.failure == nil else { return nil }
@@ -307,7 +298,6 @@ struct HostSchedule {
         return next
     }
 
-    /// Returns the final failure if waiting for the origin left no time for a retry.
     func failureIfLate(_ fetch: Attempt) -> ResourceFailure? {
         guard let failure = fetch.lastFailure, fetch.target.redirects == 0,
             ContinuousClock.now - fetch.start > retry.maximumTime
@@ -323,7 +313,7 @@ struct HostSchedule {
     }
 
     /// Counts a redirected fetch that starts (1) or stops (-1) waiting at another origin. Returns
-    /// the redirecting origin. ``HostCursor/isFull`` uses the count to limit memory.
+    /// the redirecting origin.
     @discardableResult
     private mutating func countAway(_ fetch: Attempt, at number: Int, _ change: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
@@ -359,15 +349,13 @@ struct HostSchedule {
         }
     }
 
-    /// Returns the maximum number of requests in flight. With a rate limit, the maximum is 1 unless
-    /// the origin is answering.
+    /// With a rate limit, the maximum is 1 unless the origin is answering.
     private func limit(of cursor: HostCursor) -> Int {
         cursor.limit.interval != nil && !cursor.isAnswering ? 1 : cursor.limit.requests
     }
 
     /// Whether an origin has fewer requests in flight than its share of the remaining URLs, and
-    /// than half of the slots. Without this rule, only the largest origin would have URLs left at
-    /// the end.
+    /// than half of the slots. Otherwise, only the largest origin would have URLs left at the end.
     private func isBehind(_ cursor: HostCursor) -> Bool {
         guard cursor.isAnswering, remaining > 0 else { return false }
         let total = slots + ahead
@@ -383,7 +371,7 @@ struct HostSchedule {
         forget(number)
     }
 
-    /// Adds an origin to the heap for its state. Returns whether the origin can start a fetch.
+    /// Returns whether the origin can start a fetch.
     @discardableResult
     private mutating func place(_ number: Int) throws -> Bool {
         let cursor = enter(number)
@@ -427,7 +415,7 @@ struct HostSchedule {
     }
 }
 
-/// A value that waits until an instant. Values with equal instants keep the order of insertion.
+/// Values with equal instants keep the order of insertion.
 struct Delayed<Value>: Comparable {
     let instant: ContinuousClock.Instant
     let serial: Int
@@ -439,7 +427,6 @@ struct Delayed<Value>: Comparable {
     }
 }
 
-/// The numbers of origins, in the order of first use.
 struct OriginNames {
     private(set) var all: [String]
     private var numbers: [String: Int]
@@ -460,7 +447,6 @@ struct OriginNames {
     subscript(number: Int) -> String { all[number] }
 }
 
-/// The state of an origin after a request.
 enum HostSign: Sendable {
     case answered
     /// The origin requested a delay (Retry-After).
@@ -490,12 +476,13 @@ enum HostSign: Sendable {
     }
 }
 
+/// The limits on requests to a host.
 struct HostLimits: Sendable {
-    /// The maximum number of requests in flight to a host from all workers.
+    /// In flight, from all workers.
     let perHost: Int
-    /// The maximum number of requests in flight to a host from this run.
+    /// In flight, from this run.
     let most: Int
-    /// The maximum number of requests per second to a host from all workers.
+    /// Per second, from all workers.
     let ratePerHost: Double?
     var shard: Shard?
 

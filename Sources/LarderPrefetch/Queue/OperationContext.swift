@@ -6,7 +6,6 @@ import LarderImages
 import Logging
 import Synchronization
 
-/// The state that all operations of a run share.
 final class OperationContext: Sendable {
     let loop: TransferLoop
     let lanes: StagingLanes
@@ -64,8 +63,8 @@ final class OperationContext: Sendable {
             : ResourceFailure(.range, message)
     }
 
-    /// Checks and stages the body of a response, and adds a deposit to the store. Calls `accepted`
-    /// once the store accepts further deposits. Returns the outcome if there is no deposit.
+    /// Calls `accepted` once the store accepts further deposits. Returns the outcome if there is no
+    /// deposit.
     func settle(
         _ fetch: Attempt, _ response: TransferOperation.Response, isCancelled: Bool,
         for depositor: any Depositor, accepted: @escaping @Sendable () -> Void
@@ -93,7 +92,6 @@ final class OperationContext: Sendable {
 
     private static let cancellation = ResourceFailure(.cancelled, "interrupted")
 
-    /// Keeps the partial body if it can be resumed.
     private func interrupted(
         _ fetch: Attempt, _ response: TransferOperation.Response, _ failure: ResourceFailure,
         _ isCancelled: Bool
@@ -173,7 +171,7 @@ final class OperationContext: Sendable {
     }
 }
 
-/// The check of a response body: its digest, its size, and that it is a complete image.
+/// The check of a response body: digest, size, and that it is a complete image.
 struct BodyCheck: Sendable {
     let plan: Plan
     let store: Store
@@ -181,8 +179,6 @@ struct BodyCheck: Sendable {
 
     struct OtherBytes: Error {}
 
-    /// Checks a complete body. Stages the body if `mayStore` is true.
-    ///
     /// - Throws: `ResourceFailure` if the body is refused, ``OtherBytes`` if its digest is not
     ///   `name`, or `CacheError`.
     func stage(
@@ -211,8 +207,8 @@ struct BodyCheck: Sendable {
         return (.staged(staged), success)
     }
 
-    /// Returns the attributes of a complete image, or of any accepted content. Bytes with an
-    /// unknown coding are accepted only if the manifest has their digest (`isDemanded`).
+    /// Bytes with an unknown coding are accepted only if the manifest has their digest
+    /// (`isDemanded`).
     static func attributes(
         of bytes: UnsafeRawBufferPointer, acceptsAnyContent: Bool, unknownCoding: String?,
         isDemanded: @autoclosure () throws -> Bool = false,

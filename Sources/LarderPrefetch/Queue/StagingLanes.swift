@@ -3,13 +3,13 @@ import Foundation
 import LarderCache
 import Synchronization
 
-/// Threads (lanes) for short work items outside the transfer loop. Usually one lane runs. More
-/// start if the disk is slow to create files.
+/// Threads (lanes) for short work items outside the transfer loop. More than one run if the disk is
+/// slow to create files.
 final class StagingLanes: Sendable {
-    /// The number of waiting items per lane above which another lane starts.
+    /// Another lane starts if more items wait per lane.
     static let backlogPerLane = 32
     private static let maximumLanes = 8
-    /// The number of finished items to release together. Each item retains up to 80 KiB.
+    /// Finished items to release together. Each retains up to 80 KiB.
     private static let releaseCount = 16
 
     private let lanes = DispatchQueue(label: "larder.stage", attributes: .concurrent)
@@ -33,7 +33,6 @@ final class StagingLanes: Sendable {
         case small
         /// The item would delay small items in the same lane.
         case long
-        /// Two large items at a time would use too much memory.
         case large
 
         init(bytes: Int64) {

@@ -8,7 +8,7 @@ import Synchronization
 struct Attempt: Sendable {
     let planned: PlannedResource
     var target: RequestTarget
-    /// The number of this attempt, from 1. Redirects do not count.
+    /// From 1. Redirects do not count.
     private(set) var attempt = 1
     private(set) var lastFailure: ResourceFailure?
     var attemptsBegun: Int { target.redirects == 0 ? attempt - 1 : attempt }
@@ -54,7 +54,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         var body: StagedBody?
         /// The partial body of an earlier transfer, until the response continues or replaces it.
         var partial: PartialBody?
-        /// The header fields of the first response, if this response continues its body.
+        /// The fields of the first response, if this response continues its body.
         var resumed: Validators?
         /// The outcome if the request was not sent, or this operation ended the transfer.
         var verdict: Outcome?
@@ -64,11 +64,10 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
     enum Outcome: Sendable {
         case redirect(String, freshUntil: Date, cookies: [String])
         case failed(ResourceFailure)
-        /// The server did not send the rest of a partial body, so the whole body is fetched.
+        /// See ``ResponseVerdict/restart``.
         case restart
         /// No request was sent, because the origin requested a delay or the run is ending.
         case held
-        /// The cache failed, so the run cannot continue.
         case broken(CacheError)
     }
 
@@ -170,8 +169,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         case .failed(let failure): response.verdict = .failed(failure)
         case .restart: response.verdict = .restart
         }
-        // Responses with these statuses continue or replace the partial body. Other statuses leave
-        // the partial body valid.
+        // Other statuses leave the partial body valid.
         if [200, 203, 206, 404, 410, 416].contains(head.status) { response.partial = nil }
         if case .restart = response.verdict { response.partial = nil }
         return response.verdict == nil

@@ -4,7 +4,7 @@ import LarderCore
 import LarderManifest
 
 extension ManifestSource {
-    /// Returns a manifest of a cache's resources. The manifest is written while it is read.
+    /// Returns a manifest of a cache's resources, which is written while it is read.
     package static func listing(of cache: Cache) throws -> ManifestSource {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Self.stream, 0, &ends) == 0 else {
@@ -31,7 +31,6 @@ extension ManifestSource {
     #endif
 }
 
-/// A writer that sends a cache's resources to a socket, as a JSON array.
 private struct CacheListing {
     private struct ReaderIsGone: Error {}
 

@@ -13,8 +13,8 @@ extension Plan {
         let isUsable: Bool
     }
 
-    /// Lists the resources to look up in a remote. Includes cached resources, because the remote
-    /// may lack them, but not inline icons. Must be called before the first report.
+    /// Includes cached resources, which the remote may lack, but not inline icons. Must be called
+    /// before the first report.
     func prepareRemote() throws {
         let parts = origins.map { Part(ofHost: (try? HTTPURL($0))?.host ?? "").number }
         try database.writeWithoutTransaction { db in
@@ -100,7 +100,7 @@ extension Plan {
     }
 
     /// Records twins: pending resources that share an object with an earlier one. Returns whether
-    /// any twins exist.
+    /// any exist.
     func noteTwins() throws -> Bool {
         try database.writeWithoutTransaction { db in
             try db.execute(
@@ -120,7 +120,6 @@ extension Plan {
 
     typealias FoundFetch = (fetch: PlannedResource, known: RemoteStore.Known)
 
-    /// Returns the next page of pending resources in the remote, either twins or all others.
     func foundFetches(areTwins: Bool, after last: PlannedResource.Place?) throws -> [FoundFetch] {
         var place = last
         while !Task.isCancelled, case let page = try places(after: place), let end = page.last {

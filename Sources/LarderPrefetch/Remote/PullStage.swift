@@ -144,7 +144,7 @@ final class PullStage: Depositor, Sendable {
         }
     }
 
-    /// Receives an object that the cache lacks. Returns nil if the reference must be read first.
+    /// Returns nil if the cache has the object, or the reference must be read first.
     private func receiveFirst(
         _ fetch: PlannedResource, _ known: RemoteStore.Known
     ) async throws -> (body: StagedBody, reference: Reference?)? {
@@ -216,8 +216,8 @@ final class PullStage: Depositor, Sendable {
         return known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
     }
 
-    /// Reports a resource that stays in the remote, after pending commits. Waits for the report,
-    /// because listings are read faster than results are reported.
+    /// Reports a resource that stays in the remote. Waits for the report, because listings are read
+    /// faster than results are reported.
     private func leave(
         _ fetch: PlannedResource, _ known: RemoteStore.Known, _ reference: Reference?
     ) async {

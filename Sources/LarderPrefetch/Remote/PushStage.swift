@@ -4,11 +4,10 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The stage that stores objects in a remote: first committed objects, then cached objects that the
-/// remote lacks.
+/// The stage that stores committed objects, and then cached objects that the remote lacks.
 final class PushStage: Sendable {
-    /// The maximum number of objects that wait to be stored. Further commits wait, because the
-    /// successor of a killed worker fetches unshared objects again.
+    /// The maximum number of waiting objects. Further commits wait, because the successor of a
+    /// killed worker fetches unshared objects again.
     private static let capacity = 512
     private static let rememberedLimit = 65_536
     private let context: RemoteContext
@@ -44,7 +43,6 @@ final class PushStage: Sendable {
             })
     }
 
-    /// Waits until all added and all cached objects are stored.
     func finish() throws {
         committed.finish(.success(()))
         guard let task = self.task.withLock({ $0 }) else { return }
@@ -70,8 +68,8 @@ final class PushStage: Sendable {
             try await push(item, wasCached: false)
         }
         var kept = Pages<Plan.Shareable> { [self] last in
-            // After a stop, counts the remaining cached objects. Does not count them without a
-            // lookup, because the remote may have most of them.
+            // After a stop, counts the remaining cached objects, but not without a lookup, because
+            // the remote may have most of them.
             guard isLookedUp || !isStopping, !Task.isCancelled else { return [] }
             return try context.plan.cachedShareables(after: last?.id ?? 0)
         }
@@ -114,7 +112,7 @@ final class PushStage: Sendable {
         } catch is CancellationError {
             tally.count { $0.unpushed += 1 }
         } catch let error as CacheError where error.isOfDamagedObject {
-            // The object has been evicted or damaged. `verify` reports damaged objects.
+            // `verify` reports damaged objects.
             tally.count { report in
                 report.unpushed += 1
                 report.firstFault = report.firstFault ?? error.description

@@ -2,11 +2,11 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A remote's record of a resource, as JSON. The record is untrusted, so its values are checked.
+/// A remote's record of a resource, as JSON. Untrusted, so its values are checked.
 struct Reference: Codable, Sendable {
     static let sizeLimit: Int64 = 64 << 10
-    /// The maximum length of a record in an object's metadata, in bytes. Amazon S3 permits 2 KB of
-    /// metadata. rclone permits 2,000 bytes for all `x-amz-` fields of an upload.
+    /// The maximum length of ``metadata``, in bytes. Amazon S3 permits 2 KB. rclone permits 2,000
+    /// bytes for all `x-amz-` fields of an upload.
     private static let metadataLimit = 1_500
     /// Nil if the key is derived from the URL.
     private var key: String?
@@ -71,8 +71,8 @@ struct Reference: Codable, Sendable {
         return (try? encoder.encode(self)).map(Array.init) ?? []
     }
 
-    /// The record as the metadata of its object. Nil if the record is too long or a URL contains a
-    /// secret, because objects may be public even if references are not.
+    /// Nil if the record is too long or a URL contains a secret, because objects may be public even
+    /// if references are not.
     var metadata: String? {
         guard url.maskingSecretsInQuery.isSame(as: url),
             responseURL.map({ $0.maskingSecretsInQuery.isSame(as: $0) }) ?? true
@@ -86,15 +86,15 @@ struct Reference: Codable, Sendable {
         self.init(Array(bytes))
     }
 
-    /// Whether this record from an object's metadata can replace the listed reference. The
-    /// reference may be newer, because a renewal does not write the object.
+    /// Whether this record can replace the listed reference, which may be newer, because a renewal
+    /// does not write the object.
     func canReplace(_ known: RemoteStore.Known) -> Bool {
         known.modified <= receivedAt.addingTimeInterval(RemoteStore.Known.clockSkew)
     }
 
     var resourceKey: String {
         if let key { return key }
-        // Only canonical URLs have keys. A URL with credentials is not canonical.
+        // A URL with credentials is not canonical.
         guard let parsed = try? HTTPURL(url), parsed.string.isSame(as: url) else { return url }
         return parsed.key
     }
@@ -126,7 +126,7 @@ struct Reference: Codable, Sendable {
         ]
         return times.allSatisfy { $0.isFinite && abs($0) <= RowReader.longestTime }
             && (0...StoredObject.largest).contains(size)
-            // These texts are sent or printed, so control characters are not allowed.
+            // These texts are sent or printed.
             && texts.allSatisfy { ($0 ?? "").utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
             && (variant == nil) == (vary == nil || variantDigest == nil)
             && (try? HTTPURL(responseURL ?? url)) != nil

@@ -10,8 +10,8 @@ public struct Remote: Sendable {
         case mirror
         /// Copies objects from the remote, but stores none there.
         case read
-        /// Stores objects that the remote lacks. Copies no objects that are fresh in the remote.
-        /// Use this for caches that no app reads.
+        /// Stores objects that the remote lacks, and copies none that are fresh there. Use this for
+        /// caches that no app reads.
         case fill
         /// Copies objects of any age from the remote. Makes no requests to origins, so icons that
         /// the remote lacks fail.

@@ -16,7 +16,7 @@ public struct RemoteEvictor: Sendable {
         /// The minimum age of removed objects, in seconds. References to newer objects may still be
         /// written. Default: a day.
         public var grace: TimeInterval = 86_400
-        /// Whether to only count, without removing anything. Default: false.
+        /// Whether to only count. Default: false.
         public var isDryRun = false
         /// The worker whose parts are processed. Default: nil, all parts.
         public var shard: Shard?
@@ -50,8 +50,8 @@ public struct RemoteEvictor: Sendable {
 private struct Eviction: Sendable {
     private let run: RemoteRun<RemoteEvictionReport>
     private let policy: RemoteEvictor.Policy
-    /// The start of the eviction by this machine's clock. The store's clock is similar, because
-    /// stores check the times of signatures.
+    /// By this machine's clock. The store's clock is similar, because stores check the times of
+    /// signatures.
     private let start = Date()
     private var latest: Date { start.addingTimeInterval(-policy.grace) }
 
@@ -99,8 +99,7 @@ private struct Eviction: Sendable {
             try await store.forEachReference(ofPart: part) { page in
                 var groups: [[RemoteStore.ListedReference]] = []
                 for reference in page.entries {
-                    // Larder writes few references to a resource, but a hostile store may list
-                    // many.
+                    // A hostile store may list many references to a resource.
                     if let last = group.last, last.name != reference.name || group.count > 1000 {
                         groups.append(group)
                         group = []
@@ -127,7 +126,7 @@ private struct Eviction: Sendable {
         try await note(kept.withLock { $0 })
     }
 
-    /// Removes expired and replaced references of one resource. Returns the remaining references.
+    /// Returns the remaining references.
     private func prune(
         _ references: [RemoteStore.ListedReference]
     ) async throws -> [RemoteStore.ListedReference] {
@@ -152,7 +151,7 @@ private struct Eviction: Sendable {
         return kept
     }
 
-    /// Records the objects of references. Removes references without an object.
+    /// Removes references without an object.
     private func note(_ kept: [RemoteStore.ListedReference]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && owns(reference.known.digest.firstByte) {
@@ -164,12 +163,11 @@ private struct Eviction: Sendable {
         }
     }
 
-    /// Removes a reference. Returns false if the reference was renewed after the listing.
+    /// Returns false if the reference was renewed after the listing.
     private func remove(_ reference: RemoteStore.ListedReference) async throws -> Bool {
         if policy.isDryRun { return true }
         let now = try await store.storage.head(reference.key)?.modified ?? .distantPast
-        // The date in a HEAD response has a resolution of one second, so a difference of less than
-        // a second is not a change.
+        // The date in a HEAD response has a resolution of one second.
         guard now.timeIntervalSince(reference.known.modified) < 1 else { return false }
         try await store.storage.delete(reference.key)
         return true
@@ -196,7 +194,7 @@ private struct Eviction: Sendable {
 public struct RemoteEvictionReport: Sendable, RemoteRunReport {
     /// The location of the remote, as `s3://bucket/prefix`.
     public internal(set) var location: String
-    /// Whether references and objects were only counted, and not removed.
+    /// Whether references and objects were only counted.
     public internal(set) var isDryRun = false
     /// The number of references.
     public internal(set) var references = 0
@@ -204,15 +202,15 @@ public struct RemoteEvictionReport: Sendable, RemoteRunReport {
     public internal(set) var objects = 0
     /// The total size of objects, in bytes.
     public internal(set) var bytes: Int64 = 0
-    /// The number of references that were removed because of their age.
+    /// The number of references removed because of their age.
     public internal(set) var expired = 0
-    /// The number of references that were removed because the same URL has a newer reference.
+    /// The number of references removed because the URL has a newer reference.
     public internal(set) var replaced = 0
-    /// The number of objects that were removed because they had no references.
+    /// The number of removed objects.
     public internal(set) var evictedObjects = 0
     /// The total size of removed objects, in bytes.
     public internal(set) var evictedBytes: Int64 = 0
-    /// The number of references that were removed because their object does not exist.
+    /// The number of references removed because their object does not exist.
     public internal(set) var undone = 0
     /// The duration in seconds.
     public internal(set) var seconds: Double = 0

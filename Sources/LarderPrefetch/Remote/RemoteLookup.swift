@@ -1,8 +1,7 @@
 import LarderCore
 
-/// A lookup of many resources in the listings of their parts. Wanted names and listings are sorted,
-/// and are read side by side. After a page with many unwanted names, the next page starts at the
-/// next wanted name.
+/// A lookup of many resources in the listings of their parts. Wanted names and listings are sorted
+/// and read side by side.
 package struct RemoteLookup: Sendable {
     private let store: RemoteStore
     private let width: Int
@@ -51,8 +50,7 @@ package struct RemoteLookup: Sendable {
         try report(found)
     }
 
-    /// Looks up each resource with its own request, because a page would contain a thousand other
-    /// names.
+    /// Sends a request for each resource, because a page would contain a thousand other names.
     private func lookForEach(
         _ part: UInt8, from first: Digest?, _ names: Pages<Digest>,
         _ report: @escaping @Sendable ([Found]) throws -> Void
@@ -83,8 +81,7 @@ package struct RemoteLookup: Sendable {
         return found
     }
 
-    /// Adds a reference, unless the resource has a newer one. Two machines may write references at
-    /// the same time.
+    /// Adds a reference, unless there is a newer one. Two machines may write at the same time.
     private func add(_ new: Found, to found: inout [Found]) {
         guard let last = found.last, last.name == new.name else { return found.append(new) }
         if (new.known.modified, new.known.digest) > (last.known.modified, last.known.digest) {

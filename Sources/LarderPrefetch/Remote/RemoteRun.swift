@@ -3,7 +3,6 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// A pass over a whole remote, and its report.
 final class RemoteRun<Report: RemoteRunReport>: Sendable {
     let store: RemoteStore
     let width: Int
@@ -26,9 +25,8 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     func count(_ change: (inout Report) -> Void) { state.withLock { change(&$0) } }
     func reportProgress() { onProgress(report) }
 
-    /// Calls `body` for every value of a byte, several at once. `body` lists the objects whose
-    /// digests start with this byte, or the references of this part. The limit of names applies to
-    /// all calls together.
+    /// Calls `body` for every first byte of a digest, or every part, several at once. The limit of
+    /// names applies to all calls together.
     func forEachByte(
         where isWanted: (UInt8) -> Bool = { _ in true },
         _ body: @escaping @Sendable (UInt8) async throws -> Void
@@ -43,7 +41,6 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
         }
     }
 
-    /// Calls `body` for the objects in a state, in digest order, several at once.
     func forEachObject(
         _ state: RemoteScratch.State,
         _ body: @escaping @Sendable (Digest, Int64) async throws -> Void
@@ -65,7 +62,7 @@ protocol RemoteRunReport: Sendable {
 }
 
 extension Remote {
-    /// Runs `body` and closes the remote. Records a cancellation in the report.
+    /// Records a cancellation in the report.
     func run<Report: RemoteRunReport>(
         over transfer: TransferConfiguration,
         onProgress: @escaping @Sendable (Report) -> Void,
@@ -85,18 +82,16 @@ extension Remote {
     }
 }
 
-/// The removal of objects while other machines write (see ``RemoteEvictor``). Each object is
-/// removed before new references to the object.
+/// The removal of objects while other machines write (see ``RemoteEvictor``).
 extension RemoteRun {
     /// Calls `body`, which removes objects. Then removes new references to these objects, and calls
-    /// `undone` for each reference.
+    /// `undone` for each.
     func removeObjects(
         undone: @escaping @Sendable () -> Void = {}, _ body: () async throws -> Void
     ) async throws {
         var failure: (any Error)?
         do { try await body() } catch { failure = error }
-        // References to removed objects may exist even after an error. Uses a separate task,
-        // because this task may be cancelled.
+        // Needed even after an error or a cancellation of this task.
         try await Task { try await removeNewReferences(undone) }.value
         if let failure { throw failure }
     }
@@ -110,7 +105,7 @@ extension RemoteRun {
         try await Task { try await store.storage.delete(RemoteLayout.object(digest)) }.value
     }
 
-    /// Removes new references to removed objects, unless the writer has stored the object again.
+    /// Keeps references whose writer has stored the object again.
     private func removeNewReferences(_ undone: @escaping @Sendable () -> Void) async throws {
         guard try scratch.count(.removed) > 0 else { return }
         try await forEachByte { [self] part in
@@ -130,7 +125,6 @@ extension RemoteRun {
     }
 }
 
-/// Items that are read in pages.
 struct Pages<Item> {
     private let read: (_ last: Item?) throws -> [Item]
     private var page: ArraySlice<Item> = []

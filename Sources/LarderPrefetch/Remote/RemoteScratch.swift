@@ -3,8 +3,7 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The objects of a remote in a temporary database, so that memory does not grow with the number of
-/// objects.
+/// The objects of a remote in a temporary database, to limit memory.
 final class RemoteScratch: Sendable {
     private let database: DatabaseQueue
 
@@ -47,8 +46,7 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    /// Marks unreferenced objects as referenced. Returns the previous states, or nil for unknown
-    /// objects.
+    /// Returns the previous states, or nil for unknown objects.
     func refer(to digests: [Digest]) throws -> [State?] {
         try database.write { db in
             let select = try PreparedStatement(db, "SELECT state FROM objects WHERE digest = ?")

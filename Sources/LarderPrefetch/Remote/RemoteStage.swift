@@ -20,8 +20,7 @@ final class RemoteStage: Sendable {
 
     var report: RemoteReport { context.tally.report }
 
-    /// Copies missing objects, then starts to store committed objects. Returns the error that ended
-    /// the run, or nil.
+    /// Returns the error that ended the run.
     func pull() throws -> CacheError? {
         let use = context.remote.use
         do {
@@ -55,7 +54,6 @@ final class RemoteStage: Sendable {
     func close() { (context.remoteStore.storage as? S3Bucket)?.shutdown() }
 }
 
-/// Thread-safe counters of a remote's use. Gives up a remote that fails.
 final class RemoteTally: Sendable {
     private let state: Mutex<State>
     private let onGivenUp: @Sendable () -> Void

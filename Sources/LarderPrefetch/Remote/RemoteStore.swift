@@ -4,14 +4,14 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// Icons that several machines share in an object store. An object is written before its reference.
-/// The reference commits the object. All bytes are checked against their digest before use.
+/// Icons that several machines share in an object store. An object is committed by its reference,
+/// which is written later. All bytes are checked against their digest before use.
 package final class RemoteStore: Sendable {
     let storage: any ObjectStore
     private let maximumListed: Int
     private let listed = Atomic(0)
-    /// The minimum number of names to count for a page, except the last. Pages may be short, but a
-    /// million pages of one name each would take hours.
+    /// Pages count as at least this many names, except the last. A million pages of one name each
+    /// would take hours.
     private static let minimumPageCount = 250
 
     package struct Known: Sendable, Hashable {
@@ -36,7 +36,7 @@ package final class RemoteStore: Sendable {
         return reference
     }
 
-    /// Receives an object and the reference in its metadata. Does not check the object's digest.
+    /// Does not check the object's digest.
     func receive(
         _ digest: Digest, limit: Int64, into store: Store
     ) async throws -> (body: StagedBody, reference: Reference?) {
@@ -52,14 +52,12 @@ package final class RemoteStore: Sendable {
         return (last, metadata.flatMap { Reference(metadata: $0) })
     }
 
-    /// Stores an object that the remote lacks, and then its reference. Returns the number of bytes
+    /// Stores an object that the remote lacks, and then its reference. Then checks that the object
+    /// still exists, because of evictions (see ``RemoteEvictor``). Returns the number of bytes
     /// sent.
     ///
-    /// The object's metadata is a copy of the first URL's reference, so that one request reads the
-    /// object and the reference.
-    ///
-    /// Checks that the object still exists after the reference is written, because of evictions
-    /// (see ``RemoteEvictor``).
+    /// The object's metadata is a copy of the first URL's reference, so that one request reads
+    /// both.
     ///
     /// - Parameter isThere: Whether the remote is expected to have the object.
     func keep(
@@ -115,13 +113,12 @@ package final class RemoteStore: Sendable {
 }
 
 extension RemoteStore {
-    /// The maximum number of consecutive pages without an object or reference. A listing may be
-    /// endless.
+    /// The maximum number of consecutive pages without an object or reference.
     private static let maximumForeignPages = 100
 
     struct Page<Entry: Sendable>: Sendable {
         let entries: [Entry]
-        /// The number of names that are neither objects nor references.
+        /// Names that are neither objects nor references.
         let foreign: Int
     }
 
@@ -188,7 +185,7 @@ extension RemoteStore {
 }
 
 extension Int64 {
-    /// Adds a size that a store reported. A sum that is too large becomes `Int64.max`.
+    /// Adds a reported size. A sum that is too large becomes `Int64.max`.
     mutating func addForeign(_ size: Int64) {
         let (sum, isTooLarge) = addingReportingOverflow(size)
         self = isTooLarge ? .max : sum

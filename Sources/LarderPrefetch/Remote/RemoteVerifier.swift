@@ -18,8 +18,7 @@ public struct RemoteVerifier: Sendable {
     }
 
     /// Verifies the remote, and calls `onProgress` for each object. With a cache, restores damaged
-    /// objects from the cache. If the cache has no undamaged copy, removes the object and its
-    /// references.
+    /// objects from it. If the cache has no undamaged copy, removes the object and its references.
     ///
     /// - Throws: `RemoteError`, `CacheError`. A cancellation is recorded in the report.
     public func verify(
@@ -69,7 +68,6 @@ private final class Verification: Sendable {
         }
     }
 
-    /// Throws if too many consecutive objects are unreadable.
     private func read(_ digest: Digest, _ size: Int64) async throws {
         do {
             if try await !isWhole(digest, size) { try scratch.set(.corrupt, of: digest) }
@@ -220,9 +218,9 @@ public struct RemoteVerifyReport: Sendable, RemoteRunReport {
 
     /// The location of the remote, as `s3://bucket/prefix`.
     public internal(set) var location: String
-    /// The number of objects that were read.
+    /// The number of objects read.
     public internal(set) var objects = 0
-    /// The total size of the objects that were read, in bytes.
+    /// The total size of the objects read, in bytes.
     public internal(set) var bytes: Int64 = 0
     /// The number of references.
     public internal(set) var references = 0
@@ -232,7 +230,7 @@ public struct RemoteVerifyReport: Sendable, RemoteRunReport {
     public internal(set) var repaired = 0
     /// The first problems, at most ``findingLimit``.
     public internal(set) var findings: [Finding] = []
-    /// The number of names that are neither objects nor references. Such names are ignored.
+    /// The number of ignored names, which are neither objects nor references.
     public internal(set) var foreign = 0
     /// The number of objects without references.
     public internal(set) var unreferenced = 0

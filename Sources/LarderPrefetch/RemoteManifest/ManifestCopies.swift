@@ -4,13 +4,13 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// Copies of downloaded manifests in a cache. Copies are stored like icons, but need not be images.
+/// Copies of downloaded manifests in a cache, stored like icons.
 struct ManifestCopies: Sendable {
     let cache: Cache?
     /// The store for new copies. If nil, existing copies are read without the network.
     var store: Store?
     var storesUnstorable = false
-    /// Whether reading a copy counts as use. If false, reading does not change the cache.
+    /// If false, reading does not change the cache.
     var notesUse = false
 
     func kept(_ url: HTTPURL) throws -> Cache.KeptManifest? { try cache?.manifest(url) }
@@ -43,7 +43,7 @@ struct ManifestCopies: Sendable {
         if let failure, ![.obstructed, .missing].contains(failure.code) { throw failure }
     }
 
-    /// Records that the server confirmed a copy. Ignores write failures.
+    /// Ignores write failures.
     func note(
         _ content: Deposit.Content, of kept: Cache.KeptManifest, by response: HTTPClient.Response
     ) {

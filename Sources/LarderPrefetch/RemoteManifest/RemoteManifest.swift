@@ -4,8 +4,8 @@ import LarderCore
 import LarderHTTP
 import LarderManifest
 
-/// A manifest at an http or https URL, downloaded to an unnamed file before it is read. A run keeps
-/// a copy in its cache, so that an unchanged manifest costs one conditional request.
+/// A manifest at an http or https URL, downloaded to an unnamed file. With a copy in the cache, an
+/// unchanged manifest costs one conditional request.
 package struct RemoteManifest: Sendable {
     package var url: HTTPURL
     package var transfer: TransferConfiguration
@@ -21,12 +21,11 @@ package struct RemoteManifest: Sendable {
     }
 
     var copies: ManifestCopies?
-    /// Called a few times a second. Returns true to end the download. Default: false.
+    /// Called a few times a second.
     var isCancelled: @Sendable () -> Bool = { false }
 
-    /// Downloads the manifest. The result contains the URL after redirects, to resolve relative
-    /// URLs. A copy is always revalidated, because a user who names a URL expects its current
-    /// content.
+    /// The result contains the URL after redirects, to resolve relative URLs. A copy is always
+    /// revalidated, because users who name a URL expect its current content.
     ///
     /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` if only copies are
     ///   read. `CacheError` or `CancellationError`.

@@ -12,7 +12,7 @@ public struct LockedEntry: Sendable, Equatable {
     public let icon: String
     /// The resource's key, or nil if the URL identifies the resource.
     public let key: String?
-    /// The highest priority of the resource's entries. Higher priorities are fetched first.
+    /// The highest priority of the resource's entries.
     public let priority: Int
     /// The digest of the icon.
     public let digest: Digest

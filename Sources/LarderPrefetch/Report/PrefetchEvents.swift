@@ -39,7 +39,7 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
             if batch.isEmpty, !isFinished {
                 let (channel, cancel) = (channel, cancel)
                 isFinished = true
-                // Cancelling the task stops the run. The run still reports.
+                // The stopped run still reports.
                 batch = try await withTaskCancellationHandler {
                     try await channel.next()
                 } onCancel: {
@@ -61,13 +61,13 @@ public enum PrefetchEvent: Sendable {
     case recovered(RecoveryReport)
     /// Manifests are being read. Sent a few times a second.
     case planning(PlanProgress)
-    /// All manifests were read and compared with the cache. Requests follow.
+    /// All manifests were read and compared with the cache.
     case planned(PlanSummary)
     /// The final result for an icon. See also ``PrefetchConfiguration/namesSuccesses``.
     case entry(EntryResult)
     /// Resources are being fetched. Sent a few times a second.
     case progress(Progress)
-    /// The run has ended. This is the last event.
+    /// The run has ended.
     case finished(Report)
 }
 
@@ -77,7 +77,7 @@ typealias EventChannel = Channel<PrefetchEvent>
 public struct Progress: Sendable, Equatable {
     /// The number of URLs to fetch.
     public var total = 0
-    /// The number of URLs that were answered or failed, including those being stored.
+    /// The number of URLs that were answered or failed, including URLs being stored.
     public var arrived = 0
     /// The number of URLs stored durably, confirmed as unchanged, or failed.
     public var done = 0
@@ -87,7 +87,7 @@ public struct Progress: Sendable, Equatable {
     public var underWay = 0
     /// The number of URLs that wait for another attempt.
     public var waiting = 0
-    /// The seconds until the next retry of a ``waiting`` URL, or nil if no URL is waiting.
+    /// The seconds until the next retry of a ``waiting`` URL, or nil.
     public var secondsToAttempt: Double?
     /// The number of body bytes received, including transfers in flight.
     public var receivedBytes: Int64 = 0
@@ -100,7 +100,7 @@ public struct Progress: Sendable, Equatable {
     /// The number of bytes received per second.
     public var bytesPerSecond: Double { seconds > 0 ? Double(receivedBytes) / seconds : 0 }
 
-    /// The estimated seconds until all URLs have arrived, or nil if no URL has arrived.
+    /// The estimated seconds left, or nil if no URL has arrived.
     public var secondsLeft: Double? {
         arrived > 0 ? seconds / Double(arrived) * Double(max(0, total - arrived)) : nil
     }

@@ -5,20 +5,18 @@ import LarderManifest
 
 /// The result of a run. All numbers agree with the results for entries.
 public struct Report: Sendable {
-    /// The number of entries in all manifests. A shard counts only entries whose first icon it
-    /// owns.
+    /// The number of entries, as in ``PlanSummary/entries``.
     public internal(set) var entries = 0
-    /// The number of icons, which is the sum of all outcomes. An entry without an icon counts as
-    /// one icon.
+    /// The number of icons, the sum of all outcomes. An entry without an icon counts as one.
     public internal(set) var icons = 0
-    /// The number of icons that other shards own. These icons have no outcome.
+    /// The number of icons of other shards, which have no outcome.
     public internal(set) var otherShards = 0
-    /// The number of values that look like icons but were not read. See ``PlanSummary/unread``.
+    /// See ``PlanSummary/unread``.
     public internal(set) var unread = 0
-    /// The number of icons that are never fetched. See ``PlanSummary/unfetched``.
+    /// See ``PlanSummary/unfetched``.
     public internal(set) var unfetched: [String: Int] = [:]
-    /// The names of manifests whose digests and sizes match no icon, perhaps because the digests
-    /// and sizes are for other files.
+    /// The names of manifests whose digests and sizes match no icon, perhaps because they are for
+    /// other files.
     public internal(set) var foreignDemands: [String] = []
     /// The number of icons by outcome.
     public internal(set) var outcomes: [EntryResult.Outcome: Int] = [:]
@@ -32,7 +30,7 @@ public struct Report: Sendable {
     public internal(set) var isInterrupted = false
     /// The error that ended the run because the disk is full or failing, or the cache is unusable.
     public internal(set) var failure: CacheError?
-    /// The result of the exchange with the remote, or nil if there is none.
+    /// The result of the exchange with the remote, or nil without a remote.
     public internal(set) var remote: RemoteReport?
     /// Whether ``PrefetchConfiguration/onLocked`` was called for every icon.
     public internal(set) var isLocked = false
@@ -49,7 +47,7 @@ public struct Report: Sendable {
         }
     }
 
-    /// The report of a run that was interrupted before all manifests were read.
+    /// The report of a run that was interrupted during planning.
     package static var interrupted: Report {
         var report = Report()
         report.isInterrupted = true
@@ -120,11 +118,11 @@ public struct EntryResult: Sendable {
     public let manifest: String
     /// The entry's position in the manifest, from 1.
     public let position: Int
-    /// The icon's position in its entry, from 1. Also 1 if the entry has no icon.
+    /// The icon's position in its entry, as in ``PlannedEntry/icon``.
     public let icon: Int
     /// The app's name. Untrusted text.
     public let name: String
-    /// The icon's URL with masked credentials, or nil if there is none.
+    /// The icon's URL with masked credentials, if any.
     public let url: String?
     /// The outcome.
     public let outcome: Outcome
@@ -167,19 +165,18 @@ public struct RemoteReport: Sendable {
     public let location: String
     /// The number of URLs copied from the remote.
     public internal(set) var pulled = 0
-    /// The number of bytes received from the remote. Objects already in the cache do not count.
+    /// The number of bytes received from the remote.
     public internal(set) var pulledBytes: Int64 = 0
     /// The number of URLs stored in the remote, including renewed references.
     public internal(set) var pushed = 0
     /// The number of bytes sent to the remote.
     public internal(set) var pushedBytes: Int64 = 0
-    /// The number of cached URLs that the remote already has in the same or a newer version.
+    /// The number of cached URLs in the remote, in the same or a newer version.
     public internal(set) var present = 0
-    /// The number of cached URLs that were not stored in the remote because of errors or an
-    /// interruption.
+    /// The number of cached URLs not stored because of errors or an interruption.
     public internal(set) var unpushed = 0
-    /// The number of URLs that must not be shared, because the response is `private` or the request
-    /// has credentials.
+    /// The number of URLs not shared, because the response is `private` or the request has
+    /// credentials.
     public internal(set) var personal = 0
     /// The number of unusable objects and references by code. Their icons are fetched from origins.
     public internal(set) var faults: [String: Int] = [:]
@@ -197,7 +194,6 @@ public struct RemoteReport: Sendable {
 struct ResourceResult: Sendable {
     struct Success: Sendable {
         let digest: Digest
-        /// Nil if unknown.
         let size: Int64?
         let attributes: ObjectAttributes
         let outcome: EntryResult.Outcome
@@ -216,8 +212,7 @@ struct ResourceResult: Sendable {
     let id: Int64
     let result: Result<Success, ResourceFailure>
     var isFailure: Bool { if case .failure = result { true } else { false } }
-    /// The numbers of entries and icons that wait for this result. Nil if each entry must be
-    /// checked, because one requires a digest or size.
+    /// Nil if each entry must be checked, because one requires a digest or size.
     var waiting: Waiting?
     var attempts = 0
     var seconds = 0.0

@@ -15,8 +15,7 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
-        /// The numbers of failed icons with a required digest or size, and of mismatches, by
-        /// manifest.
+        /// Failed icons with a required digest or size, and mismatches, by manifest.
         var demands: [String: (failed: Int, refused: Int)] = [:]
     }
 

@@ -2,10 +2,8 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// A client for tasks that wait for a resource: a manifest, or an icon for an app.
-///
-/// A prefetch instead uses operations of the ``FetchQueue``, because fetches must return to the
-/// schedule between requests.
+/// A client for tasks that wait for a manifest or an icon. A prefetch uses the ``FetchQueue``
+/// instead, because fetches must return to the schedule between requests.
 struct HTTPClient: Sendable {
     let loop: TransferLoop
     let policy: RequestPolicy
@@ -18,7 +16,7 @@ struct HTTPClient: Sendable {
         let target: RequestTarget
         let validators: Validators
         let variant: Digest?
-        /// The time from the start of the request to the end of the response.
+        /// From the start of the request to the end of the response.
         let delay: Duration
         let confirmation: Deposit.Content?
     }

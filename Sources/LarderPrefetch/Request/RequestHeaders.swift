@@ -2,8 +2,8 @@ import Foundation
 import LarderCore
 import LarderHTTP
 
-/// The header fields of requests, without conditions and ranges. Plans also need these fields,
-/// because the fields select the variant of a response (RFC 9111, section 4.1).
+/// The header fields of requests, without conditions and ranges. Plans also need them, because they
+/// select the variant of a response (RFC 9111, section 4.1).
 public struct RequestHeaders: Sendable {
     private let rules: [HeaderRule]
     private let defaults: [(name: String, value: String)]
@@ -24,8 +24,7 @@ public struct RequestHeaders: Sendable {
         self.defaults = defaults
     }
 
-    /// Returns the fields for a URL. A field for the host replaces a field for all hosts, and both
-    /// replace a default.
+    /// A field for the host replaces a field for all hosts, and both replace a default.
     func sent(to url: HTTPURL, isRedirected: Bool) -> [(name: String, value: String)] {
         guard !rules.isEmpty else { return defaults }
         let ofHost = rules.filter { $0.host?.matches(url) ?? false }
@@ -52,8 +51,8 @@ public struct RequestHeaders: Sendable {
         "origin", "cache-control", "pragma", "dnt",
     ]
 
-    /// Returns the fields that select a variant. Random values replace secrets, because a digest
-    /// could reveal a secret. Such variants are always revalidated.
+    /// Random values replace secrets, because a digest could reveal a secret. Such variants are
+    /// always revalidated.
     func selecting(
         for url: HTTPURL, isRedirected: Bool, hasCredentials: Bool
     ) -> [(name: String, value: String)] {
@@ -76,15 +75,15 @@ public struct RequestHeaders: Sendable {
 public struct HeaderRule: Sendable, Equatable {
     /// The error for an invalid rule. The description omits the rule, which may contain a secret.
     public enum ParseError: Error, Sendable, CaseIterable, CustomStringConvertible {
-        /// The text has no colon, or no name before the colon.
+        /// No name before a colon.
         case noName
-        /// The text before the first colon is not a valid host.
+        /// An invalid host before the first colon.
         case badHost
-        /// The name is not a token, or the value contains control characters.
+        /// An invalid name, or control characters in the value.
         case notSendable
         /// The value looks like another field, so the name may be a host.
         case ambiguous
-        /// The field is set by Larder, for framing, the connection or conditions.
+        /// A field that Larder sets, for framing, the connection or conditions.
         case reserved
 
         /// The reason why the rule is invalid.

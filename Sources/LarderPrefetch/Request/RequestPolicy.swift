@@ -3,7 +3,7 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// The rules for requesting a resource (an icon or a manifest) and for handling the response.
+/// The rules for requests and their responses.
 struct RequestPolicy: Sendable {
     let headers: RequestHeaders
     let maximumBodyBytes: Int64
@@ -47,8 +47,7 @@ struct RequestPolicy: Sendable {
         }
     }
 
-    /// Returns the verdict on the response to ``request(to:about:continuing:)`` with the same
-    /// arguments.
+    /// Expects the arguments of ``request(to:about:continuing:)``.
     func verdict(
         on head: ResponseHead, to target: RequestTarget, about known: Resource?,
         continuing partial: PartialBody? = nil
@@ -92,7 +91,6 @@ struct RequestPolicy: Sendable {
         storesUnstorable || !CacheControl(validators.cacheControl).isNoStore
     }
 
-    /// Returns the change to the index for a 304 response with these fields.
     func confirmation(
         of known: Resource, by validators: Validators
     ) throws(ResourceFailure) -> Deposit.Content {

@@ -9,10 +9,8 @@ struct RequestTarget: Sendable {
     private static let maximumCookieBytes = 16 << 10
     private(set) var url: HTTPURL
     private(set) var redirects = 0
-    /// The end of the redirects' freshness, or nil without redirects.
     private(set) var redirectsFreshUntil: Date?
-    /// The cookies of this chain of redirects. Some servers set a cookie and redirect to the same
-    /// URL.
+    /// Some servers set a cookie and redirect to the same URL.
     private(set) var cookies: [String] = []
     let first: HTTPURL
     var ownOrigin: String { first.origin }
@@ -25,8 +23,8 @@ struct RequestTarget: Sendable {
     /// Whether the request goes to the origin of the given URL, and may carry its credentials.
     var isAtOwnOrigin: Bool { redirects == 0 || url.hasOrigin(of: first) }
 
-    /// Returns the stale resource if its validators came from this URL. A 304 response from another
-    /// URL proves nothing.
+    /// Returns the stale resource if its validators came from this URL. A 304 from another URL
+    /// proves nothing.
     func asked(about known: Resource?) -> Resource? {
         known?.responseURL == url.string ? known : nil
     }
@@ -68,8 +66,7 @@ struct RequestTarget: Sendable {
 }
 
 extension Freshness {
-    /// Returns the end of a redirect's freshness. Temporary redirects (302, 303, 307) need an
-    /// explicit lifetime (RFC 9110, section 15.1).
+    /// Temporary redirects (302, 303, 307) need an explicit lifetime (RFC 9110, section 15.1).
     static func expiry(ofRedirect head: ResponseHead, receivedAt: Date = Date()) -> Date {
         let validators = Validators(head.headers.all)
         let isPermanent = [301, 308].contains(head.status)

@@ -2,9 +2,8 @@ import LarderCache
 import LarderHTTP
 import LarderImages
 
-/// The failure of a fetch.
 package struct ResourceFailure: RetriableFailure, Equatable {
-    /// The reason's name in reports, for example `http-404` or `not-an-image`.
+    /// The name in reports, for example `http-404` or `not-an-image`.
     package let code: String
     package let message: String
     package let isTransient: Bool
@@ -12,8 +11,7 @@ package struct ResourceFailure: RetriableFailure, Equatable {
     package var retryAfter: Duration?
     var asksUnconditionally: Bool { [Reason.evicted, .validator].contains { $0.rawValue == code } }
 
-    /// Whether the failure is recorded for later runs. Only failures that the resource caused are
-    /// recorded.
+    /// Whether the failure is recorded for later runs, because the resource caused it.
     var isRemembered: Bool {
         let ours: [Reason] = [.cancelled, .storage, .obstructed, .evicted, .notInRemote]
         let transfers: [TransferError.Code] = [.cancelled, .abandoned, .outOfFiles]

@@ -7,7 +7,6 @@ import LarderHTTP
 /// unencoded body, a strong validator, a server that supports ranges, and a 206 response with
 /// exactly the missing bytes.
 enum Resumption {
-    /// Returns the fields that request the missing bytes, or the whole body if it has changed.
     static func headers(for partial: PartialBody) -> [(name: String, value: String)] {
         [
             ("Range", "bytes=\(partial.count)-"), ("If-Range", partial.validator),
@@ -41,7 +40,7 @@ enum Resumption {
             : head.headers[first: "ETag"]?.isSame(as: partial.validator) ?? false
     }
 
-    /// Returns the validator for a range request, or nil if the body cannot be resumed.
+    /// Returns nil if the body cannot be resumed.
     static func validator(of head: ResponseHead, _ fields: Validators) -> String? {
         guard head.headers.contentCodings.isEmpty, head.status == 206 || offersRanges(head) else {
             return nil

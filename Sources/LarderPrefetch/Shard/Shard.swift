@@ -57,13 +57,12 @@ public struct Shard: Sendable, Equatable {
 
 /// A worker's share of a split host's limits, in proportion to its pieces.
 public struct HostShare: Hashable, Sendable {
-    /// The number of the worker's pieces. At least 1, because redirects can lead to hosts of other
-    /// workers.
+    /// At least 1, because redirects can lead to hosts of other workers.
     let pieces: Int
     let total: Int
 
-    /// Returns the maximum number of requests in flight. Each piece allows at least one request, so
-    /// the sum over all workers can exceed `limit`.
+    /// Returns the maximum number of requests in flight. At least one for each piece, so the sum
+    /// over all workers can exceed `limit`.
     public func requests(of limit: Int) -> Int { max(pieces, limit * pieces / total) }
 
     /// Returns the maximum number of requests per second.

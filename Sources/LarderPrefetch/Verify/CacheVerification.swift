@@ -51,10 +51,9 @@ public struct CacheVerification: Sendable {
     /// Repairs the findings of a verification, and records the results in `report`. Moves damaged
     /// objects to `quarantine/` and downloads them again.
     ///
-    /// If an object cannot be downloaded, or the downloaded bytes do not match the manifests, the
-    /// object is no longer served, and its URL is marked as damaged. The failure is not recorded,
-    /// so that the next repair or prefetch tries again. Entries that were never cached are not
-    /// downloaded.
+    /// If the download fails or does not match the manifests, the object is no longer served, and
+    /// its URL is marked as damaged. The failure is not recorded, so that the next repair or
+    /// prefetch tries again. Entries that were never cached are not downloaded.
     ///
     /// - Parameters:
     ///   - isCancelled: Called a few times per second. If it returns true, the repair ends as after
@@ -154,7 +153,6 @@ public struct CacheVerification: Sendable {
 }
 
 extension VerifyReport.Refetch {
-    /// Returns nil for a resource that was not fetched.
     fileprivate init?(_ result: EntryResult, of resource: DroppedResource) {
         switch result.outcome {
         case .fetched, .revalidated, .cached, .coalesced, .pulled, .shared:

@@ -4,7 +4,6 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// The resources of manifests, compared with the index of a cache.
 final class ManifestCoverage: Sendable {
     private let plan: Plan
     private let hasDamaged: Bool
@@ -36,7 +35,6 @@ final class ManifestCoverage: Sendable {
     /// Must be the last call.
     func close() { try? plan.releaseIndex() }
 
-    /// Returns the digests of the entries' objects that start with `byte`.
     func objects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {
         guard plan.hasIndex else { return [] }
         do {
@@ -156,7 +154,7 @@ final class ManifestCoverage: Sendable {
         return finding
     }
 
-    /// The SQL condition for rows of `entries f` with damaged resources.
+    /// A condition on `entries f`.
     private var isDamaged: String {
         hasDamaged ? "EXISTS (SELECT 1 FROM cache.damaged d WHERE d.key = f.key)" : "FALSE"
     }
