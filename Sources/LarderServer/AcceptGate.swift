@@ -2,14 +2,13 @@ import Foundation
 import NIOCore
 
 /// A limit on open connections. Further connections wait in the kernel's queue, because clients
-/// would retry at once if the server closed their connections.
+/// would retry closed connections at once.
 final class AcceptGate: ChannelDuplexHandler {
     typealias InboundIn = Channel
     typealias InboundOut = Channel
     typealias OutboundIn = Never
 
-    /// The delay before the next accept after an error such as EMFILE. Without a delay, the error
-    /// would occur again at once.
+    /// Without a delay, an error such as EMFILE would occur again at once.
     private static let pause = TimeAmount.milliseconds(100)
 
     private let limit: Int
@@ -83,8 +82,8 @@ final class LoopConnections {
     func add(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = handler }
     func remove(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = nil }
 
-    /// Closes connections that have timed out. Called every second, which costs less than a
-    /// scheduled task for each connection.
+    /// Closes connections that have timed out. Called every second, which costs less than a task
+    /// for each connection.
     func sweep(isFull: Bool) {
         renewDate()
         let now = NIODeadline.now()

@@ -7,10 +7,9 @@ import Synchronization
 
 /// An HTTP server for a cache. It never connects to another server.
 package final class CacheServer: Sendable {
-    /// The send buffer of a connection, in bytes. The kernel's default limit is several megabytes.
+    /// In bytes. The kernel's default limit is several megabytes.
     private static let sendBuffer = 128 << 10
-    /// The receive buffer of a connection, in bytes. Small, because all requests in one read are
-    /// parsed before the first is answered.
+    /// In bytes. Small, because all requests in one read are parsed before the first is answered.
     private static let receiveBuffer = 4 << 10
 
     private let configuration: ServerConfiguration
@@ -24,8 +23,8 @@ package final class CacheServer: Sendable {
     ///   ``ServerError``.
     package func start() async throws -> String {
         let configuration = configuration
-        // Each event loop needs up to three descriptors (epoll, eventfd, timerfd). The other 32 are
-        // for the cache, its index, and one connection with its file.
+        // Each event loop needs up to three descriptors (epoll, eventfd, timerfd). The cache, its
+        // index, and one connection with its file need 32.
         try OpenFileLimit.require(3 * System.coreCount + 32, for: configuration.cache)
         let log = ServerLog(configuration.logger, onProblem: configuration.onProblem)
         let metrics = ServerMetrics()

@@ -2,15 +2,15 @@ import NIOCore
 import NIOPosix
 
 extension ConnectionHandler {
-    /// The maximum size of a small body, in bytes. Small bodies are copied into the head's buffer,
-    /// because sending two buffers takes longer.
+    /// In bytes. Small bodies are copied into the head's buffer, because sending two buffers takes
+    /// longer.
     private static let smallBody = 16 << 10
 
     private static let lengthName = Array("Content-Length: ".utf8)
     private static let close = Array("Connection: close\r\n".utf8)
     private static let keepAlive = Array("Connection: keep-alive\r\n".utf8)
 
-    /// Writes a response. The activity is ``Activity/sending`` until a file or chunks are written.
+    /// The activity is ``Activity/sending`` until a file or chunks are written.
     func write(_ response: Response, to request: ServerRequest) {
         guard let context else { return }
         var response = response
@@ -97,7 +97,6 @@ extension ConnectionHandler {
         }
     }
 
-    /// Creates the next chunk on the pool and writes it.
     private func sendNext(of source: any ChunkSource, left: Int64, isLast: Bool) {
         guard let loop = context?.eventLoop else { return }
         let handler = NIOLoopBound(self, eventLoop: loop)

@@ -3,11 +3,10 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// The connection of one client, used only on its event loop. Requests are answered in order.
+/// The connection of one client, used only on its event loop.
 ///
 /// To limit memory, the handler does not read while requests are waiting or the client does not
-/// read responses. It buffers at most the channel's high watermark and one small icon. Large bodies
-/// are sent from their files.
+/// read responses. It buffers at most the channel's high watermark and one small icon.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = IOData
@@ -32,7 +31,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let client = Client()
     var activity = Activity.idle
     private var isEnding = false
-    /// The time when the client stopped sending.
     private var inputEnd: NIODeadline?
     private var isReadPending = false
     var hasUnflushed = false
@@ -192,7 +190,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if response.isLast, activity == .idle { end() }
     }
 
-    /// Completes a response. `isWhole` is true if the whole body was written.
     func sent(isWhole: Bool, isLast: Bool) {
         guard context != nil else { return }
         activity = .idle
@@ -236,8 +233,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func abort() { context?.close(promise: nil) }
 
-    /// Closes the connection if it has timed out. The timeout is shorter for idle connections of a
-    /// full server.
+    /// The timeout is shorter for idle connections of a full server.
     func checkTime(_ now: NIODeadline, isCrowded: Bool) {
         guard let context else { return }
         let bytes =
@@ -255,8 +251,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
             return
         }
         backlog = nil
-        // A client that has stopped sending may have disconnected. Send only responses that are
-        // ready within the timeout.
+        // A client that has stopped sending may have disconnected, so its response must be ready
+        // within the timeout.
         if activity == .answering, let inputEnd, now - inputEnd >= Self.closeTimeout {
             return abort()
         }

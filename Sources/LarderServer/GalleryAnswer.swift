@@ -3,7 +3,7 @@ import LarderExport
 import NIOCore
 
 struct GalleryAnswer: Sendable {
-    /// Allows only scripts, styles and images of this server. Forbids embedding in other pages.
+    /// Allows only scripts, styles and images of this server. Forbids embedding.
     private static let policy = """
         default-src 'none'; img-src 'self' data:; script-src 'self'; style-src 'self'; \
         base-uri 'none'; form-action 'none'; frame-ancestors 'none'

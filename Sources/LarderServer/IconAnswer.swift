@@ -2,8 +2,8 @@ import LarderExport
 import NIOCore
 
 struct IconAnswer: Sendable {
-    /// Header fields that prevent content sniffing, and prevent SVG images from running scripts and
-    /// loading other files.
+    /// Fields that prevent content sniffing, and prevent SVG images from running scripts and
+    /// loading files.
     private static let harmless = [
         ("X-Content-Type-Options", "nosniff"),
         ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
@@ -11,9 +11,9 @@ struct IconAnswer: Sendable {
     ]
     private static let placeholder = ByteBuffer(string: PlaceholderIcon.svg)
 
-    /// The header fields of responses for URLs.
+    /// Fields for URLs.
     let changing: [UInt8]
-    /// The header fields of responses for digests.
+    /// Fields for digests.
     let unchanging: [UInt8]
     private let missing: MissingList?
     private let allowed: [(String, String)]
@@ -70,12 +70,11 @@ struct IconAnswer: Sendable {
         case .memory(let bytes):
             if range.count == bytes.readableBytes { return .bytes(bytes) }
             let start = bytes.readerIndex + Int(range.lowerBound)
-            // The range is within the bytes.
             return .bytes(bytes.getSlice(at: start, length: range.count) ?? ByteBuffer())
         }
     }
 
-    /// Returns the response for a missing icon, and records the URL.
+    /// Also records the URL.
     func missing(_ url: String?) -> Response {
         if let url { missing?.note(url) }
         let absent = absent()
@@ -91,7 +90,7 @@ struct IconAnswer: Sendable {
         }
     }
 
-    /// Returns status 404. A placeholder's bytes would not match the requested digest.
+    /// A placeholder's bytes would not match the requested digest.
     func absent() -> Response {
         metrics.misses.add(1, ordering: .relaxed)
         return Response(404, text: "Not cached.", allowed)

@@ -21,7 +21,7 @@ struct RequestAnswerer: Sendable {
     let log: ServerLog
 
     /// Returns the response if no disk, lock or other process can delay it. Otherwise returns nil,
-    /// and a thread of the pool calls `done` with the response unless the client has disconnected.
+    /// and a thread of the pool calls `done` unless the client has disconnected.
     func answer(
         _ request: ServerRequest, _ done: @escaping @Sendable (Response) -> Void
     ) -> Response? {
@@ -42,7 +42,6 @@ struct RequestAnswerer: Sendable {
         }
     }
 
-    /// Returns the response, or nil if that could block.
     private func atOnce(_ request: RoutedRequest) -> Response? {
         switch request.route {
         case .icon, .object, .mirror:
@@ -211,7 +210,7 @@ struct AccessEntry {
         target = request.target
     }
 
-    /// Returns a JSON object and a line end. Line breaks and terminal controls are escaped.
+    /// A JSON object and a line end. Line breaks and terminal controls are escaped.
     func line(status: Int, bytes: Int64) -> String {
         var object = JSONObject()
         object.set("time", UTCTime.timestamp(Date()))

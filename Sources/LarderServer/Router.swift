@@ -23,7 +23,6 @@ enum Route: Sendable {
     static let manifests = "/manifest/"
     static let catalogues = "/catalogue/"
 
-    /// - Parameter path: Begins with a slash.
     fileprivate init?(_ path: Substring.UTF8View, hasGallery: Bool) {
         func isPath(_ other: String) -> Bool { path.elementsEqual(other.utf8) }
         if isPath("/icon") {
@@ -54,13 +53,12 @@ struct RoutedRequest: Sendable {
     let query: Substring?
     /// The server's URL for this client, without a trailing slash.
     let base: String
-    /// The icon's key in memory: the target, or a mirror's URL.
+    /// The key in memory: the target, or a mirror's URL.
     let key: CacheKey
 }
 
 struct Router: Sendable {
-    /// The maximum length of a target, in bytes. A percent-encoded URL of 8 KiB fits if it is
-    /// mostly ASCII letters and digits.
+    /// In bytes. A percent-encoded URL of 8 KiB fits if it is mostly ASCII letters and digits.
     static let longestTarget = TargetMask.longest
 
     enum Choice {
@@ -87,7 +85,7 @@ struct Router: Sendable {
         return mirrored("http://\(host)\(target)", request)
     }
 
-    /// Routes a target in absolute form (RFC 9112, section 3.2.2).
+    /// RFC 9112, section 3.2.2.
     private func absolute(_ request: ServerRequest) -> Choice {
         let target = request.target
         let bytes = target.utf8

@@ -5,7 +5,7 @@ import Synchronization
 final class RunningServer: Sendable {
     typealias Loop = (any EventLoop, NIOLoopBoundBox<LoopConnections>)
 
-    /// The time between recordings of uses and missing icons, in seconds.
+    /// In seconds.
     private static let recordInterval = 5
 
     private let answerer: RequestAnswerer
@@ -14,7 +14,6 @@ final class RunningServer: Sendable {
     private let loops: [Loop]
     private let missing: MissingList?
     private let limit: Int
-    /// Whether ``maintain()`` is running, and the number of its runs.
     private let maintenance = Mutex((isRunning: false, count: 0))
 
     init(
@@ -56,15 +55,14 @@ final class RunningServer: Sendable {
         missing?.save(answerer.icons.cache, answerer.log)
     }
 
-    /// Stops listening and closes all connections. Returns false if a response was cut off.
+    /// Returns false if a response was cut off.
     func stop(grace: Duration) async -> Bool {
         try? await listener.close()
         for (loop, connections) in loops {
             try? await loop.submit { connections.value.drain() }.get()
         }
         let end = ContinuousClock.now + grace
-        // Idle connections count until the client closes them, because the client may still be
-        // reading.
+        // Idle connections count until the client closes them, because it may still be reading.
         var left = await connectionsLeft
         while left.open > 0, ContinuousClock.now < end {
             try? await Task.sleep(for: .milliseconds(20))

@@ -4,7 +4,7 @@ import LarderCore
 import LarderExport
 import LarderManifest
 
-/// A manifest in its own format, in a temporary file. Its icon URLs are at the server's base URL.
+/// A manifest in its own format, in a temporary file, with icon URLs at the server's base URL.
 final class CatalogueSpool: Sendable {
     let file: LentFile
     let mediaType: String

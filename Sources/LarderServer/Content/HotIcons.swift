@@ -17,8 +17,7 @@ final class KnownIcon: Sendable {
     let file: FileIdentity
     let generation: Int
     let foundAt: NIODeadline
-    /// The memory that the icon takes, in bytes. Includes the key, because clients choose its
-    /// length.
+    /// In bytes. Includes the key, because clients choose its length.
     let cost: Int
 
     init(
@@ -34,7 +33,6 @@ final class KnownIcon: Sendable {
         ])
         (self.body, self.file, self.generation) = (body, file, generation)
         foundAt = .now()
-        // An object with several keys counts once for each key.
         cost = (body?.readableBytes ?? 0) + key.byteCount + Self.overhead
     }
 }
@@ -49,10 +47,8 @@ struct FoundIcon: Sendable {
     let bytes: Bytes
 }
 
-/// Recently used icons by request target, within a limit in bytes.
-///
-/// When the young table reaches half of the limit, it replaces the old table. A look-up of a young
-/// icon needs no write.
+/// Recently used icons by request target, within a limit in bytes. When the young table reaches
+/// half of the limit, it replaces the old table. A look-up of a young icon needs no write.
 struct HotIcons {
     private let limit: Int
     private var young: [CacheKey: KnownIcon] = [:]
@@ -75,8 +71,7 @@ struct HotIcons {
         }
     }
 
-    /// Adds an icon to the young table. Returns the evicted icons. Freeing them takes milliseconds,
-    /// so release them without a lock.
+    /// Returns the evicted icons. Freeing them takes milliseconds, so release them without a lock.
     @discardableResult
     mutating func insert(_ icon: KnownIcon, for key: CacheKey) -> [CacheKey: KnownIcon] {
         if let replaced = old.removeValue(forKey: key) { oldCost -= replaced.cost }

@@ -10,19 +10,18 @@ final class IconStore: Sendable {
     static let largestInMemory: Int64 = 64 << 10
     /// The age at which an icon is looked up again, so that its use is recorded.
     private static let maximumAge = TimeAmount.minutes(10)
-    /// The minimum size of the table of icons, in bytes. Used by servers that keep no bodies in
-    /// memory.
+    /// In bytes. Used by servers that keep no bodies in memory.
     private static let minimumTableLimit = 8 << 20
     private static let maximumIdentities = 1 << 18
-    /// The maximum number of files to keep open, at most a quarter of the process's limit. Opening
-    /// a file takes as long as all other work for an icon.
+    /// At most a quarter of the process's limit. Opening a file takes as long as all other work for
+    /// an icon.
     private static let maximumOpenFiles = min(16_384, OpenFileLimit.current / 4)
 
     private struct State {
         var hot: HotIcons
-        /// Files that do not match their digests. They are not read again.
+        /// Files that do not match their digests, to avoid reading them again.
         var damaged: [Digest: FileIdentity] = [:]
-        /// Recently sent files. They are closed within a second after the cache has changed, to
+        /// Recently sent files. They are closed within a second after a change of the cache, to
         /// free the space of evicted files.
         var open: [Digest: LentFile] = [:]
         var generation = 0
@@ -88,7 +87,7 @@ final class IconStore: Sendable {
         return FoundIcon(icon: icon, bytes: bytes)
     }
 
-    /// Looks up an icon and remembers it by `key`. Returns nil if the icon is not cached.
+    /// Returns nil if the icon is not cached.
     ///
     /// - Throws: ``ObjectReadings/Busy``, `CacheError` (`.corrupt` if the bytes are damaged).
     func icon(
@@ -152,7 +151,7 @@ final class IconStore: Sendable {
         return FoundIcon(icon: known(identity), bytes: .file(file))
     }
 
-    /// Returns a large file, or a small file's bytes if reading them does not block.
+    /// Returns nil if reading a small file would block.
     private static func bytesAtOnce(of file: LentFile) -> FoundIcon.Bytes? {
         guard file.size <= largestInMemory else { return .file(file) }
         var buffer = ByteBufferAllocator().buffer(capacity: Int(file.size))
@@ -176,7 +175,7 @@ final class IconStore: Sendable {
         }
     }
 
-    /// Opens an object's file, and verifies it unless its identity is known.
+    /// Verifies the object's file unless its identity is known.
     ///
     /// - Throws: `CacheError`; ``ObjectReadings/Busy`` if there is a client and no thread can read
     ///   the object now; `CancellationError` if all waiting clients have disconnected.
@@ -219,15 +218,15 @@ final class IconStore: Sendable {
         }
     }
 
-    /// Returns a verified object's file if opening it does not read the disk.
+    /// Returns nil if opening the file would read the disk.
     private func fileAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
         let open = state.withLock { $0.open[digest] }
         if let open, open.isStill(known) { return open }
         guard let file = cache.opened?.lendAtOnce(digest, size: size, known: known) else {
             return nil
         }
-        // A full table stays unchanged. With replacement, a cyclic sequence of requests would never
-        // find an open file.
+        // A full table stays unchanged. Otherwise, a cyclic sequence of requests would never find
+        // an open file.
         state.withLock { if $0.open.count < Self.maximumOpenFiles { $0.open[digest] = file } }
         return file
     }
@@ -239,8 +238,8 @@ final class IconStore: Sendable {
         }
     }
 
-    /// Records the use of objects for eviction. If another process is writing the index, the batch
-    /// is dropped. Its objects are recorded after their next look-up. Called every few seconds.
+    /// Records the use of objects for eviction, every few seconds. If another process is writing
+    /// the index, the batch is dropped, and its objects are recorded after their next look-up.
     func recordUse() {
         let objects = state.withLock { state in
             defer { state.used = [] }

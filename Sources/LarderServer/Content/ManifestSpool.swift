@@ -7,7 +7,7 @@ import NIOCore
 import Synchronization
 
 /// A manifest in its plain form, in a temporary file. Each icon URL begins with a mark, which
-/// ``ManifestText`` replaces with the server's own URL.
+/// ``ManifestText`` replaces with the server's URL.
 final class ManifestSpool: Sendable {
     /// A byte that never occurs in JSON.
     fileprivate static let mark: UInt8 = 0
@@ -90,7 +90,7 @@ private struct SpoolWriter {
 }
 
 final class ManifestText: ChunkSource {
-    /// The size of a chunk, in bytes. Memory holds one chunk per client.
+    /// In bytes. Memory holds one chunk per client.
     private static let pieceSize = 8 << 10
 
     private let spool: ManifestSpool

@@ -4,12 +4,12 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// The list of requested URLs that are not cached, for the next prefetch.
+/// The requested URLs that are not cached, for the next prefetch.
 final class MissingList: Sendable {
     private struct Item {
         let url: String
         let number: Int
-        /// Whether a client has requested the URL since the server started.
+        /// Since the server started.
         var isRequested: Bool
     }
 
@@ -22,7 +22,7 @@ final class MissingList: Sendable {
         var isChanged = false
         var isFull = false
         var isFullReported = false
-        /// The cache's generation at the last look-up of all URLs. Nil if the look-up failed.
+        /// The cache's generation at the last look-up of all URLs. Nil if that failed.
         var generation: Int?
 
         mutating func makeRoom(for count: Int) -> Bool {
@@ -58,8 +58,8 @@ final class MissingList: Sendable {
         }
     }
 
-    /// Adds a URL as it was requested, unless it cannot be fetched or contains a client's secret. A
-    /// full list drops the oldest URLs that were not requested since the server started.
+    /// Adds a URL, unless it cannot be fetched or contains a client's secret. A full list drops the
+    /// oldest URLs that were not requested since the server started.
     func note(_ url: String, isRequested: Bool = true) {
         guard MissingListOutput.isKept(url), !TargetMask.hasSecret(url) else { return }
         state.withLock { state in
@@ -79,8 +79,7 @@ final class MissingList: Sendable {
         }
     }
 
-    /// Removes cached URLs and writes a changed list. Called every few seconds and when the server
-    /// stops.
+    /// Removes cached URLs and writes a changed list, every few seconds and when the server stops.
     func save(_ cache: LiveCache, _ log: ServerLog) {
         let isFull = state.withLock { state in
             defer { state.isFullReported = state.isFull }

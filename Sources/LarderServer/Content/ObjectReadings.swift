@@ -1,10 +1,9 @@
 import LarderCore
 import Synchronization
 
-/// The objects that threads of the pool are verifying.
-///
-/// A request for one of these objects fails with ``Busy`` and is retried later. Verifying large
-/// objects takes seconds, so one thread always remains for other requests.
+/// The objects that threads of the pool are verifying. A request for one of them fails with
+/// ``Busy`` and is retried later. Verifying large objects takes seconds, so one thread always
+/// remains for other requests.
 final class ObjectReadings: Sendable {
     struct Busy: Error { let digest: Digest }
 
@@ -23,8 +22,7 @@ final class ObjectReadings: Sendable {
     private static let limit = threads - 1
     private let state = Mutex(State())
 
-    /// Whether the calling thread may read the object now. If true, the thread must call
-    /// ``end(_:)``.
+    /// Whether the calling thread may read the object now. It must then call ``end(_:)``.
     func begin(_ digest: Digest) -> Bool {
         state.withLock { state in
             guard state.reading.count < Self.limit else { return false }

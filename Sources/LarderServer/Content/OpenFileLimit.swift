@@ -17,8 +17,8 @@ package enum OpenFileLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// The maximum number of connections. Each connection needs one descriptor, and another one
-    /// while it sends a file. A quarter of the limit is for files that are kept open.
+    /// Each connection needs one descriptor, and another one while it sends a file. A quarter of
+    /// the limit is for files that are kept open.
     static var connections: Int { max(1, (current - current / 4 - reserve) / 2) }
 
     /// Throws `.unusable` if fewer than `count` descriptors are free. NIO traps if an event loop

@@ -1,14 +1,14 @@
 import NIOCore
 import Synchronization
 
-/// A value that is rebuilt when its source has changed or the value is too old. One thread builds
-/// the value while others use the last one.
+/// A value that is rebuilt when it is too old or its source has changed. One thread builds the
+/// value while others use the last one.
 final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
     struct Pace {
         var least = TimeAmount.zero
         /// The minimum lifetime as a multiple of the build time.
         var factor = 0
-        /// The maximum lifetime, even with an unchanged source. Nil means no limit.
+        /// The maximum lifetime, even with an unchanged source.
         var most: TimeAmount?
         /// Whether a failed build is retried with an unchanged source.
         var retriesFailures = true
@@ -53,8 +53,8 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Ends a build. `source` is the source's state before the build. If `value` is nil, the build
-    /// failed and the last value is kept.
+    /// If `value` is nil, the build failed and the last value is kept. `source` is the state before
+    /// the build.
     func end(_ value: Value?, of source: Source, since start: NIODeadline) {
         state.withLock { state in
             state.isBuilding = false

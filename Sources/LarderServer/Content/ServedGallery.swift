@@ -5,11 +5,10 @@ import LarderExport
 import NIOCore
 import Synchronization
 
-/// The gallery's descriptions of all icons, which a request rebuilds if they are too old.
 final class ServedGallery: Sendable {
-    /// The maximum age of a build. Icons become stale even if the cache does not change.
+    /// Icons become stale even if the cache does not change.
     private static let longestLifetime = TimeAmount.minutes(5)
-    /// The time to keep an unused build, because open pages may still request its files.
+    /// Open pages may still request an unused build's files.
     private static let unusedLifetime = TimeAmount.minutes(5)
     private static let maximumBuilds = 4
 
@@ -33,8 +32,7 @@ final class ServedGallery: Sendable {
             .init(least: leastLifetime, factor: lifetimeFactor, most: Self.longestLifetime))
     }
 
-    /// Returns the first file of the latest build, or a message during a build. Starts a build if
-    /// the latest build is too old.
+    /// Starts a build if the latest build is too old. Returns a message during a build.
     func description() -> GalleryText {
         let sources = GallerySources(icons.cache, configuration.manifests)
         switch newest.step(sources) {
@@ -66,7 +64,7 @@ final class ServedGallery: Sendable {
         return build.text(of: path)
     }
 
-    /// Starts a build on its own thread, because long manifests would block the pool.
+    /// Uses its own thread, because long manifests would block the pool.
     private func start(_ sources: GallerySources) {
         let start = NIODeadline.now()
         let hasThread = HelperThread.start { [self] in

@@ -15,8 +15,7 @@ final class ServedManifests: Sendable {
     private let rules: ManifestRules
     private let cache: LiveCache
     private let log: ServerLog
-    /// Whether a manifest is being read. No thread waits, because long manifests would block the
-    /// whole pool.
+    /// No thread waits, because long manifests would block the whole pool.
     private let isReading = Atomic<Bool>(false)
     private let catalogues = Mutex<[HostCatalogue]>([])
 
@@ -24,7 +23,7 @@ final class ServedManifests: Sendable {
         name: String, base: String, spool: Rebuilt<Identity, CatalogueSpool>
     )
 
-    /// The maximum number of kept catalogues. Clients can send any `Host`.
+    /// Clients can send any `Host`.
     private static let catalogueLimit = 8
 
     init(
@@ -44,16 +43,16 @@ final class ServedManifests: Sendable {
         }
     }
 
-    /// Returns a manifest's spool, or nil if no manifest has the name. Reads a changed manifest
-    /// first. If reading fails, returns the previous version.
+    /// Returns nil if no manifest has the name. Reads a changed manifest first. If that fails,
+    /// returns the previous version.
     func spool(_ name: String) throws -> ManifestSpool? {
         guard let (manifest, spool) = manifests.first(where: { $0.manifest.name.isSame(as: name) })
         else { return nil }
         return try current(spool, of: manifest) { try read(manifest) }
     }
 
-    /// Returns a manifest in its own format, or nil if no manifest has the name. The inner value is
-    /// nil while another request reads a manifest, and if the manifest cannot be read.
+    /// Returns nil if no manifest has the name. The inner value is nil while another request reads
+    /// a manifest, and if the manifest cannot be read.
     func catalogue(_ name: String, base: String) throws -> CatalogueSpool?? {
         guard let (manifest, _) = manifests.first(where: { $0.manifest.name.isSame(as: name) })
         else { return nil }

@@ -4,7 +4,7 @@ import Logging
 package struct ServerConfiguration: Sendable {
     package var cache: String
     package var host = "127.0.0.1"
-    /// The port. If it is 0, the system chooses a port.
+    /// If it is 0, the system chooses a port.
     package var port = 8080
     package var manifests: [ServedManifest] = []
     package var manifestRules = ManifestRules()
@@ -30,12 +30,12 @@ package struct ServerConfiguration: Sendable {
     package var stallTimeout = Duration.seconds(120)
     /// The maximum time for responses in progress when the server stops.
     package var grace = Duration.seconds(30)
-    /// The output for the list of requested URLs that are not cached.
+    /// The list of requested URLs that are not cached.
     package var missing: MissingListOutput?
     /// Receives messages, for example about damaged objects, on any thread.
     package var onProblem: @Sendable (String) -> Void = { _ in }
-    /// Receives lines of the access log, including line ends. Event loops call it concurrently and
-    /// wait for it to return.
+    /// Receives lines of the access log with line ends. Event loops call it concurrently and wait
+    /// for it.
     package var accessLog: (@Sendable (String) -> Void)?
     /// Receives events for the operator: connections, refused and slow clients, limits, reopened
     /// caches and galleries. Secrets in URLs are masked. Default: nil.

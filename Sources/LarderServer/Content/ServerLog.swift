@@ -1,7 +1,6 @@
 import Logging
 import Synchronization
 
-/// The server's messages: problems for its user, and events for the operator's log.
 final class ServerLog: Sendable {
     /// Limited because clients can cause any number of problems.
     private static let maximumProblemsPerMinute = 20
@@ -15,7 +14,6 @@ final class ServerLog: Sendable {
         self.onProblem = onProblem
     }
 
-    /// Reports a problem to the user and the log, within the limit.
     func problem(_ message: String) {
         guard isBelowLimit() else { return }
         onProblem(message)

@@ -44,14 +44,14 @@ final class ServerMetrics: Sendable {
     }
 }
 
-/// The metrics of the cache. Counting reads the whole index, so it is limited to 5 % of the time.
+/// Counting reads the whole index, so it is limited to 5 % of the time.
 final class CachedStatus: Sendable {
     private let cache: LiveCache
     private let status = Rebuilt<Bool, String>(.init(least: .seconds(5), factor: 20, most: .zero))
 
     init(_ cache: LiveCache) { self.cache = cache }
 
-    /// Returns the metrics in Prometheus' text format, counted again if they are too old.
+    /// Counts again if the metrics are too old.
     func prometheus() throws -> String {
         guard case .build = status.step(true) else { return status.last ?? "" }
         let start = NIODeadline.now()
@@ -65,7 +65,7 @@ final class CachedStatus: Sendable {
 struct PrometheusText {
     private(set) var text = ""
 
-    /// Adds a metric. Samples without a value are omitted, because 0 would be a wrong time.
+    /// Omits samples without a value, because 0 would be a wrong time.
     mutating func add(
         _ name: String, _ help: String, _ type: String,
         _ samples: [(labels: String?, value: String?)]
@@ -84,8 +84,7 @@ struct PrometheusText {
 }
 
 extension CacheStatus {
-    /// The status in Prometheus' text format. Samples have the label `cache`, because a machine can
-    /// have several caches.
+    /// Samples have the label `cache`, because a machine can have several caches.
     package var prometheus: String {
         var text = PrometheusText()
         let label = path.utf8.flatMap { byte -> [UInt8] in

@@ -50,14 +50,14 @@ struct Response: Sendable {
         }
     }
 
-    /// Returns encoded header fields. Values must not come from a client.
+    /// Values must not come from a client.
     static func lines(_ fields: [(String, String)]) -> [UInt8] {
         fields.flatMap { name, value in Array("\(name): \(value)\r\n".utf8) }
     }
 }
 
-/// A body in chunks. Each chunk is created after the previous chunk was written. One thread at a
-/// time calls ``next()``, which may block.
+/// A body in chunks. Each chunk is created after the previous chunk was written, by one thread at a
+/// time, which may block.
 protocol ChunkSource: Sendable {
     func next() throws -> ByteBuffer?
 }

@@ -51,7 +51,7 @@ struct ServerRequest: Sendable {
         }
     }
 
-    /// Creates a request that cannot be parsed. Its response ends the connection.
+    /// A request that cannot be parsed. Its response ends the connection.
     init(refusedWith status: Int) {
         client = Client()
         method = .GET
@@ -76,13 +76,12 @@ struct EntityTagList {
 
     init(_ field: String) { self.field = field }
 
-    /// Whether the list contains a tag in strong or weak form, or is `*`. Use this for
-    /// `If-None-Match`.
+    /// Whether the list contains a tag in strong or weak form, or is `*`. For `If-None-Match`.
     ///
     /// - Parameter tag: A strong tag with quotation marks.
     func matchesWeakly(_ tag: String) -> Bool { matches(tag, asWeak: true) }
 
-    /// Whether the list contains a tag in strong form, or is `*`. Use this for `If-Match`.
+    /// Whether the list contains a tag in strong form, or is `*`. For `If-Match`.
     func matchesStrongly(_ tag: String) -> Bool { matches(tag, asWeak: false) }
 
     private func matches(_ tag: String, asWeak: Bool) -> Bool {
@@ -102,13 +101,13 @@ struct EntityTagList {
         }
     }
 
-    /// Whether the field is exactly this tag, and not a date. Use this for `If-Range`.
+    /// Whether the field is exactly this tag, and not a date. For `If-Range`.
     func isStrongly(_ tag: String) -> Bool { field.utf8.trimmingBlanks.elementsEqual(tag.utf8) }
 }
 
 /// A range of a body (RFC 9110, section 14.2).
 enum RequestedRange: Equatable {
-    /// The whole body. Other units, invalid ranges and multiple ranges are ignored.
+    /// The whole body, also for other units, invalid ranges and multiple ranges.
     case whole
     case part(Range<Int64>)
     case none
@@ -131,7 +130,7 @@ enum RequestedRange: Equatable {
         return start < size ? .part(start..<min(end, size - 1) + 1) : .none
     }
 
-    /// Parses digits. Returns more than `Int64.max / 2` for a number that overflows.
+    /// Returns more than `Int64.max / 2` for a number that overflows.
     private static func number(_ digits: Substring.UTF8View) -> Int64? {
         guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return nil }
         var number: Int64 = 0

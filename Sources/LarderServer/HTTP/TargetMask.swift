@@ -1,15 +1,14 @@
 import LarderCore
 
-/// A request's target or a URL with its secrets masked: user names, passwords, and parameters that
-/// seem secret.
+/// A target or URL with its secrets masked: user names, passwords, and parameters that seem secret.
 ///
 /// A URL may contain other URLs, so secrets are searched for everywhere, also in several decodings.
-/// Masking runs on an event loop, in time proportional to the target's limited length.
+/// Masking runs on an event loop, in time proportional to the limited length.
 struct TargetMask {
-    /// The maximum length of a target, in bytes. The whole query of a longer target is masked.
+    /// In bytes. The whole query of a longer target is masked.
     static let longest = 16 << 10
     private static let mostParameters = 100
-    /// The maximum length of a parameter name, in bytes. A parameter with a longer name is masked.
+    /// In bytes. A parameter with a longer name is masked.
     private static let longestName = 256
     private static let mostDecodings = 3
     private static let mask = "***"
@@ -19,9 +18,8 @@ struct TargetMask {
 
     private init(_ text: String) { self.text = text }
 
-    /// Returns a target for the log. A target without secrets is unchanged. Other targets are
-    /// decoded and masked. If the target is too long or has too many parameters, the query is
-    /// masked.
+    /// A target without secrets is unchanged. Others are decoded and masked. If the target is too
+    /// long or has too many parameters, the query is masked.
     static func shown(_ target: String) -> String {
         if let shown = masked(target) { return shown.sanitizedForTerminal }
         guard let mark = target.utf8.firstIndex(where: { "?#".utf8.contains($0) }),
@@ -70,7 +68,7 @@ struct TargetMask {
         }
     }
 
-    /// Masks the values of secret parameters. Returns false if there are too many parameters.
+    /// Returns false if there are too many parameters.
     private mutating func maskParameters() -> Bool {
         guard let first = text.utf8.firstIndex(where: Self.isMark) else { return true }
         var result = String(text[..<first])
@@ -119,9 +117,9 @@ struct TargetMask {
         }
     }
 
-    /// Replaces the segments between the characters that can end an authority. `isAuthority` is
-    /// true if a segment may be an authority: at the beginning of a text that is not a path, after
-    /// `//`, or after `http:/`, which many programs read as `http://`.
+    /// Replaces the segments between the characters that can end an authority. A segment may be an
+    /// authority at the beginning of a text that is not a path, after `//`, or after `http:/`,
+    /// which many programs read as `http://`.
     private static func mapSegments(
         of text: String, _ body: (Substring.UTF8View, _ isAuthority: Bool) -> String
     ) -> String {
@@ -151,13 +149,12 @@ struct TargetMask {
 
 /// Percent-decoding of text from clients (RFC 3986, section 2.1).
 enum PercentDecoding {
-    /// Returns the decoded text, or nil if it is not percent-encoded UTF-8 or contains controls.
+    /// Returns nil if the text is not percent-encoded UTF-8 or contains controls.
     static func text(_ text: Substring.UTF8View) -> String? {
         decoded(text).flatMap { $0.utf8.contains(where: isControl) ? nil : $0 }
     }
 
-    /// Decodes a URL like ``text(_:)``, without the tabs and line breaks that the URL standard
-    /// removes.
+    /// Decodes a URL without the tabs and line breaks that the URL standard removes.
     static func url(_ text: Substring.UTF8View) -> String? {
         guard var url = decoded(text) else { return nil }
         if url.utf8.contains(where: isControl) {
