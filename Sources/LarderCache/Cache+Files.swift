@@ -4,10 +4,10 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// The maximum size of an object kept in memory between checking and use, in bytes.
+    /// In bytes. Larger objects are read twice.
     private static let memoryLimit = 1 << 20
 
-    /// Checks an object's digest, and then calls `body` with each piece of the object.
+    /// Checks an object's digest before calling `body` with its pieces.
     package func forEachPiece(
         of object: StoredObject, _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
@@ -28,7 +28,7 @@ extension Cache {
         guard again?.digest == object.digest else { throw Self.otherDigest(object.digest) }
     }
 
-    /// Opens an object and checks its digest. The caller closes the descriptor.
+    /// Checks the digest. The caller closes the descriptor.
     package func descriptor(of object: StoredObject) throws(CacheError) -> Int32 {
         let file = try directory.open(object.digest)
         _ = try confirm(file, is: object)
@@ -46,8 +46,8 @@ extension Cache {
         return true
     }
 
-    /// Opens an object's file without waiting for the disk. Returns nil if that is impossible, or
-    /// if the file is not the `known` one.
+    /// Opens an object's file without waiting for the disk. Returns nil if that fails or the file
+    /// is not `known`.
     package func lendAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
         let file = directory.openAtOnce(digest).map { LentFile($0, size: size) }
         return file?.isStill(known) == true ? file : nil
@@ -79,8 +79,8 @@ extension Cache {
         }
     }
 
-    /// Hard-links an object's file into `directory`. Returns `errno` on failure. The caller must
-    /// check the link, because the object may have been replaced.
+    /// Returns `errno` on failure. The caller must check the link, because the object may have been
+    /// replaced.
     package func link(
         _ digest: Digest, to directory: FileDescriptor, as name: String
     ) throws(CacheError) -> Int32? {
@@ -98,11 +98,11 @@ extension Cache {
 
     package struct KeptManifest: Sendable {
         package let resource: Resource
-        /// The verified file and its URL after redirects. The caller closes the descriptor.
+        /// `baseURL` is the URL after redirects. The caller closes the descriptor.
         package let file: (descriptor: Int32, baseURL: HTTPURL)
     }
 
-    /// Returns the cached manifest of a URL; nil if missing or corrupt.
+    /// Returns nil if the manifest is missing or corrupt.
     package func manifest(_ url: HTTPURL) throws(CacheError) -> KeptManifest? {
         guard let resource = try resource(url.key) else { return nil }
         let base = (try? HTTPURL(resource.responseURL)) ?? url
@@ -113,7 +113,7 @@ extension Cache {
     }
 }
 
-/// An open object file, which remains readable after an eviction.
+/// An open object file. Remains readable after an eviction.
 package final class LentFile: Sendable {
     package let size: Int64
     private let file: FileDescriptor
@@ -131,8 +131,8 @@ package final class LentFile: Sendable {
 
     package func descriptor() throws(CacheError) -> Int32 { try file.duplicate() }
 
-    /// Fills `buffer` from `offset`. Returns false if the file is too short or, with `atOnce`, if
-    /// reading would wait for the disk.
+    /// Returns false if the file is too short or, with `atOnce`, if reading would wait for the
+    /// disk.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, atOnce: Bool = false
     ) -> Bool {
@@ -174,8 +174,8 @@ package final class OutgoingObject: @unchecked Sendable {
 
     package var isCorrupt: Bool { lock.withLock { isDamaged } }
 
-    /// Reads the next piece and returns its size; nil if reading fails or the digest is wrong.
-    /// `offset` must be the end of the previous piece, or 0 to start again.
+    /// Returns the piece's size; nil if reading fails or the digest is wrong. `offset` is the end
+    /// of the previous piece, or 0.
     package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         lock.withLock {
             if offset == 0 { (hasher, position) = (RunningDigest(), 0) }

@@ -2,12 +2,10 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// Returns the resource with the given ``Resource/key``, or nil. For a URL, use
-    /// ``resource(spelledAs:)``.
+    /// Returns the resource with a ``Resource/key``. For a URL, use ``resource(spelledAs:)``.
     public func resource(_ key: String) throws(CacheError) -> Resource? { try index?.resource(key) }
 
-    /// Returns the resources of several keys, in order. To speed up the look-up, `rows` can contain
-    /// the last known row number of each key, or 0.
+    /// For speed, `rows` can contain the last known row number of each key, or 0.
     package func resources(
         _ keys: [String], at rows: [Int64] = []
     ) throws(CacheError) -> [Resource?] {
@@ -28,8 +26,7 @@ extension Cache {
         }
     }
 
-    /// Returns the first `limit` keys with a prefix. If there may be more, also returns the last
-    /// key with the prefix.
+    /// Returns the first `limit` keys with a prefix and, if there may be more, the last.
     package func keys(
         beginningWith text: String, limit: Int, arePinned: Bool
     ) throws(CacheError) -> [String] {
@@ -48,8 +45,8 @@ extension Cache {
         }
     }
 
-    /// Returns the resource of a key or URL, if cached. The URL can have the spelling of the last
-    /// prefetched manifest, or be any URL with the same key (`HTTPURL.key` of LarderCore).
+    /// Returns the resource of a key, of a URL as spelled in the last prefetched manifest, or of
+    /// any URL with the same key (`HTTPURL.key` of LarderCore).
     public func resource(spelledAs text: String) throws(CacheError) -> Resource? {
         guard let index else { return nil }
         if let resource = try index.resource(text) { return resource }
@@ -59,7 +56,7 @@ extension Cache {
         return url.key.isSame(as: text) ? nil : try index.resource(url.key)
     }
 
-    /// Returns a number that changes when another connection commits; nil if there is no index.
+    /// Returns a number that changes when another connection commits; nil without an index.
     package func indexVersion() throws(CacheError) -> Int64? { try index?.version() }
 
     package func forEachSpelling(_ body: (Spelling) throws -> Void) throws {

@@ -10,7 +10,6 @@ public final class Cache: Sendable {
     let directory: CacheDirectory
     let index: CacheIndex?
     let damage: CacheError?
-    /// The reason why a writable directory was opened as read-only.
     private let obstacle: CacheError?
     /// Whether the medium, permissions or a full disk prevent writing.
     public let isReadOnly: Bool
@@ -66,7 +65,7 @@ public final class Cache: Sendable {
         isCancelled: @escaping @Sendable () -> Bool = { false },
         onProgress: @escaping (ObjectProgress) -> Void = { _ in }
     ) throws(CacheError) -> RecoveryReport {
-        // Fail if there is no cache, because the next call would create one.
+        // The next call would create a missing cache.
         _ = try CacheDirectory(path: path, create: false, lock: .none)
         let directory = try CacheDirectory(
             path: path, create: true, lock: .exclusive, wait: wait, log: log)
@@ -74,7 +73,7 @@ public final class Cache: Sendable {
             describe: describe, isCancelled: isCancelled, onProgress: onProgress)
     }
 
-    /// Marks the index as damaged, or returns the disk's error if the disk is failing.
+    /// Returns the disk's error instead if the disk is failing.
     package func noteDamage(_ error: CacheError) -> CacheError {
         let error = directory.judged(error)
         guard error.isDamage else { return error }
@@ -84,8 +83,8 @@ public final class Cache: Sendable {
     }
 
     /// Opens the cache at `path` for reading. An empty directory is an empty cache. If the
-    /// directory is not writable or the disk is full, opening changes nothing in the directory. By
-    /// default, does not wait for a reindex.
+    /// directory is not writable or the disk is full, changes nothing in it. By default, does not
+    /// wait for a reindex.
     ///
     /// - Throws: A ``CacheError``: `.missing` if the directory does not exist or is not a cache,
     ///   `.damaged` if the index is unreadable, or missing although there are objects.
@@ -95,7 +94,7 @@ public final class Cache: Sendable {
         try open(at: path, wait: wait, log: log, waitsForWriters: false)
     }
 
-    /// Whether there is a cache at `path` in a directory that this process cannot write to.
+    /// False if there is no cache.
     package static func isUnwritable(at path: String) -> Bool {
         (try? CacheDirectory(path: path, create: false, lock: .none))?.isWritable == false
     }
@@ -121,15 +120,14 @@ public final class Cache: Sendable {
             let index = try CacheIndex(of: directory, patience: waitsForWriters ? nil : .seconds(1))
             return Cache(directory: directory, index: index)
         } catch  where error.code == .storage || error.code == .locked && !waitsForWriters {
-            // SQLite needs disk space and a lock even for reading, unless the index is opened
-            // read-only.
+            // Unless opened read-only, SQLite needs disk space and a lock.
             let index = try? CacheIndex(readOnly: directory, isBesideWriter: error.code == .locked)
             guard let index else { throw error }
             return Cache(directory: directory, index: index, isReadOnly: true, obstacle: error)
         }
     }
 
-    /// Opens the cache even if its index is damaged. With `isForRepair`, waits for other writers.
+    /// With `isForRepair`, waits for other writers.
     package static func openDamaged(
         at path: String, wait: LockWait = .none, log: CacheLog = .none, isForRepair: Bool = false
     ) throws(CacheError) -> Cache {
@@ -163,8 +161,8 @@ public final class Cache: Sendable {
         return CacheError("write", subject: path, errno: errno)
     }
 
-    /// Closes the index, even if this cache is still referenced. The last process to close leaves a
-    /// single index file, which can be copied. Later calls fail.
+    /// Closes the index. Later calls fail. The last process to close leaves a single index file,
+    /// which can be copied.
     public func close() { index?.close() }
 
     /// Returns the absolute path of an object's file.
@@ -177,7 +175,7 @@ public final class Cache: Sendable {
         try directory.isPresent(digest, size: size)
     }
 
-    /// Returns the object with its file's size instead of the size in the index.
+    /// Returns the object with its file's size.
     package func sized(_ object: StoredObject) -> StoredObject {
         var object = object
         if let size = try? directory.size(of: object.digest) { object.size = size }
@@ -193,15 +191,14 @@ public final class Cache: Sendable {
         Array(try data(of: sized(object), unlessKnown: nil).data)
     }
 
-    /// Returns an object's bytes and its file's identity. Does not check the digest if the file is
-    /// the `known` one.
+    /// Does not check the digest if the file is the `known` one.
     package func data(
         of object: StoredObject, unlessKnown known: FileIdentity?
     ) throws(CacheError) -> (data: Data, file: FileIdentity) {
         let (file, status) = try open(object)
         let identity = FileIdentity(status)
         let isKnown = identity == known
-        // Check the budget before allocating memory, because a sparse file can have any size.
+        // Before allocating memory, because a sparse file can have any size.
         let excess = isKnown ? 0 : try directory.sparse.take(status, of: file.subject)
         var data = Data(count: Int(object.size))
         let read = data.withUnsafeMutableBytes { room -> Result<Void, CacheError> in
@@ -230,7 +227,7 @@ public final class Cache: Sendable {
         return (file, status)
     }
 
-    /// Opens an object's file. Throws `.corrupt` if the file is missing.
+    /// Throws `.corrupt` if the file is missing.
     func openFile(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         do {
             return try directory.open(digest)
@@ -250,8 +247,8 @@ public final class Cache: Sendable {
             message: "the file does not have the expected size")
     }
 
-    /// Records uses of at most ``ObjectUse/stepLimit`` objects. Pass objects in row order, so that
-    /// recording a million uses writes each page of the index only once.
+    /// Pass at most ``ObjectUse/stepLimit`` objects, in row order, so that each page is written
+    /// once.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "too many objects for one transaction")
         guard let index, !isReadOnly else { return }

@@ -1,8 +1,8 @@
 import Foundation
 import LarderCore
 
-/// A long-lived reader of a cache directory. Opens the cache at first use, and again after the
-/// cache was created, replaced or rebuilt. Methods may wait for the disk.
+/// A long-lived reader of a cache directory, which reopens a replaced or rebuilt cache. Methods may
+/// wait for the disk.
 package final class LiveCache: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 
@@ -11,7 +11,7 @@ package final class LiveCache: @unchecked Sendable {
     private let log: CacheLog
     private let lock = NSLock()
     private var cache: Cache?
-    /// The identity of the index file just before the cache was opened.
+    /// The index file just before the cache was opened.
     private var index: FileIdentity?
     private var checkedFiles: [Digest: FileIdentity] = [:]
     private var version: Int64?
@@ -34,7 +34,7 @@ package final class LiveCache: @unchecked Sendable {
     @discardableResult
     package func open() throws(CacheError) -> Cache {
         if let cache = opened { return cache }
-        // Open the cache without the lock, because other threads must not wait for the disk.
+        // Without the lock, because other threads must not wait for the disk.
         let index = Cache.indexFile(ofCacheAt: path)
         let cache = try Cache.open(at: path, log: log)
         lock.withLock { (self.cache, self.index) = (cache, index) }
@@ -64,8 +64,7 @@ package final class LiveCache: @unchecked Sendable {
 
     package var generation: Int { lock.withLock { changes } }
 
-    /// Closes a replaced cache, and returns the ``generation``, which increases if the index has
-    /// changed or is unreadable.
+    /// Returns the ``generation``, which increases if the index has changed or is unreadable.
     @discardableResult
     package func refresh() -> Int {
         let isReplaced = closeIfReplaced()
@@ -77,8 +76,8 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Calls `body` with the open cache. If the index cannot be read, for example after a rebuild,
-    /// reopens the cache and retries once.
+    /// If the index cannot be read, for example after a rebuild, reopens the cache and retries
+    /// once.
     package func using<Value>(_ body: (Cache) throws -> Value) throws -> Value {
         let cache = try open()
         do {
@@ -102,7 +101,7 @@ package final class LiveCache: @unchecked Sendable {
         try using { try $0.manifest(url)?.file }
     }
 
-    /// Returns the bytes of an object of at most `limit` bytes. Checks the digest once per file.
+    /// Checks the digest once per file.
     package func data(
         of object: StoredObject, atMost limit: Int64 = .max
     ) throws -> (data: Data, file: FileIdentity) {

@@ -2,7 +2,7 @@ import Foundation
 import LarderCore
 
 /// The result of a command's last run, stored in `runs/<command>.json` for users and monitoring.
-/// Larder does not depend on records. A record contains no paths.
+/// Contains no paths.
 package struct RunRecord: Sendable, Equatable {
     package enum Command: String, Sendable, Decodable, CaseIterable {
         case prefetch, push, pull, verify, evict, reindex
@@ -10,15 +10,13 @@ package struct RunRecord: Sendable, Equatable {
 
     package enum Count: String, Sendable, CaseIterable {
         case entries
-        // The number of entries with each outcome.
         case fetched, revalidated, cached, coalesced, skipped, failed, unfinished, unstored
         case pulled, shared, pushed, unpushed
         case receivedBytes = "received_bytes"
-        /// The number and size of objects read, or remaining after an eviction.
+        /// Objects read, or remaining after an eviction.
         case objects, bytes
         case resources, whole, findings
-        /// The number of findings that are corruption (for a reindex, the number of damaged
-        /// objects), and the number of repaired findings.
+        /// Findings that are corruption (for a reindex, damaged objects), and repaired findings.
         case damaged, repaired
         case evictedObjects = "evicted_objects"
         case evictedBytes = "evicted_bytes"
@@ -26,10 +24,10 @@ package struct RunRecord: Sendable, Equatable {
     }
 
     package let command: Command
-    /// The start time, before the run waited for locks.
+    /// Before the run waited for locks.
     package let started: Date
     package let ended: Date
-    /// The duration, measured with a monotonic clock.
+    /// Measured with a monotonic clock.
     package let seconds: Double
     package let exitStatus: Int32
     /// By ``Count``. Empty if the run was stopped early. Other versions may have other counts.
@@ -49,7 +47,7 @@ package struct RunRecord: Sendable, Equatable {
         self.version = version
     }
 
-    /// Replaces the command's last record in a writable cache. Ignores errors.
+    /// Ignores errors. Does nothing in a read-only cache.
     package func save(inCacheAt path: String) {
         guard
             let directory = try? CacheDirectory(path: path, create: false, lock: .none),

@@ -16,8 +16,8 @@ final class CacheDirectory: Sendable {
     /// `shared` to use the index, `exclusive` to replace it.
     enum Lock { case none, shared, exclusive }
 
-    /// Refuses directories that have another purpose, that other users could change, or that are on
-    /// a network file system.
+    /// Refuses directories with another purpose, that other users could change, or on a network
+    /// file system.
     init(
         path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none,
         log: CacheLog = .none
@@ -61,7 +61,7 @@ final class CacheDirectory: Sendable {
         }
     }
 
-    /// Creates a cache in a directory that this process has just created.
+    /// `directory` was just created by this process.
     init(in directory: FileDescriptor, at path: String) throws(CacheError) {
         wait = .none
         log = .none
@@ -71,7 +71,6 @@ final class CacheDirectory: Sendable {
         isWritable = true
         databases = root.pathForSQLite ?? path
         try Self.refuseNetwork(root)
-        // The directory may have been replaced by one with files.
         guard try root.names().isEmpty else {
             throw CacheError(
                 .unusable, subject: path, message: "was replaced while larder created it")
@@ -96,7 +95,7 @@ final class CacheDirectory: Sendable {
         "\(databases)/\(CacheLayout.run(run.name, name))"
     }
 
-    /// Removes journals that SQLite in other programs would apply to the databases.
+    /// SQLite in other programs would apply these journals.
     func removeForeignJournals() {
         for name in CacheLayout.foreignJournals
         where (try? root.status(of: name))??.isRegularFile == true {
@@ -151,14 +150,13 @@ final class CacheDirectory: Sendable {
         } catch  where error.errno == ENOENT {
             throw CacheError(.corrupt, subject: subject, message: "the object's file is missing")
         } catch  where error.isAbsence {
-            // The path contains a link, or a file in place of a directory.
+            // A link, or a file in place of a directory.
         }
         throw CacheError(.corrupt, subject: subject, message: "is not a regular file")
     }
 
-    /// Prevents other processes from opening the index until the result is released. Locks `tmp/`
-    /// instead of the index, because closing a descriptor of the index would release SQLite's locks
-    /// (fcntl(2)).
+    /// Prevents other processes from opening the index. Locks `tmp/`, because closing a descriptor
+    /// of the index would release SQLite's locks (fcntl(2)).
     func openingLock() throws(CacheError) -> FileDescriptor {
         let temporary = try root.directory(CacheLayout.temporary, create: true)
         try wait.unlimited.take(LOCK_EX, on: temporary, subject: path) {
@@ -172,12 +170,11 @@ final class CacheDirectory: Sendable {
         return try temporary.names().count { $0 != CacheLayout.partial }
     }
 
-    /// Returns `damage`, or the disk's error if the disk is failing, because lost pages look like
-    /// damage.
+    /// Returns the disk's error if the disk is failing, because lost pages look like damage.
     func judged(_ damage: CacheError) -> CacheError {
         guard damage.isDamage, isWritable else { return damage }
         guard fsync(root.raw) == 0 else { return CacheError("fsync", subject: path, errno: errno) }
-        // Create a directory, because on a shut-down XFS, syncing an unchanged directory succeeds.
+        // On a shut-down XFS, syncing an unchanged directory succeeds.
         do throws(CacheError) {
             try RunDirectory(in: self).remove()
         } catch  where error.code == .storage {
@@ -186,8 +183,8 @@ final class CacheDirectory: Sendable {
         return damage
     }
 
-    /// Whether the directory is a cache or empty. Throws `.unusable` if it contains another
-    /// program's files under names that Larder would sweep or migrate.
+    /// Also true for an empty directory. Throws `.unusable` for another program's files under names
+    /// that Larder would sweep or migrate.
     func isCache() throws(CacheError) -> Bool {
         if try isMarked() { return true }
         for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {
@@ -241,8 +238,7 @@ final class CacheDirectory: Sendable {
         try run.directory.rename(staged, to: parent, as: name)
     }
 
-    /// Opens an object if the kernel has cached its path. Always returns nil on macOS and before
-    /// Linux 5.12.
+    /// Returns nil unless the kernel has cached the object's path. Needs Linux 5.12.
     func openAtOnce(_ digest: Digest) -> FileDescriptor? {
         #if os(Linux)
             let path = CacheLayout.path(digest)

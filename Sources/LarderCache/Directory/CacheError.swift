@@ -35,7 +35,6 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public let message: String
     /// The error number of a failed system call.
     public let errno: Int32?
-    /// Whether ``located(inCacheAt:)`` has added its advice.
     var isLocated = false
 }
 
@@ -92,8 +91,7 @@ extension CacheError {
             .SQLITE_MISMATCH:
             self.init(damaged: subject, message)
         case .SQLITE_INTERRUPT:
-            // ``StepLimit`` ended the statement. Code that cancels a statement catches the error
-            // itself.
+            // From ``StepLimit``. Cancellations are caught earlier.
             self.init(damaged: subject, "a query exceeded the step limit for an index of this size")
         default: self.init(.index, subject: subject, message: message)
         }
@@ -119,12 +117,12 @@ extension CacheError {
         guard subject.hasPrefix("/"), faccessat(AT_FDCWD, subject, R_OK | W_OK, AT_EACCESS) != 0
         else { return 0 }
         guard Foundation.errno == ENOENT else { return Foundation.errno }
-        // The file does not exist, so SQLite tried to create it.
+        // SQLite tried to create the file.
         let directory = subject.parentDirectory
         return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : Foundation.errno
     }
 
-    /// Whether the disk is full. For mapped files, SQLite reports a full disk as an I/O error.
+    /// For mapped files, SQLite reports a full disk as an I/O error.
     private static func isFull(_ path: String) -> Bool {
         var status = statvfs()
         guard path.hasPrefix("/"), statvfs(path.parentDirectory, &status) == 0 else { return false }
@@ -165,8 +163,7 @@ extension CacheError {
         }
     }
 
-    /// Suggests an eviction if the cache has enough objects to free the suggested space. This space
-    /// is less than the size of the cache's file system.
+    /// Suggests an eviction if the cache has enough objects to free the suggested space.
     private static func adviceOnFullDisk(at path: String) -> String {
         var (room, value, free) = (1e9, "1GB", 0.0)
         var status = statvfs()
@@ -186,8 +183,7 @@ extension CacheError {
             : "remove other files from its disk, or choose another disk with --cache"
     }
 
-    /// Whether the total size of the objects is at least `wanted`. Also true for 100,000 or more
-    /// files, to limit the time.
+    /// Also true for 100,000 or more files, to limit the time.
     private static func hasObjects(ofBytes wanted: Double, in path: String) -> Bool {
         let objects = FileManager.default.enumerator(atPath: "\(path)/\(CacheLayout.objects)")
         var (bytes, count) = (0.0, 0)
@@ -222,7 +218,7 @@ extension CacheError {
             || [EACCES, EIO].contains(errno) && subject.utf8.starts(with: "objects/".utf8)
     }
 
-    /// The error with the code `.obstructed`; nil unless the error concerns one object's path.
+    /// Nil unless the error concerns one object's path.
     var obstruction: CacheError? {
         switch errno {
         case EISDIR, ENOTDIR, ELOOP, ENXIO:

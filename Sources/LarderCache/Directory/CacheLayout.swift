@@ -17,7 +17,6 @@ enum CacheLayout {
     static let quarantine = "quarantine"
     static let runs = "runs"
     static let locks = "locks"
-    /// The position of a time-limited verification.
     static let verifyPosition = "verify-position.json"
     static let reserve = "reserve"
     static let objectTree = "\(objects)/\(algorithm)"
@@ -45,7 +44,7 @@ enum CacheLayout {
     static let indexFiles = [index, index + "-wal", index + "-shm"]
     static let databaseFiles = indexFiles + [index + "-journal"]
 
-    /// Files that SQLite uses in other journal modes. Larder never reads or writes them.
+    /// Used by SQLite in other journal modes, never by Larder.
     static let foreignJournals = [
         index + "-journal", snapshot + "-journal", snapshot + "-wal", snapshot + "-shm",
     ]

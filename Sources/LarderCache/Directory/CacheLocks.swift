@@ -37,9 +37,8 @@ public struct LockWait: Sendable {
 
     var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
 
-    /// Takes a flock(2) lock, `LOCK_SH` or `LOCK_EX`. Throws `.locked` after the limit. Polls every
-    /// 1 to 100 ms, because only a signal ends a blocked flock(2), and signals belong to the
-    /// program.
+    /// Throws `.locked` after the limit. Polls, because only a signal ends a blocked flock(2), and
+    /// signals belong to the program.
     func take(
         _ operation: Int32, on file: FileDescriptor, subject: String, describeHolder: () -> String
     ) throws(CacheError) {
@@ -66,13 +65,13 @@ public struct LockWait: Sendable {
     }
 }
 
-/// A named lock that excludes other runs. The lock's file is never removed, because other processes
-/// may be waiting for the lock.
+/// A named lock that excludes other runs. Its file is never removed, because other processes may be
+/// waiting.
 package final class NamedLock: Sendable {
     private let file: FileDescriptor
 
-    /// Takes the lock. Call this before opening the cache, so that a waiting run holds no other
-    /// lock. Processes that wait for this lock print `command`.
+    /// Call this before opening the cache, so that a waiting run holds no other lock. Waiting
+    /// processes print `command`.
     package init(
         _ name: String, ofCacheAt path: String, create: Bool, for command: String,
         wait: LockWait = .none
@@ -80,8 +79,7 @@ package final class NamedLock: Sendable {
         guard Self.isName(name) else {
             throw CacheError(.unusable, subject: name, message: "is not a valid lock name")
         }
-        // Do not lock the root, because another process may hold that lock while waiting for this
-        // one.
+        // The root stays unlocked, because its holder may be waiting for this lock.
         let cache = try CacheDirectory(path: path, create: create, lock: .none)
         let locks = try cache.root.directory(CacheLayout.locks, create: true)
         let file = try locks.createOrOpen(name)
@@ -100,7 +98,7 @@ package final class NamedLock: Sendable {
             && text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "._-".utf8.contains($0) }
     }
 
-    /// Returns the command and process noted in the file; nil if the process has ended.
+    /// Returns nil if the process has ended.
     private static func holder(_ file: FileDescriptor) -> String? {
         guard let bytes = try? file.read(at: 0, atMost: 200) else { return nil }
         let line = String(decoding: bytes, as: UTF8.self).prefix { $0 != "\n" }
@@ -132,8 +130,7 @@ final class WriterWait: @unchecked Sendable {
         limit = wait.limit.map { max($0, Self.grace) }
     }
 
-    /// Waits and returns true to retry, or returns false to fail (SQLite's busy handler). SQLite's
-    /// own handler waits up to 100 ms and would miss the short pauses of an eviction.
+    /// A busy handler. SQLite's own would miss the short pauses of an eviction.
     func retry(_ attempt: Int) -> Bool {
         let (waited, isOver, isReporting) = lock.withLock {
             if attempt == 0 { (start, isReported) = (.now, false) }

@@ -2,8 +2,8 @@ import CLarderSystem
 import Foundation
 
 package enum Durability {
-    /// Prepares a changed file or directory for ``flush(_:)``. Opens the file only if necessary,
-    /// because a batch may have more files than a process may open.
+    /// Prepares a changed file or directory for ``flush(_:)``. Opens it only if necessary, because
+    /// a batch may exceed the limit on open files.
     package static func add(
         _ file: @autoclosure () throws(CacheError) -> FileDescriptor
     ) throws(CacheError) {
@@ -16,9 +16,8 @@ package enum Durability {
         #endif
     }
 
-    /// Makes all added files durable. On ext4, hundreds of `fsync` calls on directories took twenty
-    /// times as long as one `syncfs`. Never retry a failed sync: the kernel reports a lost write
-    /// once and then marks the page as clean.
+    /// Makes all added files durable. On ext4, hundreds of `fsync` calls took twenty times as long
+    /// as one `syncfs`. Never retry a failed sync: the kernel reports a lost write only once.
     package static func flush(_ root: FileDescriptor) throws(CacheError) {
         #if canImport(Darwin)
             guard fcntl(root.raw, F_FULLFSYNC) == 0 else {
@@ -67,11 +66,10 @@ struct DiskSpace {
     }
 }
 
-/// Reserved disk space. An eviction frees this space first, because deleting rows needs space for
-/// the log.
+/// Disk space that an eviction frees first, because deleting rows needs space for the log.
 struct Reserve {
     private static let sizes: ClosedRange<Int64> = (1 << 20)...(4 << 20)
-    /// The required free space, as a multiple of the reserve's size.
+    /// As a multiple of the reserve's size.
     private static let margin: Int64 = 16
 
     let directory: CacheDirectory

@@ -1,8 +1,8 @@
 import Foundation
 
 extension FileDescriptor {
-    /// Creates and opens the directory `name`. Returns nil if `name` exists. With `keepsUmask`, the
-    /// umask applies except to the owner's permissions, so that `rm -r` works.
+    /// Returns nil if `name` exists. With `keepsUmask`, the umask applies except to the owner's
+    /// permissions, so that `rm -r` works.
     func makeDirectory(
         _ name: String, mode: mode_t = CacheLayout.directoryMode, keepsUmask: Bool = false
     ) throws(CacheError) -> FileDescriptor? {
@@ -14,7 +14,7 @@ extension FileDescriptor {
             do throws(CacheError) {
                 return try openMade(name, mode: mode, keepsUmask: keepsUmask)
             } catch  where error.errno == ENOENT {
-                // Another process swept the directory. Create the directory again.
+                // Another process swept the directory.
             } catch {
                 _ = name.withPath { unlinkat(raw, $0, AT_REMOVEDIR) }
                 throw error
@@ -29,8 +29,7 @@ extension FileDescriptor {
         do throws(CacheError) {
             made = try open(name, flags: O_RDONLY | O_DIRECTORY)
         } catch  where error.errno == EACCES {
-            // The umask denies access. Changing the mode is safe if no other user can replace the
-            // directory.
+            // The umask denies access. Safe if no other user can replace the directory.
             guard Ownership.fault(of: try status()) == nil,
                 name.withPath({ fchmodat(raw, $0, mode, AT_SYMLINK_NOFOLLOW) }) == 0
             else { throw error }
@@ -57,8 +56,7 @@ extension FileDescriptor {
         return file
     }
 
-    /// Opens or creates one of the cache's own files. Throws `.unusable` if the file has other hard
-    /// links or other users could change the file.
+    /// Throws `.unusable` if the file has other hard links or other users could change it.
     func createOrOpen(
         _ name: String, mode: mode_t = CacheLayout.fileMode
     ) throws(CacheError) -> FileDescriptor {
@@ -95,8 +93,8 @@ extension FileDescriptor {
         try status(of: name)?.isSameFile(as: file.status()) ?? false
     }
 
-    /// Removes `name` with its contents, and returns the freed bytes. Does not follow links or
-    /// enter other file systems. Throws only if the disk fails.
+    /// Returns the freed bytes. Does not follow links or enter other file systems. Throws only if
+    /// the disk fails.
     func removeTree(
         _ name: String, isDryRun: Bool = false
     ) throws(CacheError) -> (isGone: Bool, bytes: Int64) {
@@ -128,7 +126,7 @@ extension FileDescriptor {
         return (true, bytes + status.freeableBytes)
     }
 
-    /// Empties a directory, and removes the directory unless `name` now leads to another one.
+    /// Empties a directory, and removes it if `name` still leads to it.
     func remove(_ directory: FileDescriptor, named name: String) {
         for name in (try? directory.names()) ?? [] { _ = try? directory.removeTree(name) }
         // If the directory is replaced now, only an empty directory is removed.
@@ -136,7 +134,7 @@ extension FileDescriptor {
         withExtendedLifetime(directory) {}
     }
 
-    /// Opens a new unnamed temporary file, deleted on closing.
+    /// Opens a temporary file.
     package static func unnamed() throws(CacheError) -> FileDescriptor {
         var path = Array((NSTemporaryDirectory() + "larder-XXXXXX").utf8CString)
         let raw = mkstemp(&path)

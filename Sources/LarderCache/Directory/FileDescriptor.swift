@@ -1,10 +1,10 @@
 import Foundation
 
-/// An open file or directory, closed with its last reference. Each path component is opened
-/// relative to its parent without following links, so no path leads out of the cache.
+/// An open file or directory. Each path component is opened relative to its parent without
+/// following links, so no path leads out of the cache.
 package final class FileDescriptor: Sendable {
     package let raw: Int32
-    /// The path for messages: a path that the user named, or a path relative to that path.
+    /// For messages: a path that the user named, or a path relative to it.
     package let subject: String
     private let isUsersOwn: Bool
     /// Whether to refuse directories that other users could change.
@@ -44,7 +44,7 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// Opens the file `name` for reading, without blocking on a pipe.
+    /// Does not block on a pipe.
     package func file(_ name: String) throws(CacheError) -> FileDescriptor {
         try open(name, flags: O_RDONLY | O_NONBLOCK)
     }
@@ -58,7 +58,7 @@ package final class FileDescriptor: Sendable {
         return directory
     }
 
-    /// Returns a copy, which the caller closes.
+    /// The caller closes the copy.
     func duplicate() throws(CacheError) -> Int32 {
         let copy = fcntl(raw, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw failure("open") }
@@ -141,7 +141,7 @@ package final class FileDescriptor: Sendable {
         return status
     }
 
-    /// Returns the status of `name` without following links; nil if `name` does not exist.
+    /// Does not follow links. Returns nil if `name` does not exist.
     package func status(of name: String) throws(CacheError) -> stat? {
         var status = stat()
         if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
@@ -203,7 +203,7 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// A path for SQLite, valid while the descriptor is open; nil on macOS.
+    /// Valid while the descriptor is open; nil on macOS.
     var pathForSQLite: String? {
         #if os(Linux)
             let path = "/proc/self/fd/\(raw)"
@@ -216,7 +216,7 @@ package final class FileDescriptor: Sendable {
         #endif
     }
 
-    /// Creates and locks a directory, so that other processes do not sweep it.
+    /// The lock prevents other processes from sweeping the directory.
     func makeLockedDirectory(
         _ operation: Int32, mode: mode_t = CacheLayout.directoryMode, named newName: () -> String
     ) throws(CacheError) -> (name: String, directory: FileDescriptor) {
@@ -230,7 +230,7 @@ package final class FileDescriptor: Sendable {
             } else if errno != EWOULDBLOCK {
                 throw CacheError("lock", subject: directory.subject, errno: errno)
             }
-            // Another process swept the directory before it was locked.
+            // Swept before it was locked.
         }
         throw CacheError(
             .unusable, subject: subject,

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The identity of a file's contents. Equal identities mean equal bytes, because each change sets
-/// the file's status change time, which programs cannot set back.
+/// the status change time, which programs cannot set back.
 package struct FileIdentity: Sendable, Hashable {
     private let device: UInt64
     private let inode: UInt64
@@ -45,14 +45,14 @@ extension stat {
 
     func isSameFile(as other: stat) -> Bool { st_ino == other.st_ino && st_dev == other.st_dev }
 
-    /// The size on disk. `st_blocks` counts 512 bytes on all systems (stat(2)).
+    /// `st_blocks` counts 512 bytes on all systems (stat(2)).
     package var allocatedBytes: Int64 { Int64(st_blocks) * 512 }
     /// The maximum plausible size: 16 times the allocated bytes, because some file systems
     /// compress, plus 1 MiB.
     package var plausibleBytes: Int64 {
         min(max(0, Int64(st_blocks)), 1 << 48) * 512 * 16 + 1 << 20
     }
-    /// The number of bytes freed by removing this name: 0 if the file has other hard links.
+    /// Zero if the file has other hard links.
     var freeableBytes: Int64 { isDirectory || st_nlink < 2 ? allocatedBytes : 0 }
 
     #if canImport(Darwin)

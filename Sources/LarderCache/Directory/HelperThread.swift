@@ -1,7 +1,7 @@
 import Foundation
 
-/// Threads that report a failed start. In contrast, libdispatch retries without limit, and
-/// Foundation's `Thread` silently never runs.
+/// Threads that report a failed start. libdispatch retries without limit, and Foundation's `Thread`
+/// silently never runs.
 package enum HelperThread {
     package static var shortage: CacheError { shortage(isOfRoom: !hasRoom(usualThread)) }
 
@@ -22,8 +22,8 @@ package enum HelperThread {
         return true
     }
 
-    /// Calls `body` on this thread and up to `count - 1` new threads, and waits for all calls.
-    /// Threads may fail to start, so each call must continue until no work is left.
+    /// Calls `body` on this thread and up to `count - 1` new threads, and waits. Threads may fail
+    /// to start, so each call must continue until no work is left.
     package static func share(_ count: Int, _ body: @Sendable () -> Void) {
         withoutActuallyEscaping(body) { body in
             var helpers: [pthread_t] = []
@@ -38,7 +38,7 @@ package enum HelperThread {
         share(count) { while case let number = next.next() - 1, number < count { body(number) } }
     }
 
-    /// Throws unless the threads of a run can start. Dispatch would wait for them without limit.
+    /// Dispatch would wait without limit for threads that cannot start.
     package static func requireForTransfers() throws(CacheError) { try require(24) }
 
     /// Throws unless `count` threads can start and ``room`` can be mapped.
@@ -102,10 +102,10 @@ package enum HelperThread {
         return nil
     }
 
-    /// The address space of a new thread: a stack of 8 MiB and, with glibc, a heap of 64 MiB.
+    /// For a new thread: a stack of 8 MiB and, with glibc, a heap of 64 MiB.
     private static let usualThread = 72 << 20
 
-    /// The address space that a command needs besides stacks, in bytes.
+    /// The address space besides stacks, in bytes.
     private static let room = 96 << 20
 
     static var lacksRoom: Bool { !hasRoom(1 << 20) }

@@ -7,9 +7,9 @@ struct ObjectTree {
         let parent: FileDescriptor
         let name: String
         let path: String
-        /// The digest that is the file's name; nil if the file is in the wrong directory.
+        /// The name's digest, if the directory is right.
         let digest: Digest?
-        /// The digest that is the file's name, if the file is in the wrong directory.
+        /// The name's digest, if the directory is wrong.
         let misplaced: Digest?
     }
 
@@ -17,8 +17,7 @@ struct ObjectTree {
 
     init(_ directory: CacheDirectory) { self.directory = directory }
 
-    /// Calls `body` for each file in fan-out directories, and for other files in `objects/sha256`.
-    /// Calls `onRefusal`, which throws by default, for an inaccessible directory.
+    /// Calls `body` for all files, and `onRefusal` for an inaccessible directory.
     func walk(
         onRefusal: (CacheError) throws(CacheError) -> Void = { (error) throws(CacheError) in
             throw error
@@ -70,10 +69,9 @@ struct ObjectTree {
     }
 }
 
-/// A file reader with one buffer, because allocating a buffer takes longer than reading a small
-/// file.
+/// A file reader with one buffer, because allocating one takes longer than reading a small file.
 package final class ObjectReader {
-    // Large enough to need few system calls, and small enough for the processor's cache.
+    // Needs few system calls, and fits in the processor's cache.
     private let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 256 * 1024, alignment: 16)
     private let budget: SparseBudget
@@ -81,9 +79,8 @@ package final class ObjectReader {
     package init(_ budget: SparseBudget = SparseBudget()) { self.budget = budget }
     deinit { buffer.deallocate() }
 
-    /// Returns a file's digest and size; nil if cancelled. If a sparse file has the `expected`
-    /// digest, its bytes are returned to the budget. Throws ``CacheError/isSparse`` if the file
-    /// exceeds the budget.
+    /// Returns nil if cancelled. If a sparse file has the `expected` digest, returns its bytes to
+    /// the budget. Throws ``CacheError/isSparse`` if the file exceeds the budget.
     package func digest(
         _ file: FileDescriptor, expecting expected: Digest? = nil,
         isCancelled: () -> Bool = { false },
@@ -118,7 +115,7 @@ package final class ObjectReader {
     }
 }
 
-/// A check for the presence of object files, with one system call per file.
+/// A check for object files, with one system call per file.
 package final class ObjectPresence: @unchecked Sendable {
     // Unchecked because of its variables. Use an instance from one thread or serial queue.
     private let directory: CacheDirectory

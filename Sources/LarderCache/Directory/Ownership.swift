@@ -64,7 +64,7 @@ package enum Ownership {
 /// objects.
 enum CacheRoot {
     /// Throws `.unusable` if another user could change the directory or owns a link on the path, or
-    /// if a new cache would be inside another cache.
+    /// for a new cache inside another.
     static func open(
         _ path: String, create: Bool
     ) throws(CacheError) -> (root: FileDescriptor, isWritable: Bool) {
@@ -87,8 +87,7 @@ enum CacheRoot {
         return (try root.reopened(as: path, isGuarded: true), true)
     }
 
-    /// Whether the directory has the tag of a cache. Ignores directories that other users could
-    /// change, because they could add the tag.
+    /// Ignores directories that other users could change, because they could add the tag.
     private static func isTagged(_ path: String) -> Bool {
         let tag = Array(CacheLayout.tagContents.utf8)
         guard let directory = try? FileDescriptor.open(path, flags: O_RDONLY | O_DIRECTORY),

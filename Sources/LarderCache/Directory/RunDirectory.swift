@@ -3,8 +3,8 @@ import LarderCore
 
 typealias RunFile = (name: String, descriptor: FileDescriptor)
 
-/// A run's directory in `tmp/`, for staged bodies and the plan. The kernel releases the directory's
-/// lock when the process ends, so later runs can sweep the directory.
+/// A run's directory in `tmp/`. The kernel releases its lock when the process ends, so later runs
+/// can sweep it.
 final class RunDirectory: Sendable {
     let name: String
     let directory: FileDescriptor
@@ -37,7 +37,7 @@ final class RunDirectory: Sendable {
         return oldest.map { Date(timeIntervalSince1970: Double($0) / 1000) }
     }
 
-    /// Counts the entries in `tmp/` except partial bodies and runs in progress.
+    /// Excludes partial bodies and runs in progress.
     static func leftovers(in cache: CacheDirectory) throws(CacheError) -> Int {
         guard let parent = try cache.root.existingDirectory(CacheLayout.temporary) else { return 0 }
         return try parent.names().count { name in
@@ -89,7 +89,7 @@ final class RunDirectory: Sendable {
     }
 }
 
-/// The directory for objects that failed verification, kept for inspection.
+/// Objects that failed verification, kept for inspection.
 struct Quarantine {
     private let quarantine: FileDescriptor
     private let log: CacheLog
@@ -106,8 +106,7 @@ struct Quarantine {
         return Digest(hex: former)?.hex == former || ObjectTree.isFanOut(former)
     }
 
-    /// Moves an object or fan-out directory to the quarantine. Returns the new path; nil if the
-    /// file with `inode` is gone. Moves a file with another inode back.
+    /// Returns the new path; nil if the file with `inode` is gone. Moves another file back.
     func take(
         _ name: String, from parent: FileDescriptor, inode: ino_t
     ) throws(CacheError) -> String? {

@@ -2,9 +2,9 @@ import Foundation
 
 /// A limit on the bytes read from sparse files, which can have any size without using the disk.
 ///
-/// Each file may be read up to its ``stat/plausibleBytes``. Further bytes are taken from one
-/// budget. The bytes of intact objects are returned, because some file systems compress files. For
-/// objects, `plausibleBytes` is reduced by 1 MiB, because there may be a million objects.
+/// Bytes beyond a file's ``stat/plausibleBytes`` are taken from one budget. Intact objects return
+/// theirs, because some file systems compress files. For objects, `plausibleBytes` is reduced by 1
+/// MiB, because there may be a million objects.
 package final class SparseBudget: @unchecked Sendable {
     // Unchecked because `condition` guards the variables.
     private let condition = NSCondition()
@@ -14,9 +14,9 @@ package final class SparseBudget: @unchecked Sendable {
 
     package init() {}
 
-    /// Takes the bytes beyond the file's plausible size, and returns their number. Throws
-    /// ``CacheError/isSparse`` if too few bytes are left. If `isLent` and the bytes of other loans
-    /// would suffice, waits for their return, so that results do not depend on the order of files.
+    /// Returns the number of bytes taken. Throws ``CacheError/isSparse`` if too few bytes are left.
+    /// With `isLent`, waits for other loans that would suffice, so that results do not depend on
+    /// the order of files.
     package func take(
         _ status: stat, of subject: String, isLent: Bool = false
     ) throws(CacheError) -> Int64 {

@@ -59,7 +59,7 @@ package struct UsersPath {
         self.foreignLink = foreignLink
     }
 
-    /// The parent directories, from the nearest to `/`, with links resolved.
+    /// From the nearest to `/`, with links resolved.
     var parents: some Sequence<String> {
         sequence(first: place.parentDirectory) { $0.utf8.count > 1 ? $0.parentDirectory : nil }
     }
@@ -96,8 +96,7 @@ package struct UsersPath {
         #endif
     }
 
-    /// Throws `.unusable` if the path contains another user's link. With `isLast`, checks only the
-    /// last name.
+    /// Throws `.unusable` for another user's link. With `isLast`, checks only the last name.
     func checkLinks(isLast: Bool = false) throws(CacheError) {
         guard let foreignLink, foreignLink.isLast || !isLast else { return }
         throw CacheError(
@@ -106,8 +105,7 @@ package struct UsersPath {
                 + " not follow links of other users")
     }
 
-    /// Opens or, with `create`, creates a directory for writing. Before that, calls `body` with the
-    /// directory or its nearest existing parent.
+    /// First calls `body` with the directory or its nearest existing parent.
     package func directory(
         create: Bool = false, checksLinks: Bool = true,
         before body: (FileDescriptor) throws(CacheError) -> Void = {
@@ -132,7 +130,7 @@ package struct UsersPath {
         }
     }
 
-    /// Opens a directory in which to create or replace a file. The directory need not be readable.
+    /// Opens a directory for creating or replacing files. It need not be readable.
     package func folder() throws(CacheError) -> FileDescriptor {
         try checkLinks()
         return try openPlain(place)

@@ -11,8 +11,7 @@ final class EvictionPlan {
         let rank: Int64
         let object: Int64
         let usedAt: Double
-        /// The disk space in bytes that a removal frees; 0 without
-        /// ``EvictionPolicy/minimumFree``.
+        /// Freed by a removal, in bytes; 0 without ``EvictionPolicy/minimumFree``.
         let room: Int64
         let reported: EvictionReport.Victim
 
@@ -41,7 +40,7 @@ final class EvictionPlan {
     private let directory: CacheDirectory
     private let database: DatabaseQueue
 
-    /// Reads all keys of the policy. Without `path`, SQLite chooses the database's path.
+    /// Without `path`, SQLite chooses the database's path.
     init(
         _ policy: EvictionPolicy, index: CacheIndex, at path: String?, in directory: CacheDirectory
     ) throws {
@@ -81,7 +80,7 @@ final class EvictionPlan {
         );
         """
 
-    /// Chooses the objects to remove. Keeps objects used since `runStart`.
+    /// Keeps objects used since `runStart`.
     func decide(at instant: Date, runStart: Date, free: Int64) throws -> Decision {
         try database.writeWithoutTransaction { db in
             // Reading all rows filled the page cache.
@@ -93,7 +92,7 @@ final class EvictionPlan {
                 try hold(db)
                 decision.all = try ObjectTally(db, "cache.objects")
                 var excess = EvictionExcess(policy: policy, left: decision.all, free: free)
-                // The excess if no object were held. It determines which held objects to report.
+                // Determines which held objects to report.
                 var unheldExcess = excess
                 let insert = try db.prepared(
                     """
@@ -105,7 +104,7 @@ final class EvictionPlan {
                 while var row = try objects.next() {
                     if policy.isCancelled() { throw CancellationError() }
                     let object = try Object(&row, at: now)
-                    // The remaining rows are read to find damage in any of them.
+                    // Read all rows, to find damage.
                     guard object.mandate != nil || excess.reason != nil else { continue }
                     let room = try room(of: object)
                     // Removing an object that frees no space would not help.
@@ -203,8 +202,8 @@ final class EvictionPlan {
     }
 
     private func hold(_ db: Database) throws {
-        // SQLite does not reorder a CROSS JOIN, so it looks up each key among the resources. If a
-        // manifest and a pin hold an object, the manifest is reported.
+        // SQLite does not reorder a CROSS JOIN, so it looks up each key among the resources. A
+        // manifest is reported instead of a pin.
         for (table, hold) in [("main.kept_keys", Hold.manifest), ("cache.pins", .pin)] {
             try db.execute(
                 sql: """
@@ -219,9 +218,9 @@ final class EvictionPlan {
                 """)
     }
 
-    /// Returns all objects in the order of removal. Objects to remove regardless of the limits come
-    /// first. Objects larger than the maximum size follow, because removing smaller objects does
-    /// not help. An object without a valid time counts as used now.
+    /// Objects to remove regardless of the limits come first, then objects larger than the maximum
+    /// size, because removing smaller objects does not help. An object without a valid time counts
+    /// as used now.
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
         let statement = try db.prepared(
             """
@@ -240,8 +239,7 @@ final class EvictionPlan {
         return statement
     }
 
-    /// Returns `.run` if a run in progress may have used an object. Future uses count, because that
-    /// run's clock may be ahead.
+    /// Future uses count, because the clock of a run in progress may be ahead.
     private func runHold(on object: Object, since start: Date, _ instant: Date) -> Hold? {
         let end = start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
         return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil

@@ -18,8 +18,7 @@ public struct EvictionPolicy {
     public var order = EvictionOrder.used
     /// Resources whose objects are kept, like those of pinned resources. Default: none.
     public var keep: Keys?
-    /// Resources whose objects may stay. All other objects are removed. Default: all objects may
-    /// stay.
+    /// Resources whose objects may stay. All other objects are removed. Default: all resources.
     public var only: Keys?
     /// The minimum age in seconds of leftover files to remove, because running processes may need
     /// younger files. Default: one hour.
@@ -38,7 +37,7 @@ public struct EvictionPolicy {
 public struct EvictionOrder: Sendable, Equatable {
     /// The name of the order on the command line.
     public let name: String
-    /// The column of `objects` with the start of an object's age.
+    /// The column with the start of an object's age.
     let clock: String
 
     /// Least recently used first.
@@ -49,7 +48,7 @@ public struct EvictionOrder: Sendable, Equatable {
     public static let all = [used, fetched]
 }
 
-/// The limits that a cache still exceeds, updated with each removed object.
+/// The limits that a cache still exceeds.
 struct EvictionExcess {
     let policy: EvictionPolicy
     private(set) var left: ObjectTally
@@ -57,7 +56,7 @@ struct EvictionExcess {
 
     var missed: [EvictionReport.Reason] { Self.limits.filter(isMissed) }
 
-    /// The first missed limit. Allocates no array, because it is read for every object.
+    /// Allocates no array, because it is read for every object.
     var reason: EvictionReport.Reason? { Self.limits.first(where: isMissed) }
 
     private static let limits: [EvictionReport.Reason] = [.size, .count, .free]

@@ -68,7 +68,7 @@ public struct EvictionReport: Sendable {
         }
     }
 
-    /// Whether the eviction was a dry run, which removes nothing.
+    /// Whether the eviction was a dry run.
     public let isDryRun: Bool
     /// The removed objects, by reason.
     public internal(set) var evicted: [Reason: ObjectTally] = [:]
@@ -80,10 +80,10 @@ public struct EvictionReport: Sendable {
     public internal(set) var left = ObjectTally()
     /// Whether the eviction was cancelled.
     public internal(set) var isInterrupted = false
-    /// The number of failure records removed because of their age or number.
+    /// The number of removed failure records.
     public internal(set) var forgottenFailures = 0
-    /// The error that ended the eviction early, for example because of a failing disk, or that
-    /// prevented the removal of files after their rows were deleted.
+    /// The error that ended the eviction early or prevented the removal of files whose rows were
+    /// deleted.
     public internal(set) var failure: CacheError?
     /// The limits that the cache still exceeds.
     public internal(set) var missed: [Reason] = []

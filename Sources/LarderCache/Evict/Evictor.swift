@@ -4,24 +4,20 @@ import LarderCore
 
 /// The removal of objects until a cache is within its limits, while other processes use it.
 ///
-/// One transaction deletes an object's rows. When the deletion is durable, another transaction
-/// removes the file, unless the object has a row again. So a crash can leave a file without a row,
-/// but never a row without a file. A store commits a row only if the file exists during the same
-/// transaction.
-///
-/// A step removes up to ``fileLimit`` objects, because each durable commit makes the file system
-/// write all directories and inodes of removed files.
+/// One transaction deletes an object's rows. When it is durable, another removes the file, unless
+/// the object has a row again. So a crash can leave a file without a row, but never a row without a
+/// file. A store commits a row only if the file exists during the same transaction.
 struct Evictor {
-    /// The maximum number of files to remove in one step, after their rows.
+    /// The maximum number of files per step. Large, because each durable commit makes the file
+    /// system write all directories and inodes of removed files.
     static let fileLimit = 4_096
-    /// If a step takes longer, the next step is smaller, because an interrupt waits for the end of
-    /// a step.
+    /// After a longer step, the next is smaller, because an interrupt waits for the end of a step.
     private static let fileTime = Duration.milliseconds(500)
-    /// If fewer bytes are free, the plan is not stored in the cache, and steps are small, because
-    /// SQLite's log needs disk space.
+    /// With fewer free bytes, the plan is not stored in the cache and steps are small, because
+    /// SQLite's log needs space.
     static let tightness: Int64 = 8 << 20
     private static let tightLimit = 8
-    /// The maximum number of plans. A new plan is needed if victims of the last plan were used.
+    /// The maximum number of plans.
     private static let passLimit = 5
 
     let directory: CacheDirectory
@@ -30,7 +26,7 @@ struct Evictor {
     let onVictim: (EvictionReport.Victim) throws -> Void
     let onProgress: (ObjectProgress) -> Void
     var report: EvictionReport
-    /// The size on disk of removed files. Added up, because a file system may free the space later.
+    /// The disk space of removed files, which a file system may free later.
     var freed: Int64 = 0
     var before = ObjectTally()
     let start = ContinuousClock.now
@@ -67,7 +63,7 @@ struct Evictor {
         _ plan: EvictionPlan, from index: CacheIndex, in run: RunDirectory?, on disk: DiskSpace
     ) throws {
         for _ in 0..<Self.passLimit {
-            // Find the oldest run before reading the index, because a run may start in between.
+            // Before reading the index, because a run may start in between.
             let now = Date()
             var runStart = try RunDirectory.oldestStart(in: directory, except: run?.name) ?? now
             // If the clock was set back, the run may have used any object.
@@ -80,7 +76,7 @@ struct Evictor {
             report.left = decision.left
             let isWhole = try remove(plan, from: index, on: disk)
             if policy.isDryRun { return }
-            // If other processes stored objects in the meantime, a new plan removes more objects.
+            // Other processes may have stored objects in the meantime.
             report.left = try index.objectTotals()
             report.missed = try missed(withFree: room(disk))
             if isWhole, Set(report.missed).subtracting([.free]).isSubset(of: decision.missed) {
@@ -108,7 +104,7 @@ struct Evictor {
         }
     }
 
-    /// Returns the file system's free bytes, after a flush if necessary.
+    /// Returns the free bytes, after a flush if necessary.
     private func room(_ disk: DiskSpace) throws(CacheError) -> Int64 {
         let counted = disk.free + freed
         guard let limit = policy.minimumFree, !policy.isDryRun else { return counted }
@@ -118,8 +114,7 @@ struct Evictor {
         return try DiskSpace(of: directory.root).free
     }
 
-    /// Completes the report after a cancellation or an error of the disk or a lock. Rethrows other
-    /// errors.
+    /// Rethrows errors except cancellations and errors of the disk or a lock.
     private mutating func stop(_ error: any Error, on disk: DiskSpace) throws {
         let cause =
             (error as? DatabaseError).map { CacheError(index: "the eviction plan", $0) }
@@ -138,8 +133,8 @@ struct Evictor {
         report.missed = missed(withFree: (try? room(disk)) ?? disk.free + freed)
     }
 
-    /// Removes the selected objects that have not been used since they were selected. Returns true
-    /// if that was all of them. Removes the files of deleted rows even if cancelled.
+    /// Returns whether all victims were removed. Removes the files of deleted rows even if
+    /// cancelled.
     private mutating func remove(
         _ plan: EvictionPlan, from index: CacheIndex, on disk: DiskSpace
     ) throws -> Bool {
@@ -188,9 +183,8 @@ struct Evictor {
         }
     }
 
-    /// Deletes rows of victims in one transaction of limited duration, and returns the victims
-    /// whose rows were deleted. Sets `rank` to the rank of the last one. Sets `isWhole` to false if
-    /// a victim was used after the plan was made.
+    /// Returns the victims whose rows were deleted. Sets `rank` to the last victim's rank, and
+    /// `isWhole` to false if a victim was used since the plan was made.
     private func removeRows(
         of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,
         _ isWhole: inout Bool
@@ -239,8 +233,8 @@ struct Evictor {
 
     private enum Removal { case gone, spared, begun }
 
-    /// Deletes up to `room` rows: an object's resources, then the object. Skips objects used or
-    /// pinned since they were selected.
+    /// Deletes up to `room` rows: resources, then the object. Skips objects used or pinned since
+    /// the plan was made.
     private static func removeRows(
         of victim: EvictionPlan.Victim, atMost room: inout Int, _ db: Database
     ) throws -> Removal {
@@ -288,9 +282,8 @@ extension Cache {
     /// Removes leftover files, and then objects in the policy's order until its limits are met.
     /// Calls `onVictim` for each removed object, in order.
     ///
-    /// Other processes can use the cache at the same time. Pinned objects and objects that a run in
-    /// progress has stored or used are kept. Open files remain readable. All keys of the policy are
-    /// read before any object is removed.
+    /// Pinned objects and objects that a run in progress has stored or used are kept. Open files
+    /// remain readable. All keys of the policy are read before any object is removed.
     ///
     /// - Throws: A ``CacheError``, for example `.unusable` for a read-only cache unless the
     ///   eviction is a dry run. Also errors from the policy's keys and from `onVictim`.

@@ -6,8 +6,8 @@ import LarderCore
 /// rows.
 final class ObjectRemoval {
     private static let filesPerStep = 512
-    /// More threads than cores, because threads wait for the disk. ext4 on a virtual disk removed
-    /// 9,000 files a second with one thread and 28,000 with eight.
+    /// Threads wait for the disk. ext4 on a virtual disk removed 9,000 files a second with one
+    /// thread and 28,000 with eight.
     private static let mostThreads = 8
     private static let filesPerThread = 16
 
@@ -22,8 +22,8 @@ final class ObjectRemoval {
         } catch  where error.isAbsence { objects = nil }
     }
 
-    /// Makes the index durable, and then removes the regular files of objects without rows. Removes
-    /// them directory by directory, because other orders take several times as long.
+    /// Makes the index durable, and then removes the regular files of objects without rows,
+    /// directory by directory, because other orders take several times as long.
     @discardableResult
     func removeFiles(
         of digests: [Digest], in index: CacheIndex,
@@ -53,11 +53,11 @@ final class ObjectRemoval {
     }
 }
 
-/// One step of a removal, shared by threads. Each thread opens one directory at a time.
+/// One step of a removal, shared by threads.
 struct FileRemoval: Sendable {
     struct Outcome: Sendable {
         var removed = ObjectTally()
-        /// The objects that were not removed because time or file descriptors ran out.
+        /// Not removed because time or file descriptors ran out.
         var left: [Digest] = []
         var lacksDescriptors = false
         var refusal: CacheError?
@@ -94,7 +94,7 @@ struct FileRemoval: Sendable {
         var open: (name: String, fanOut: FileDescriptor?)?
         var rest = own
         do throws(CacheError) {
-            // Process at least one file per step, because a slow disk may exceed the time limit.
+            // At least one file per step, because a slow disk may exceed the time limit.
             while let digest = rest.first,
                 rest.count == own.count || ContinuousClock.now < end
             {

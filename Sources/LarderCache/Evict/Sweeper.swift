@@ -10,7 +10,7 @@ struct Sweeper {
     let limit: Date
 
     func run(_ swept: inout [EvictionReport.Leftover: ObjectTally]) throws {
-        // No grace period is needed, because a run's lock shows whether the run has ended.
+        // No grace period: a run's lock shows whether the run has ended.
         swept[.runs] = try RunDirectory.sweepAbandoned(in: directory, isDryRun: policy.isDryRun)
         swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial]) { _, _ in true }
         swept[.temporaries] = try sweep([CacheLayout.temporary]) { name, status in
@@ -60,7 +60,7 @@ struct Sweeper {
         return tally
     }
 
-    /// Returns a directory's files without rows. Skips young files, which may still get rows.
+    /// Skips young files, which may still get rows.
     private func orphans(
         _ byte: UInt8, _ tree: ObjectTree, _ root: FileDescriptor, _ index: CacheIndex
     ) throws(CacheError) -> [(digest: Digest, bytes: Int64)] {

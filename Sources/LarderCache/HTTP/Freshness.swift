@@ -3,15 +3,15 @@ import LarderCore
 
 /// The freshness of responses (RFC 9111, section 4.2). Durations are in seconds.
 package enum Freshness {
-    /// The default lifetime: a day.
+    /// A day.
     static let fallback: TimeInterval = 86_400
     /// The maximum lifetime derived from `Last-Modified`: a week.
     static let longestGuess: TimeInterval = 7 * 86_400
     /// The tolerated difference between two clocks: a minute.
     package static let clockSkew: TimeInterval = 60
 
-    /// Returns the time until which a response is fresh. The age on arrival, including `delay`,
-    /// reduces the lifetime. `no-cache`, `no-store` and `Vary: *` responses are never fresh.
+    /// The age on arrival, including `delay`, reduces the lifetime. `no-cache`, `no-store` and
+    /// `Vary: *` responses are never fresh.
     package static func expiry(
         of validators: Validators, receivedAt: Date, delay: TimeInterval = 0
     ) -> Date {
@@ -33,8 +33,8 @@ package enum Freshness {
         return receivedAt.addingTimeInterval(max(0, lifetime) - age)
     }
 
-    /// Returns the age on arrival (section 4.2.3): `Age` plus the delay, or the time since `Date`
-    /// if longer. A `Date` less than a minute ago is ignored, because clocks differ.
+    /// Returns the age on arrival (section 4.2.3). Ignores a `Date` less than a minute ago, because
+    /// clocks differ.
     private static func age(
         of validators: Validators, date: Date?, receivedAt: Date, delay: TimeInterval
     ) -> TimeInterval {
@@ -43,8 +43,7 @@ package enum Freshness {
         return apparent > clockSkew ? max(apparent, stated) : stated
     }
 
-    /// Returns the heuristic lifetime (section 4.2.2): a tenth of the time since `Last-Modified`,
-    /// but at most a week. Returns a day if that time is unknown.
+    /// Returns the heuristic lifetime (section 4.2.2): a tenth of the time since `Last-Modified`.
     private static func guess(_ validators: Validators, _ date: Date) -> TimeInterval {
         guard let modified = validators.lastModified.flatMap({ HTTPDate.parse($0) }),
             modified <= date
@@ -74,14 +73,13 @@ package struct CacheControl: Equatable, Sendable {
     /// a request with credentials (section 3.5).
     private var isForShared = false
 
-    /// Whether a shared cache may store the response. `isPersonal` means that the request had
-    /// credentials.
+    /// `isPersonal` means that the request had credentials.
     package func mayBeShared(isPersonal: Bool) -> Bool {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }
 
-    /// Returns the field to record for a request with credentials. Adds `private` unless shared
-    /// caches may store the response, because the credentials are not recorded for a later push.
+    /// Adds `private` for a request with credentials unless shared caches may store the response,
+    /// because the credentials are not recorded for a later push.
     package static func ofPersonal(_ field: String?) -> String? {
         let directives = CacheControl(field)
         guard directives.mayBeShared(isPersonal: false), !directives.mayBeShared(isPersonal: true)

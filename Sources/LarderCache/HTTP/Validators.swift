@@ -61,7 +61,7 @@ public struct Validators: Sendable, Equatable, Codable {
         return opaque(etag).elementsEqual(opaque(known))
     }
 
-    /// The entity tag, or nil if it contains control characters, which would make a request fail.
+    /// Nil if the tag contains control characters, which would make a request fail.
     package var sendableETag: String? {
         etag.flatMap { $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } ? $0 : nil }
     }
@@ -102,14 +102,14 @@ package struct Vary: Equatable, Sendable {
         self.names = names.sorted()
     }
 
-    /// Returns a digest of the selecting header fields, because the fields may be secrets; nil if
-    /// there are none. Fields with the same name are combined (RFC 9111, section 4.1).
+    /// Returns a digest, because the selecting fields may be secrets; nil without such fields.
+    /// Fields with the same name are combined (RFC 9111, section 4.1).
     package func variant(for fields: [(name: String, value: String)]) -> Digest? {
         guard !names.isEmpty else { return nil }
         var sent: [[UInt8]: [UInt8]] = [:]
         for (name, value) in fields {
             let name = name.utf8.lowercasedASCII
-            // The colon makes an empty field differ from a missing one. Fields contain no line
+            // The colon distinguishes an empty field from a missing one. Fields contain no line
             // feed.
             sent[name] =
                 (sent[name].map { $0 + Array(", ".utf8) } ?? Array(":".utf8))

@@ -59,7 +59,7 @@ extension CacheIndex {
         }
     }
 
-    /// Calls `body` with pages of 500 rows, ordered by a text column, outside of transactions.
+    /// Calls `body` with pages of 500 rows, outside of transactions.
     func forEachPage<Row>(
         of columns: String, ordered column: String, from tables: String,
         as row: (inout RowReader) throws -> Row, key: (Row) -> String,
@@ -99,7 +99,7 @@ extension CacheIndex {
     ) throws(CacheError) -> [Value] {
         let rest = Digest.byteCount - 1
         return try read { db in
-            // Compare with only two bounds, so that SQLite uses the index of the column.
+            // Two bounds, so that SQLite uses the index of the column.
             try db.prepared("SELECT \(columns) FROM objects o WHERE o.digest BETWEEN ? AND ?").rows(
                 Data([byte] + [UInt8](repeating: 0, count: rest)),
                 Data([byte] + [UInt8](repeating: 255, count: rest)), as: row)

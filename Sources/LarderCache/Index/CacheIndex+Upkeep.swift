@@ -10,7 +10,7 @@ extension CacheIndex {
         do {
             return try connections.reading { reader in
                 try reader.read(unless: isCancelled) { db in
-                    // Use a larger page cache, because the check looks up rows in random order.
+                    // The check looks up rows in random order.
                     try db.execute(sql: "PRAGMA cache_size = -\(Self.roomyCache)")
                     defer { try? db.execute(sql: "PRAGMA cache_size = -\(Self.usualCache)") }
                     var complaints = try db.complaints(isQuick: isQuick, limit: 20)
@@ -36,8 +36,7 @@ extension CacheIndex {
         } catch { throw file.failure(error) }
     }
 
-    /// Replaces the snapshot of the index. If the index is lost, URLs are recovered from the
-    /// snapshot. Ignores errors.
+    /// Replaces the snapshot, from which the URLs of a lost index are recovered. Ignores errors.
     func trySnapshot(in run: RunDirectory? = nil) {
         guard let run = run ?? (try? RunDirectory(in: directory)) else { return }
         let name = run.uniqueName()
@@ -58,7 +57,7 @@ extension CacheIndex {
         directory.log(.debug, "folded the log into the index")
     }
 
-    /// Writes one step of a long operation. Other processes can write between steps.
+    /// Other processes can write between steps.
     func writeStep(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         try write(isDurable: isDurable, body)
         pause.stepEnded()
@@ -92,9 +91,9 @@ extension CacheIndex {
         return try body()
     }
 
-    /// SQLite's default page cache, in KiB.
+    /// SQLite's default, in KiB.
     static let usualCache = 2_000
-    /// The page cache for work on all rows, in KiB.
+    /// For work on all rows, in KiB.
     private static let roomyCache = 8_000
     private static let pagesPerStep = 100
     /// Free pages to keep for the next run.
@@ -110,7 +109,7 @@ extension CacheIndex {
                 return free - max(Self.sparePages, pages / 20)
             }
             guard free > 0 else { return }
-            // The step need not be durable, because losing it does no harm.
+            // Losing this step does no harm.
             try writeStep(isDurable: false) { db in
                 let deadline = ContinuousClock.now + WriteStep.time
                 // Each call of `next` moves one page.
@@ -130,7 +129,7 @@ extension DatabaseQueue {
         }
     }
 
-    /// Copies the database into a new file without free pages or a log. The copy is not durable.
+    /// Copies without free pages or a log. The copy is not durable.
     func compact(into file: DatabaseFile) throws {
         file.make()
         try writeWithoutTransaction { db in

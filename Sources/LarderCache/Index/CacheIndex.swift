@@ -2,18 +2,17 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// The database of resources and objects: SQLite in WAL mode with `synchronous=FULL`, so that
-/// commits survive a power cut. Rows are written only after the bytes of their objects are durable.
+/// The SQLite database of resources and objects, in WAL mode. Rows are written only after the bytes
+/// of their objects are durable.
 final class CacheIndex: Sendable {
     let connections: IndexConnections
     let file: DatabaseFile
-    /// The inode of the opened file; nil if the index is read-only.
+    /// Nil if the index is read-only.
     private let inode: ino_t?
     let uri: String
     let isFrozen: Bool
     let hasSpellings: Bool
-    /// The old key of each current key, for a read-only index from an earlier version. Loaded when
-    /// needed. Nil if the keys are current.
+    /// Old keys by current key, loaded when needed. Nil if the keys are current.
     let formerKeys: Locked<[String: String]?>?
     let hasDamaged: Bool
     private let wait: WriterWait
@@ -21,7 +20,7 @@ final class CacheIndex: Sendable {
     var path: String { file.path }
     var directory: CacheDirectory { file.directory }
 
-    /// Waits up to `patience` for other writers, by default as long as for the directory's locks.
+    /// Waits up to `patience` for other writers, by default as long as for locks.
     init(of directory: CacheDirectory, patience: Duration? = nil) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
@@ -32,7 +31,7 @@ final class CacheIndex: Sendable {
         hasSpellings = true
         formerKeys = nil
         hasDamaged = true
-        // One process at a time, because two processes would both create the tables of a new file.
+        // Two processes would both create the tables of a new file.
         let lock = try directory.openingLock()
         defer { withExtendedLifetime(lock) {} }
         do {
@@ -59,7 +58,7 @@ final class CacheIndex: Sendable {
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             inode = try directory.root.status(of: CacheLayout.index)?.st_ino
             configuration.busyMode = .timeout(10)
-            // Readers look up single rows or scan in order, so a small cache suffices.
+            // Readers look up single rows or scan in order.
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -512") }
             let readers = configuration
             connections = IndexConnections(writer: writer) { try file.open(.reading, readers) }
@@ -69,7 +68,7 @@ final class CacheIndex: Sendable {
     private static func setUp(_ db: Database, _ file: DatabaseFile) throws {
         let applied = try migrations(in: db, file)
         if try String.fetchOne(db, sql: "PRAGMA journal_mode") != "wal" {
-            // Keep the journal in memory, because the index must not have a journal file.
+            // The index must not have a journal file.
             try db.execute(sql: "PRAGMA journal_mode = MEMORY")
             // auto_vacuum can be set only in an empty database.
             if file.byteCount == 0 { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
@@ -83,8 +82,7 @@ final class CacheIndex: Sendable {
         if applied != IndexSchema.migrations.count { try IndexSchema.migrate(db) }
     }
 
-    /// Opens an index that is read-only or being written by another process. Returns nil if there
-    /// is no index.
+    /// Returns nil if there is no index.
     init?(readOnly directory: CacheDirectory, isBesideWriter: Bool = false) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
@@ -132,7 +130,7 @@ final class CacheIndex: Sendable {
         [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode)
     }
 
-    /// Whether the directory's index has Larder's tables. Creates no files.
+    /// Creates no files.
     static func isOwn(in directory: CacheDirectory) -> Bool {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         let tables = try? file.open(.alone).unsafeRead {
@@ -141,7 +139,7 @@ final class CacheIndex: Sendable {
         return tables ?? false
     }
 
-    /// Throws if a newer version wrote the index, before any file is created or changed.
+    /// Throws before any file is created or changed.
     static func refuseNewerVersion(of file: DatabaseFile) throws {
         let root = file.directory.root
         guard let index = try root.status(of: file.name), index.st_size > 0 else { return }
@@ -152,7 +150,7 @@ final class CacheIndex: Sendable {
         }
     }
 
-    /// Checks the database. Returns the number of applied migrations; nil if there are no tables.
+    /// Checks the database. Returns the number of applied migrations; nil without tables.
     static func migrations(in db: Database, _ file: DatabaseFile) throws -> Int? {
         // A flipped bit can mark the database as read-only.
         if !db.configuration.readonly, sqlite3_db_readonly(db.sqliteConnection, "main") == 1,
@@ -183,10 +181,10 @@ final class CacheIndex: Sendable {
             message: "was written by a newer version of larder; use that version")
     }
 
-    /// Writes a batch in one transaction. If `isDurable` is false, ``syncLog()`` makes the batch
-    /// durable. Throws if the index was replaced, because the batch is lost.
+    /// Writes one transaction. Unless `isDurable`, ``syncLog()`` makes it durable. Throws if the
+    /// index was replaced, because the transaction is lost.
     func write(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
-        // Use one access to the connection, so that this process's other commits stay durable.
+        // In one access, so that this process's other commits stay durable.
         try withWriter { db in
             if !isDurable { try db.execute(sql: "PRAGMA synchronous = NORMAL") }
             let written = Result { try commit(db, body) }
@@ -198,7 +196,7 @@ final class CacheIndex: Sendable {
         try confirmPlace()
     }
 
-    /// Writes a batch unless another process holds SQLite's lock for ``WriterWait/moment``.
+    /// Fails if another process holds SQLite's lock for ``WriterWait/moment``.
     func writeInPassing(_ body: (Database) throws -> Void) throws(CacheError) {
         try withWriter { db in
             try wait.limited(to: WriterWait.moment) { try commit(db, body) }
@@ -213,7 +211,7 @@ final class CacheIndex: Sendable {
 
     private func commit(_ db: Database, _ body: (Database) throws -> Void) throws {
         try db.inTransaction(.immediate) {
-            // Check this first, because files that `body` records may now belong to a new index.
+            // First, because files that `body` records may belong to a new index.
             try confirmPlace()
             try body(db)
             return .commit
@@ -231,7 +229,7 @@ final class CacheIndex: Sendable {
 
     func close() { connections.close() }
 
-    /// Reads with a single statement and without a transaction, which takes a fifth of the time.
+    /// Reads without a transaction, which takes a fifth of the time.
     func lookUp<Value>(_ body: (Database) throws -> Value) throws(CacheError) -> Value {
         do {
             return try connections.reading { try $0.unsafeRead(body) }
@@ -247,7 +245,7 @@ final class CacheIndex: Sendable {
 
 /// Limits for a transaction, because other writers wait for its end.
 enum WriteStep {
-    /// The maximum number of rows, including dependent rows, because an object may have many URLs.
+    /// Includes dependent rows, because an object may have many URLs.
     static let rowLimit = 1_000
     static let time = Duration.milliseconds(20)
 }

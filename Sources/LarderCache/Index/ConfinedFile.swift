@@ -4,11 +4,9 @@ import GRDBSQLite
 
 /// SQLite's methods for an open file of a cache. Some methods are replaced:
 ///
-/// - A read error is not reported as corruption, because corruption leads to a rebuild of the
-///   index.
+/// - A read error is not reported as corruption, which would lead to a rebuild of the index.
 /// - The file behind shared memory gets its disk blocks before use. SQLite writes only one byte per
-///   4 KiB. With smaller blocks and a full disk, the first write to another block would end the
-///   process with SIGBUS.
+///   4 KiB. With smaller blocks and a full disk, a later write would end the process with SIGBUS.
 /// - After shared memory was lost to a failing disk (``SharedMemory``), all methods fail, because
 ///   the newest pages cannot be found.
 enum ConfinedFile {
@@ -28,7 +26,7 @@ enum ConfinedFile {
     /// variable. `lock` guards it.
     private nonisolated(unsafe) static var known: [Kind: UnsafeMutablePointer<Methods>] = [:]
 
-    /// Returns the replacement for `original`. Locks of a frozen file do nothing.
+    /// Locks of a frozen file do nothing.
     static func methods(
         over original: UnsafePointer<sqlite3_io_methods>, isFrozen: Bool
     ) -> UnsafePointer<sqlite3_io_methods> {
@@ -101,8 +99,7 @@ private func original(
     return UnsafeRawPointer(own).assumingMemoryBound(to: ConfinedFile.Methods.self).pointee.original
 }
 
-/// Allocates disk blocks for mapped memory. Returns false if the disk is full. Always returns true
-/// before Linux 5.14.
+/// Returns false if the disk is full, but always true before Linux 5.14.
 private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
     #if os(Linux)
         // MADV_POPULATE_WRITE, which older headers lack (madvise(2)).
@@ -116,26 +113,25 @@ private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> B
     #endif
 }
 
-/// SQLite's file systems for a cache. SQLite derives the names of other files from the index's
-/// name. All these files may come from another user:
+/// SQLite's file systems for a cache. The files that SQLite finds by the index's name may come from
+/// another user:
 ///
 /// - `-journal` and super-journals: never opened or deleted, because no database has a journal
 ///   file. SQLite would apply a foreign journal and delete its super-journal, which can be
 ///   anywhere.
-/// - `-wal`: as untrusted as the index. SQLite reads the log up to the first wrong checksum. SQLite
-///   may delete only this file.
+/// - `-wal`: as untrusted as the index. SQLite reads it up to the first wrong checksum, and may
+///   delete only this file.
 /// - `-shm`: cleared by the first process, so planted contents are never read.
 /// - files that `ATTACH` names: never opened, because only this package's statements are executed.
 ///
-/// ``CacheDirectory`` refuses files that are not regular. Paths are not resolved, because SQLite
-/// would replace the link in `/proc/self/fd` with its target, and that path may belong to another
-/// file later. URIs select the file system with `vfs`, so an app's other databases are not
-/// affected.
+/// Paths are not resolved, because SQLite would replace the link in `/proc/self/fd` with its
+/// target, which may become another file. URIs select the file system with `vfs`, so an app's other
+/// databases are not affected.
 enum ConfinedFileSystem {
     static let name = "larder"
     /// For a run's new databases, which may have journals.
     static let draftName = "larder-draft"
-    /// For files that cannot be written and therefore cannot be locked.
+    /// For files that can be neither written nor locked.
     static let frozenName = "larder-frozen"
 
     static func register() { _ = registration }
@@ -190,7 +186,7 @@ enum ConfinedFileSystem {
         return made
     }
 
-    /// The structure is never freed, because SQLite uses it until the process ends.
+    /// Never freed, because SQLite uses the structure until the process ends.
     private static func register(named name: String, _ vfs: sqlite3_vfs) {
         let place = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
         place.initialize(to: vfs)
@@ -204,11 +200,11 @@ enum ConfinedFileSystem {
 private nonisolated(unsafe) let system: UnsafeMutablePointer<sqlite3_vfs> =
     sqlite3_vfs_find("unix") ?? sqlite3_vfs_find(nil)
 
-/// A mapped file that processes share for an index. After a disk failure, a write to the file ends
-/// the process with SIGBUS, because the page cannot be made writable.
+/// A mapped file that processes share for an index. After a disk failure, a write to it ends the
+/// process with SIGBUS.
 package enum SharedMemory {
-    /// Ignores the SIGBUS of a failed write. All later accesses to an index fail. Libraries must
-    /// not call this function, because a process has only one handler for a signal. Linux only.
+    /// Ignores the SIGBUS of a failed write. Later accesses to an index fail. Not for libraries,
+    /// because a process has only one handler for a signal. Linux only.
     package static func guardAgainstFailingDisk() { larder_guard_shared_memory() }
     static var isLost: Bool { larder_shared_memory_is_lost() }
 }

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A database file of a cache, opened as untrusted because it may come from another user.
+/// An untrusted database file, which may come from another user.
 struct DatabaseFile: Sendable {
     enum Access {
         /// Reads and writes the index, with its log.
@@ -59,8 +59,8 @@ struct DatabaseFile: Sendable {
                 message: "the path is too long for SQLite; move the cache to a shorter path")
         }
         if access == .writing || access == .making { make() }
-        // Weak, because connections close late and must not keep the directory locked. Captures the
-        // root, because the path is valid only while the root is open.
+        // Weak, because connections close late and must not keep the directory locked. The path is
+        // valid only while the root is open.
         configuration.prepareDatabase { [weak directory, name, root = directory.root] db in
             guard let directory else { return }
             try CacheRoot.confirm(root, isAt: directory.path)
@@ -79,7 +79,7 @@ struct DatabaseFile: Sendable {
         return try DatabaseQueue(path: uri(access), configuration: configuration)
     }
 
-    /// Creates a missing file, because SQLite would apply the umask to its mode.
+    /// SQLite would apply the umask to a new file's mode.
     func make() { _ = try? directory.root.create(name) }
 
     /// Whether SQLite can write the file format. A copy has the same format
@@ -89,8 +89,7 @@ struct DatabaseFile: Sendable {
         return header.count == 19 && header[18] <= 2
     }
 
-    /// The size in bytes, including the log, limited by the allocated blocks, because sparse files
-    /// can have any size.
+    /// Includes the log. Limited by the allocated blocks, because sparse files can have any size.
     var byteCount: Int64 {
         [name, name + "-wal"].reduce(0) { sum, name in
             guard let status = (try? directory.root.status(of: name)) ?? nil else { return sum }
@@ -98,7 +97,7 @@ struct DatabaseFile: Sendable {
         }
     }
 
-    /// The URI for writing a new file in a run's directory with a journal.
+    /// For a new file in a run's directory, with a journal.
     var draftURI: String {
         ConfinedFileSystem.register()
         return "file:\(Self.escaped(place))?mode=rwc&vfs=\(ConfinedFileSystem.draftName)"
@@ -114,7 +113,7 @@ struct DatabaseFile: Sendable {
         return "file:\(escaped(path))?\(access.parameter)&vfs=\(system)"
     }
 
-    /// The maximum path length in bytes, less than `MAX_PATHNAME` of os_unix.c.
+    /// In bytes, less than `MAX_PATHNAME` of os_unix.c.
     private static let longestPlace = 500
 
     /// Follows the recommendations of sqlite.org/security.html for untrusted files.

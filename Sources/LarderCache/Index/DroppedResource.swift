@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// A resource that a repair or rebuild removed from the index, with the data to download the
-/// resource again. Kept in the table `damaged` until an object is stored for its key.
+/// A resource that a repair or rebuild removed, with the data to download it again. Kept in the
+/// table `damaged` until an object is stored for its key.
 package struct DroppedResource: Sendable {
     package let key: String
     package let url: String
@@ -12,7 +12,7 @@ package struct DroppedResource: Sendable {
     package let isAnyContent: Bool
     /// Whether the object was stored although the origin forbids storing.
     package let isUnstorable: Bool
-    /// The index of the object's finding in the report.
+    /// The position in ``VerifyReport/findings``.
     package let finding: Int
 
     static let columns =
@@ -29,8 +29,7 @@ package struct DroppedResource: Sendable {
         self.finding = finding
     }
 
-    /// Copies resources to the table `damaged`. `condition` is about `resources r`, `objects o` and
-    /// `tables`.
+    /// `condition` is about `resources r`, `objects o` and `tables`.
     static func keep<each Value: SQLiteValue>(
         in db: Database, joining tables: String = "", where condition: String,
         _ values: repeat each Value
@@ -63,7 +62,7 @@ extension CacheIndex {
         }
     }
 
-    /// Returns the distinct digests of damaged resources; nil if a resource has no digest.
+    /// Returns distinct digests; nil for resources without a digest.
     func damagedDigests() throws(CacheError) -> [Digest?] {
         guard hasDamaged else { return [] }
         return try lookUp { db in

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The table of last failures, for use in one transaction.
+/// The table of last failures, in one transaction.
 struct FailureTable {
     private let db: Database
     private var isEmpty: Bool
@@ -35,15 +35,14 @@ struct FailureTable {
         try db.prepared("DELETE FROM failures WHERE key = ?").run(key)
     }
 
-    /// The maximum number of failures, because a server may answer 404 for all entries.
+    /// A server may answer 404 for all entries.
     static let rowLimit = 100_000
     /// The maximum size of all keys and URLs in bytes.
     static let byteLimit = 16 << 20
     /// A month, in seconds. Failures further in the future are removed, too.
     static let lifetime: TimeInterval = 30 * 86_400
 
-    /// Removes old failures, and the oldest failures beyond the limits. Returns the remaining
-    /// totals.
+    /// Returns the remaining totals.
     static func trim(
         _ db: Database, at instant: Date, to fraction: Double = 1
     ) throws -> (rows: Int, bytes: Int) {
@@ -53,7 +52,7 @@ struct FailureTable {
         return (bounds.rows, bounds.bytes)
     }
 
-    /// Removes old and excess failures in steps. Returns the number of removed failures.
+    /// Removes failures in steps, and returns their number.
     static func trim(_ index: CacheIndex, unless isCancelled: () -> Bool) throws(CacheError) -> Int
     {
         let instant = Date()
@@ -106,7 +105,7 @@ struct FailureTable {
                 Double(bounds.bytes + bytes) <= fraction * Double(byteLimit)
             else {
                 bounds.isExceeded = true
-                // Remove all failures that are not newer than this one.
+                // Remove all failures that are not newer.
                 if failedAt <= bounds.last { bounds.first = max(bounds.first, failedAt.nextUp) }
                 return
             }
@@ -147,7 +146,7 @@ public struct PastFailure: Sendable, Equatable {
     /// The number of consecutive failed runs.
     public let count: Int
 
-    /// - Parameter code: Text from an index, replaced by `unknown` if invalid.
+    /// Replaces an invalid code by `unknown`.
     package init(code: String?, status: Int?, failedAt: Date, count: Int) {
         self.code = code.flatMap { Self.isCode($0) ? $0 : nil } ?? "unknown"
         self.status = status
@@ -167,7 +166,6 @@ public struct PastFailure: Sendable, Equatable {
     }
 
     private static let reasons = [
-        // Failures of transfers.
         "name-not-resolved": "the host or proxy had no address",
         "connection-refused": "the server or proxy refused the connection",
         "connect-failed": "the connection failed",
@@ -190,7 +188,6 @@ public struct PastFailure: Sendable, Equatable {
         "range-mismatch": "the server sent more bytes than Content-Range stated",
         "host-unavailable": "the server was not available",
         "validator-mismatch": "the server confirmed a version that is not cached",
-        // Failures of bodies.
         "empty": "the response was empty",
         "not-an-image": "the response was not an image",
         "truncated": "the image ended early",

@@ -2,13 +2,13 @@ import Foundation
 import GRDB
 
 /// A writer and several readers of an index. GRDB's own pool looks for the log by path instead of
-/// URI, and would write on each opening to create a log.
+/// URI, and writes on each opening.
 final class IndexConnections: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
     private static let readerLimit = 4
 
     let writer: DatabaseQueue
-    /// Nil if the index is read-only. Then the writer's connection reads.
+    /// Nil if the index is read-only.
     private let openReader: (@Sendable () throws -> DatabaseQueue)?
     private let places = DispatchSemaphore(value: IndexConnections.readerLimit)
     private let lock = NSLock()
@@ -35,8 +35,7 @@ final class IndexConnections: @unchecked Sendable {
         return try body(connection)
     }
 
-    /// Closes all connections after the last read. The writer closes last and folds the log into
-    /// the index.
+    /// The writer closes last and folds the log into the index.
     func close() {
         for _ in 0..<Self.readerLimit { places.wait() }
         defer { for _ in 0..<Self.readerLimit { places.signal() } }
@@ -51,7 +50,7 @@ final class IndexConnections: @unchecked Sendable {
 }
 
 extension DatabaseReader {
-    /// Runs long statements for reading. Throws `CancellationError` if cancelled.
+    /// Throws `CancellationError` if cancelled.
     func read<Value>(
         unless isCancelled: @escaping @Sendable () -> Bool, _ body: (Database) throws -> Value
     ) throws -> Value {

@@ -38,11 +38,11 @@ enum IndexSchema {
         return names.contains(nil) ? nil : Set(names.compactMap(\.self))
     }
 
-    /// The type, name, table and SQL of a schema entry, as bytes.
+    /// The type, name, table and SQL, as bytes.
     private typealias Statement = [[UInt8]]
 
-    /// The digest of the schema after 0, 1, … migrations. Constants, because migrating a database
-    /// in memory took a tenth of a short run's time.
+    /// The digest of the schema after 0, 1, … migrations. Constants, because computing them took a
+    /// tenth of a short run's time.
     static let known = [
         "e30fa713fd8f8a9b90b2c2587a67edbebbed5a082c6d2e335a7b4edc220b8d3c",
         "fa6ee121e44915efc95ebb0dd8bb4e40208ec8f8f27df63af2e6969d8dc66ee2",
@@ -66,7 +66,7 @@ enum IndexSchema {
         return running.digest.hex
     }
 
-    /// Returns at most 64 statements that created the tables. Larder's schema is smaller.
+    /// Returns at most 64 statements, more than Larder's schema has.
     private static func statements(of db: Database) throws -> [Statement] {
         try db.prepared(
             """
@@ -98,8 +98,7 @@ enum IndexSchema {
         "typeof(\(column)) NOT IN ('real', 'integer') OR abs(\(column)) > \(RowReader.longestTime)"
     }
 
-    /// Creates or completes the tables in one transaction. GRDB's migrator would use seven
-    /// transactions.
+    /// In one transaction. GRDB's migrator would use seven.
     static func migrate(_ db: Database) throws {
         let applied = if case .own(let count) = try origin(of: db) { count } else { 0 }
         guard applied < migrations.count else { return }
@@ -121,8 +120,7 @@ enum IndexSchema {
     private static let isNoURL = "key NOT GLOB 'http://*' AND key NOT GLOB 'https://*'"
     private static let isOwnKey = "url IS NOT NULL OR \(isNoURL) AND key NOT GLOB 'ni:*'"
 
-    /// The names and statements, in order. A nil statement stands for a call to
-    /// ``URLKeys/renew(_:)``.
+    /// A nil statement calls ``URLKeys/renew(_:)``.
     static let migrations: KeyValuePairs<String, String?> = [
         "1: objects and resources": """
         CREATE TABLE objects (

@@ -2,12 +2,11 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The times of last use. An object is used when it is stored, confirmed, found fresh by a
-/// prefetch, or read.
+/// The times at which objects were last stored, confirmed, found fresh by a prefetch, or read.
 package enum ObjectUse {
     /// The minimum time between recorded uses in seconds, so that frequent runs write nothing.
     package static let precision: TimeInterval = 3_600
-    /// The maximum number of uses per step, after which other processes can write.
+    /// The maximum number of uses per step.
     package static let stepLimit = 2_000
     /// The beginning of 2020, in seconds since 1970. Earlier times are from an unset clock.
     static let earliest: TimeInterval = 1_577_836_800
@@ -16,7 +15,7 @@ package enum ObjectUse {
         instant.timeIntervalSince(last) >= precision
     }
 
-    /// Returns ``isDue(_:at:)`` as an SQL condition on `objects o`.
+    /// Returns an SQL condition on `objects o`.
     package static func isDue(at instant: Date) -> String {
         "\(instant.timeIntervalSince1970) - o.used_at >= \(precision)"
     }
@@ -27,7 +26,7 @@ package enum ObjectUse {
         for object in objects { try update.run(instant.timeIntervalSince1970, object) }
     }
 
-    /// Records due uses. Skips rows that were deleted or now belong to another object.
+    /// Skips rows that were deleted or now belong to another object.
     static func record(
         _ objects: some Sequence<IndexedObject>, at instant: Date, in db: Database
     ) throws {
@@ -41,12 +40,11 @@ package enum ObjectUse {
         }
     }
 
-    /// The number of days for which the clock is assumed to be wrong if most times are in the
-    /// future. After this, the times are assumed to be wrong.
+    /// In days. See ``settle(in:)``.
     private static let patience = 7
 
-    /// Replaces times before ``earliest`` and times in the future with the current time. If most
-    /// times are in the future, the clock may be wrong, so the times are kept for a week.
+    /// Replaces times before ``earliest`` and future times with the current time. If most times are
+    /// in the future, the clock may be wrong, so they are kept for ``patience`` days.
     static func settle(in index: CacheIndex) throws(CacheError) {
         let now = Date().timeIntervalSince1970
         guard now >= earliest else { return }

@@ -3,8 +3,8 @@ import GRDB
 import GRDBSQLite
 import LarderCore
 
-/// A statement that binds and reads values with SQLite's own functions, because GRDB's wrappers
-/// take longer than SQLite itself. The statement must not begin or end a transaction.
+/// A statement without GRDB's wrappers, which take longer than SQLite itself. Must not begin or end
+/// a transaction.
 package struct PreparedStatement {
     private let statement: Statement
     @usableFromInline package let raw: OpaquePointer
@@ -21,8 +21,7 @@ package struct PreparedStatement {
         try finish()
     }
 
-    /// Runs a very frequent statement without parameter packs, because Swift does not specialize
-    /// them.
+    /// For very frequent statements, because Swift does not specialize parameter packs.
     @inlinable
     package func run(_ bind: (inout Parameters) -> Void) throws {
         reset()
@@ -127,8 +126,8 @@ extension Database {
     }
 }
 
-/// A reader of a row's columns, each read once and in order. The `require` functions throw
-/// `SQLITE_CORRUPT` if the column has another type.
+/// A reader of columns, each once and in order. The `require` functions throw `SQLITE_CORRUPT` for
+/// another type.
 package struct RowReader {
     private let raw: OpaquePointer
     private var position: CInt = -1
@@ -153,7 +152,7 @@ package struct RowReader {
         return nil
     }
 
-    /// Returns an integer; 0 for NULL.
+    /// Returns 0 for NULL.
     package mutating func integer() -> Int64 { sqlite3_column_int64(raw, advance()) }
     package mutating func optionalInteger() -> Int64? { optional { $0.integer() } }
 
@@ -170,7 +169,7 @@ package struct RowReader {
 
     package mutating func bool() -> Bool { sqlite3_column_int(raw, advance()) != 0 }
 
-    /// Returns a number; 0 for NULL.
+    /// Returns 0 for NULL.
     package mutating func double() -> Double { sqlite3_column_double(raw, advance()) }
 
     package mutating func requireTime() throws -> Double {
@@ -211,7 +210,6 @@ package struct RowReader {
         .corruption(message, sql: sqlite3_sql(raw).map { String(cString: $0) })
     }
 
-    /// A column that can be bound to another statement of the connection.
     package struct Column: SQLiteValue {
         fileprivate let raw: OpaquePointer
         fileprivate let position: CInt
@@ -238,7 +236,7 @@ package protocol SQLiteValue {
     func bind(to statement: OpaquePointer, at position: CInt) -> CInt
 }
 
-/// Makes SQLite copy the value: SQLITE_TRANSIENT, which Swift does not import.
+/// SQLITE_TRANSIENT, which Swift does not import.
 private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 extension Int64: SQLiteValue {

@@ -14,7 +14,7 @@ public struct Resource: Sendable {
     public package(set) var object: StoredObject
     /// The header fields about the response's age and version.
     public let validators: Validators
-    /// The digest of the header fields that selected the response (``Vary/variant(for:)``).
+    /// See ``Vary/variant(for:)``.
     package let variant: Digest?
     /// The time of the response or its last confirmation.
     public let receivedAt: Date
@@ -26,7 +26,7 @@ public struct Resource: Sendable {
         freshUntil > instant && receivedAt <= instant.addingTimeInterval(Freshness.clockSkew)
     }
 
-    /// Whether the key can belong to the object. Rows with other keys are ignored.
+    /// Rows whose key cannot belong to the object are ignored.
     var isAsNamed: Bool { ResourceKey.mayName(object.digest, Array(key.utf8)) }
 
     package static func isFresh(at instant: Date) -> String {

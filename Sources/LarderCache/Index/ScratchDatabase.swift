@@ -6,7 +6,7 @@ import GRDBSQLite
 enum ScratchDatabase {
     static func open(at path: String?, joining index: CacheIndex?) throws -> DatabaseQueue {
         var configuration = Configuration()
-        // Keep the root, because the paths are valid only while the root is open.
+        // The paths are valid only while the root is open.
         let root = index?.directory.root
         let isFrozen = index?.isFrozen ?? false
         configuration.prepareDatabase { [weak directory = index?.directory] db in
@@ -15,7 +15,7 @@ enum ScratchDatabase {
             try db.execute(sql: "PRAGMA main.journal_mode = OFF; PRAGMA main.synchronous = OFF")
             try db.execute(sql: "PRAGMA main.locking_mode = EXCLUSIVE")
             if isFrozen {
-                // With exclusive access, the attached index needs no shared memory.
+                // Exclusive access needs no shared memory.
                 try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
                 larder_sqlite_configure(db.sqliteConnection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             }

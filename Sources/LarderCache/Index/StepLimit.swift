@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A limit on a statement's steps, because pages of an untrusted index can form a loop. The limit
-/// is several times what Larder needs for files of the same size.
+/// A limit on a statement's steps, because pages of an untrusted index can form a loop. It is
+/// several times what Larder needs for the file's size.
 final class StepLimit {
     private static let interval: CInt = 10_000
     private static let least = 4_000_000

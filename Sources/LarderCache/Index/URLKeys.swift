@@ -1,8 +1,8 @@
 import GRDB
 import LarderCore
 
-/// The migration of URL keys from earlier versions. Old keys have libcurl's spelling: characters
-/// such as `|` are not encoded, backslashes and escapes are kept, and an empty query is dropped.
+/// The migration of URL keys from earlier versions, which have libcurl's spelling: characters such
+/// as `|` are not encoded, backslashes and escapes are kept, and an empty query is dropped.
 enum URLKeys {
     private static let pageLimit = 500
     private static let mayDiffer = #"key GLOB 'http*' AND key GLOB '*[]"%<>[\^`{|}'']*'"#
@@ -12,8 +12,8 @@ enum URLKeys {
         return (url.key, url.string)
     }
 
-    /// Gives all rows current keys. A row keeps its key if another row has the new key. A row is
-    /// copied for each spelling that now has another key.
+    /// A row keeps its key if another row has the new key, and is copied for each spelling that now
+    /// has another key.
     static func renew(_ db: Database) throws {
         for table in ["resources", "failures"] {
             let update = try db.prepared(
@@ -88,7 +88,7 @@ enum URLKeys {
 }
 
 extension CacheIndex {
-    /// The maximum size of former keys in bytes.
+    /// In bytes.
     private static let formerKeysLimit = 16 << 20
 
     func formerKey(_ key: String, in db: Database) throws -> String? {
@@ -108,7 +108,7 @@ extension CacheIndex {
         }
     }
 
-    /// Fills the table `former_keys`. Returns false if the keys are current.
+    /// Returns false if the keys are current.
     func listFormerKeys(in db: Database) throws -> Bool {
         guard formerKeys != nil else { return false }
         try db.execute(

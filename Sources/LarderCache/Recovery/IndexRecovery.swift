@@ -2,12 +2,12 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// A rebuild of the index. Objects are compared with their digests. Rows come from the old index,
-/// or from its last snapshot if the index is damaged.
+/// A rebuild of the index from the objects and the rows of the old index, or of its last snapshot
+/// if the index is damaged.
 ///
 /// Processes with the old index open detect the replacement before they report an object as stored
-/// (``CacheIndex/write(isDurable:_:)``). If the rebuild is killed, the next process to open the
-/// cache rebuilds the missing index.
+/// (``CacheIndex/write(isDurable:_:)``). If a killed rebuild leaves no index, the next process to
+/// open the cache rebuilds it.
 struct IndexRecovery {
     private let directory: CacheDirectory
     private let run: RunDirectory
@@ -46,8 +46,7 @@ struct IndexRecovery {
         return try IndexRecovery(directory).rebuild()
     }
 
-    /// Creates the mark that ``isDue(in:)`` checks. The index stays, because other processes may be
-    /// using it.
+    /// The index stays, because other processes may be using it.
     static func markDamage(in directory: CacheDirectory) {
         _ = try? directory.root.createOrOpen(CacheLayout.damage)
     }
@@ -64,7 +63,7 @@ struct IndexRecovery {
         var stop: DatabaseQueue?
         defer { try? stop?.close() }
         do {
-            // Check the version before any file is changed.
+            // Before any file is changed.
             let index = DatabaseFile(CacheLayout.index, in: directory)
             if try directory.root.status(of: index.name)?.isRegularFile == true {
                 try CacheIndex.refuseNewerVersion(of: index)
@@ -100,8 +99,8 @@ struct IndexRecovery {
         return report
     }
 
-    /// Copies the rows of the index, and then blocks its writers. If the index is damaged, copies
-    /// the rows of its snapshot instead.
+    /// Copies the rows of the index and then blocks its writers, or copies the snapshot of a
+    /// damaged index.
     private func copyRows(
         to database: DatabaseQueue, _ stop: inout DatabaseQueue?,
         unless isCancelled: @escaping @Sendable () -> Bool
@@ -134,8 +133,7 @@ struct IndexRecovery {
                 if source == .index {
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.truncate) }
                     stop = try Self.stopCommits(to: file, wait)
-                    // Commits after the first checkpoint must survive if the process is killed
-                    // before the new index is in place.
+                    // Commits after the first checkpoint must survive if this process is killed.
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.passive) }
                 }
                 try old.copy(to: database, unless: isCancelled)
@@ -264,8 +262,7 @@ struct IndexRecovery {
 
     private typealias Content = (isGood: Bool, whole: (size: Int64, modified: TimeInterval)?)
 
-    /// Compares an object with its digest. Returns nil if cancelled. An unreadable file counts as
-    /// good.
+    /// Returns nil if cancelled. An unreadable file counts as good.
     private static func check(
         _ entry: ObjectTree.Entry, _ digest: Digest, _ reader: ObjectReader,
         _ isCancelled: () -> Bool
@@ -285,7 +282,7 @@ struct IndexRecovery {
         } catch  where error.isSparse || [EACCES, EIO].contains(error.errno) { return (true, nil) }
     }
 
-    /// Renames a damaged index. Removes the log of a sound index that is about to be replaced.
+    /// Renames a damaged index.
     private func setAside(isDamaged: Bool) throws(CacheError) -> String? {
         var kept: String?
         var stamp = UTCTime.name(Date())
@@ -294,8 +291,7 @@ struct IndexRecovery {
             serial += 1
             stamp = "\(UTCTime.name(Date()))-\(serial)"
         }
-        // Rename the index before its log, because an index without a log may look sound but be
-        // outdated.
+        // The index first, because an index without a log may look sound but be outdated.
         for name in CacheLayout.indexFiles where try directory.root.status(of: name) != nil {
             if isDamaged {
                 let suffix = name.dropFirst(CacheLayout.index.count)

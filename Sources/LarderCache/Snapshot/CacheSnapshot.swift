@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// A copy of a cache: the index as one file, and its objects with checked digests. The copy is
-/// written to a temporary directory next to the destination, made durable, and renamed.
+/// A copy of a cache: the index as one file, and objects with correct digests. It is written next
+/// to the destination, made durable, and renamed.
 struct CacheSnapshot {
     let source: CacheDirectory
     let index: CacheIndex?
@@ -19,13 +19,13 @@ struct CacheSnapshot {
             var report = SnapshotReport()
             let draft = CacheLayout.index + ".draft"
             let database = try DatabaseFile(draft, in: copy).open(.making)
-            // Copy the index first, so that the copy lists no object that is stored later.
+            // The index first, so that it lists no object that is stored later.
             try index?.connections.reading { try $0.copy(to: database, unless: isCancelled) }
             // A cycle of pages would return rows forever.
             let complaints = try database.read { try $0.complaints(isQuick: true, limit: 1) }
             if let complaint = complaints.first { throw DatabaseError.corruption(complaint) }
             try database.writeWithoutTransaction {
-                // The copied header requests a log. A draft needs no log and no journal.
+                // The copied header requests a log. A draft needs no journal.
                 try $0.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA foreign_keys = ON")
             }
             try database.writeWithoutTransaction { try IndexSchema.migrate($0) }
@@ -34,7 +34,7 @@ struct CacheSnapshot {
                 try Int.fetchOne($0, sql: "SELECT count(*) FROM resources") ?? 0
             }
             if isCancelled() { throw CancellationError() }
-            // Write the index as a single file, which can be opened on read-only media.
+            // A single file can be opened on read-only media.
             try database.compact(into: DatabaseFile(CacheLayout.index, in: copy))
             try database.close()
             guard unlinkat(copy.root.raw, draft, 0) == 0 else {
@@ -52,7 +52,7 @@ struct CacheSnapshot {
         }
     }
 
-    /// Copies the objects, and deletes the rows of objects that cannot be copied.
+    /// Deletes the rows of objects that cannot be copied.
     private func copyObjects(
         of database: DatabaseQueue, to copy: CacheDirectory, _ report: inout SnapshotReport
     ) throws {
@@ -153,8 +153,8 @@ struct CacheSnapshot {
     }
 }
 
-/// The destination of a snapshot and the temporary directory next to it. The owner of the parent
-/// directory can replace both at any time, so the copy is made and removed by descriptor.
+/// The destination of a snapshot and the temporary directory next to it. Used by descriptor,
+/// because the parent's owner can replace both at any time.
 struct SnapshotPlace {
     private let path: String
     private let name: String
@@ -244,7 +244,7 @@ public struct SnapshotReport: Sendable, Equatable {
     public internal(set) var resources = 0
     /// The number of objects evicted before they could be copied.
     public internal(set) var evicted = 0
-    /// Damaged objects, which are not copied. See ``Cache/verify(_:onProgress:)``.
+    /// Damaged objects, which are not copied.
     public internal(set) var damaged: [Digest] = []
     /// Unreadable objects, which are not copied. Their bytes may be intact.
     public internal(set) var unreadable: [Digest] = []

@@ -3,7 +3,7 @@ import LarderCore
 
 /// The result of a fetch, for the next batch. A class, to avoid copies of many fields.
 package final class Deposit: Sendable {
-    /// The content. Only `staged` and `unchanged` change the resource.
+    /// Only `staged` and `unchanged` change the resource.
     package enum Content: Sendable {
         /// New bytes from ``Store/stage(_:digest:attributes:isReplacing:)``.
         case staged(StagedObject)
@@ -11,9 +11,7 @@ package final class Deposit: Sendable {
         case unchanged(Digest)
         /// The existing object, after a 304 that must not be stored.
         case kept(Digest)
-        /// A response that must not be stored.
         case unstored
-        /// A failed fetch, which is recorded.
         case failed(code: String, status: Int?)
     }
 
@@ -21,10 +19,9 @@ package final class Deposit: Sendable {
     package let context: (any Sendable)?
     package let key: String
     package let url: String
-    /// The URL after redirects, to which the validators belong; nil without redirects.
+    /// Nil without redirects.
     package let responseURL: String?
     package let validators: Validators
-    /// The response's variant (`Vary`), if any.
     package let variant: Digest?
     package let redirectsFreshUntil: Date?
     package let receivedAt: Date
@@ -53,17 +50,16 @@ package final class Deposit: Sendable {
     var staged: StagedObject? { if case .staged(let object) = content { object } else { nil } }
 }
 
-/// An object staged in the run's directory or already in the cache.
 package struct StagedObject: Sendable {
     package let digest: Digest
     package let size: Int64
     package let attributes: ObjectAttributes
-    /// The staged file; nil if the object is in the cache.
+    /// Nil if the object is in the cache.
     let file: String?
 }
 
 package protocol Depositor: AnyObject, Sendable {
-    /// Receives the outcomes of this depositor's deposits in a batch, in order, on the store's
-    /// queue of reports. While this call blocks, the store can commit two further batches.
+    /// Receives the outcomes of a batch, in order, on the store's queue of reports. While this call
+    /// blocks, the store can commit two further batches.
     func committed(_ outcomes: [Store.Outcome])
 }

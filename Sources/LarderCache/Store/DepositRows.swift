@@ -23,8 +23,8 @@ struct DepositRows {
             INSERT INTO objects (digest, size, media_type, width, height, stored_at, used_at)
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """)
-        // The time never decreases, because a wrong clock could cause an eviction. The time always
-        // changes, so that an eviction in progress notices the use.
+        // Never decreases, because a wrong clock could cause an eviction. Always changes, so that
+        // an eviction in progress notices the use.
         touch = try db.prepared(
             """
             UPDATE objects SET used_at = CASE WHEN ?1 >= used_at THEN ?1 ELSE used_at + 0.001 END
@@ -35,8 +35,8 @@ struct DepositRows {
             UPDATE objects SET media_type = ?, width = ?, height = ?
             WHERE id = ? AND media_type IS NULL
             """)
-        // A statement with DO UPDATE may change a foreign key, so SQLite would allocate 64 KB each
-        // time for copies of pages.
+        // No DO UPDATE, because it may change a foreign key, for which SQLite allocates 64 KB each
+        // time.
         add = try db.prepared(
             """
             INSERT INTO resources (key, url, object, etag, last_modified, date, age,
@@ -63,7 +63,7 @@ struct DepositRows {
         return row
     }
 
-    /// Records a use of an object or inserts the object, and returns its row; nil if evicted.
+    /// Returns the object's row; nil if evicted.
     func record(_ object: StagedObject, isGone: Bool, at instant: Date) throws -> Int64? {
         let attributes = object.attributes
         if let row = try use(object.digest, at: instant) {
@@ -104,7 +104,7 @@ struct DepositRows {
 }
 
 extension RunDirectory {
-    /// Moves staged files into place. Returns the errors of obstructed files.
+    /// Returns the errors of obstructed files.
     func publish(
         _ files: [Digest: String], in cache: CacheDirectory
     ) throws(CacheError) -> [Digest: CacheError] {

@@ -1,8 +1,8 @@
 import Foundation
 import LarderCore
 
-/// Interrupted response bodies in `tmp/partial/`, named by the digests of their URLs. A run claims
-/// a body by moving it to its own directory, so that two processes never write to the same file.
+/// Interrupted response bodies in `tmp/partial/`, named by the digests of their URLs. A run moves a
+/// body to its own directory, so that two processes never write to the same file.
 package final class PartialBodies: Sendable {
     private let temporary: FileDescriptor
     fileprivate let run: RunDirectory
@@ -29,7 +29,7 @@ package final class PartialBodies: Sendable {
         return names.withLock { $0.contains(name) }
     }
 
-    /// Claims the partial body of a URL, and checks its digest.
+    /// Claims a partial body, and checks its digest.
     package func take(_ url: String) -> PartialBody? {
         guard names.withLock({ !$0.isEmpty }) else { return nil }
         let name = Self.name(of: url)
@@ -42,8 +42,7 @@ package final class PartialBodies: Sendable {
             unlinkat(partial.raw, name, 0)
             return nil
         }
-        // The file will be written, so no other hard link is allowed. The file is read, so it must
-        // not be sparse.
+        // The file is written and read, so it must have no other hard link and not be sparse.
         guard let file = try? run.directory.open(claimed, flags: O_RDWR | O_NONBLOCK),
             let status = try? file.status(), status.isRegularFile, status.st_nlink == 1,
             status.st_size <= status.plausibleBytes,
@@ -56,7 +55,7 @@ package final class PartialBodies: Sendable {
         return PartialBody(trailer, in: self, name: name, hasher: hasher, claim: (claimed, file))
     }
 
-    /// Keeps a body if it is larger than ``StagedBody/memoryLimit``. The body cannot be used
+    /// Keeps only bodies larger than ``StagedBody/memoryLimit``. The body cannot be used
     /// afterwards.
     package func keep(
         _ body: StagedBody, of url: String, validator: String, fields: Validators,
@@ -102,7 +101,7 @@ package final class PartialBodies: Sendable {
     }
 }
 
-/// A partial body claimed by a transfer. Removed unless it is resumed or put back.
+/// A claimed partial body, removed unless it is resumed or put back.
 package final class PartialBody: Sendable {
     /// The strong ETag or date of the resource's version.
     package var validator: String { trailer.validator }
@@ -134,8 +133,7 @@ package final class PartialBody: Sendable {
         if let claim = claim.withLock({ $0.take() }) { bodies.put(claim.name, back: name) }
     }
 
-    /// Returns the file without its trailer, now owned by the caller, and the digest state after
-    /// the last byte.
+    /// Returns the file without its trailer, now owned by the caller.
     func handOver() throws(CacheError) -> (file: RunFile?, hasher: RunningDigest) {
         guard let claim = claim.withLock({ $0.take() }) else {
             throw CacheError(.unusable, subject: name, message: "the partial body is in use")
@@ -147,16 +145,15 @@ package final class PartialBody: Sendable {
     }
 }
 
-/// The trailer of a partial body's file.
 struct PartialTrailer: Codable {
     let validator: String
     let fields: Validators
     let count: Int64
     let totalBytes: Int64?
-    /// The digest of the body. It detects damage by a power cut, because the file is not synced.
+    /// Detects damage by a power cut, because the file is not synced.
     let digest: String
 
-    /// The file's last bytes. The four bytes before them are the length of the JSON text.
+    /// The file's last bytes, after four bytes with the length of the JSON text.
     private static let mark = Array("larderpb".utf8)
     private static let longest = 16 << 10
 

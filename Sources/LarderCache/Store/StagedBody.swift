@@ -1,16 +1,16 @@
 import Foundation
 import LarderCore
 
-/// A response body being received. A body of up to ``memoryLimit`` bytes stays in memory. A larger
-/// body is written on another queue, so that the receiving thread never waits for the disk.
+/// A response body being received. A body larger than ``memoryLimit`` bytes is written on another
+/// queue, so that the receiving thread never waits for the disk.
 package final class StagedBody: @unchecked Sendable {
     // Unchecked because `lock` guards the variables, except for `hasher` and `file`, which belong
     // to the serial queue `writer` until `finish` has waited for the queue.
 
     package static let memoryLimit = 64 * 1024
-    /// The number of bytes waiting for the disk at which the transfer pauses.
+    /// Waiting bytes at which the transfer pauses.
     static let backlogLimit = 512 * 1024
-    /// Includes room for one more piece, so that the buffer is never reallocated.
+    /// Room for one more piece, so that the buffer is never reallocated.
     private static let capacity = memoryLimit + 16 * 1024
 
     package enum Acceptance: Sendable {
@@ -58,7 +58,7 @@ package final class StagedBody: @unchecked Sendable {
 
     package var count: Int64 { lock.withLock { received } }
 
-    /// Appends bytes without waiting. Throws if an earlier write failed.
+    /// Does not wait. Throws if an earlier write failed.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> Acceptance {
         lock.lock()
         defer { lock.unlock() }
@@ -108,7 +108,7 @@ package final class StagedBody: @unchecked Sendable {
         return (name, try run.directory.open(name, flags: flags, mode: 0o600))
     }
 
-    /// Waits for the writer, and returns the digest. Call once, after the last byte.
+    /// Waits for the writer. Call once, after the last byte.
     package func finish() throws(CacheError) -> Digest {
         if let writer = lock.withLock({ self.writer }) {
             lock.withLock { if !buffer.isEmpty { spill() } }
@@ -120,7 +120,7 @@ package final class StagedBody: @unchecked Sendable {
         return hasher.digest
     }
 
-    /// Calls `body` with all bytes, in memory or mapped. Call after ``finish()``.
+    /// Call after ``finish()``.
     package func withBytes<Value>(
         _ body: (UnsafeRawBufferPointer) throws -> Value
     ) throws -> Value {
@@ -132,7 +132,7 @@ package final class StagedBody: @unchecked Sendable {
         return try body(UnsafeRawBufferPointer(start: mapped, count: size))
     }
 
-    /// Returns a file with all bytes, owned by the caller.
+    /// The caller owns the file.
     func takeFile() throws(CacheError) -> String {
         let isInMemory = file == nil
         let (name, descriptor) = if let file { file } else { try create() }
@@ -144,8 +144,7 @@ package final class StagedBody: @unchecked Sendable {
         return name
     }
 
-    /// Returns an interrupted body's file, now owned by the caller, and digest; nil if the body is
-    /// in memory.
+    /// Returns nil if the body is in memory. The caller owns the file.
     func takeUnfinished() throws(CacheError) -> (
         name: String, descriptor: FileDescriptor, digest: Digest
     )? {

@@ -4,27 +4,26 @@ import LarderCore
 
 /// A writer that makes staged bodies durable and records them in the index, in batches.
 ///
-/// The cache's guarantees depend on the order of steps for each batch: stage and digest → sync →
-/// rename into place → sync → commit to the index → report. Objects are durable before the rename,
-/// because they may replace another process's durable copies. The second sync makes the directories
-/// durable, so that the index never has an object without a file.
+/// The order of steps matters: stage and digest → sync → rename into place → sync → commit to the
+/// index → report. Objects are durable before the rename, because they may replace another
+/// process's durable copies. The second sync makes the directories durable, so that the index never
+/// has an object without a file.
 package final class Store: @unchecked Sendable {
     // Unchecked because `lock` guards the variables, except for `failure`, `hasCommitted` and
     // `remembered`, which belong to the serial queue `commits`.
 
     /// The number of deposits at which a batch is committed.
     package static let batchLimit = 500
-    /// The age of a batch's first deposit, in seconds, at which the batch is committed.
+    /// In seconds, from a batch's first deposit to its commit.
     package static let batchInterval: TimeInterval = 1
     /// The size at which `deposited` is emptied.
     private static let depositedLimit = 65_536
-    /// The maximum number of batches whose outcomes are being reported or wait to be reported.
-    /// Further commits wait.
+    /// The maximum number of committed batches not yet reported. Further commits wait.
     static let reportLimit = 2
 
     package struct Outcome: Sendable {
         package let context: (any Sendable)?
-        /// The durable object; nil if no object was stored.
+        /// Nil if no object was stored.
         package let result: Result<Digest?, CacheError>
     }
 
@@ -45,7 +44,7 @@ package final class Store: @unchecked Sendable {
     private var batchNumber = 0
     private var failure: CacheError?
     private var hasCommitted = false
-    /// Upper bounds for the number and bytes of recorded failures; nil until a failure is added.
+    /// Upper bounds for recorded failures; nil until one is added.
     private var remembered: (rows: Int, bytes: Int)?
 
     init(directory: CacheDirectory, index: CacheIndex) throws(CacheError) {
@@ -68,7 +67,7 @@ package final class Store: @unchecked Sendable {
         StagedBody(run: run, expecting: expected, onDrained: onDrained)
     }
 
-    /// Returns a body with the bytes that `fill` appends. Waits for the disk.
+    /// Waits for the disk.
     package func newBody(
         filledBy fill: (_ append: (UnsafeRawBufferPointer) throws -> Void) throws -> Void
     ) throws -> StagedBody {
@@ -86,8 +85,7 @@ package final class Store: @unchecked Sendable {
         try StagedBody(run: run, continuing: partial, onDrained: onDrained)
     }
 
-    /// Stages a finished body for the next batch. Unless `isReplacing`, uses an existing object in
-    /// the index whose file has the right size.
+    /// Unless `isReplacing`, uses an object that is already stored.
     package func stage(
         _ body: StagedBody, digest: Digest, attributes: ObjectAttributes, isReplacing: Bool = false
     ) throws(CacheError) -> StagedObject {
@@ -98,7 +96,7 @@ package final class Store: @unchecked Sendable {
             digest: digest, size: body.count, attributes: attributes, file: try body.takeFile())
     }
 
-    /// Returns the object with a digest; nil if its bytes must be staged.
+    /// Returns nil if the bytes must be staged.
     package func stored(
         _ digest: Digest, size: Int64, attributes: ObjectAttributes
     ) throws(CacheError) -> StagedObject? {
@@ -111,8 +109,8 @@ package final class Store: @unchecked Sendable {
         return StagedObject(digest: digest, size: size, attributes: attributes, file: nil)
     }
 
-    /// Adds a deposit to the current batch, and retains the depositor until the outcome is
-    /// reported. Calls `accepted` when the store can take another deposit.
+    /// Retains the depositor until the outcome is reported. Calls `accepted` when the store can
+    /// take another deposit.
     package func add(
         _ deposit: Deposit, for depositor: (any Depositor)? = nil,
         accepted: @escaping @Sendable () -> Void = {}
@@ -144,7 +142,7 @@ package final class Store: @unchecked Sendable {
         if !isFull { accepted() }
     }
 
-    /// Commits pending deposits. Returns after all batches have been reported.
+    /// Returns after all batches have been reported.
     package func flush() {
         commits.sync { commitPending() }
         reports.sync {}
@@ -155,7 +153,7 @@ package final class Store: @unchecked Sendable {
         commits.async { [reports] in reports.async(execute: body) }
     }
 
-    /// Takes a snapshot of the index if it has changed, and removes the run's directory.
+    /// Takes a snapshot of a changed index.
     package func close() {
         commits.sync {
             if hasCommitted, failure == nil {
@@ -233,7 +231,7 @@ package final class Store: @unchecked Sendable {
         try index.write { db in
             outcomes = []
             // Evictions remove files in write transactions, so existing files remain. A missing
-            // file was removed with an evicted object of the same digest.
+            // file was evicted.
             let vanished = try directory.absent(published)
             var failures = try FailureTable(db)
             let rows = try DepositRows(db)
@@ -252,8 +250,7 @@ package final class Store: @unchecked Sendable {
         return outcomes
     }
 
-    /// Limits the number of recorded failures. Counts them only at first and when the bounds exceed
-    /// a limit.
+    /// Counts failures only at first and when the bounds exceed a limit.
     private func bound(_ failures: FailureTable, _ db: Database) throws {
         let added = failures.added
         guard added.rows > 0 else { return }

@@ -6,7 +6,7 @@ struct FanOutCheck {
     enum Rows {
         case of(CacheIndex)
         case none
-        /// The index is unreadable. Only digests are checked.
+        /// Only digests are checked.
         case unreadable
     }
 
@@ -43,7 +43,7 @@ struct FanOutCheck {
                     try check(entry, digest, expected.removeValue(forKey: digest))
                 }
             } catch  where error.errno == ENOENT {
-                // The directory was just removed. noteMissing looks up the rows again.
+                // Just removed. noteMissing looks up the rows again.
             } catch  where error.concernsFile {
                 expected = [:]
                 add(.unreadable, root.path(of: name), error.message)
@@ -104,7 +104,6 @@ struct FanOutCheck {
         } catch  where error.errno == ENOENT {
             // The object was just evicted.
         } catch  where error.isSparse {
-            // A crash may leave a sparse file without a row.
             let kind = try isIndexed(digest, row) ? Kind.unreadable : .orphaned
             let repair = Suggestion.command("verify --repair")
             let message = "\(error.message); to download it again: \(repair)"
@@ -158,11 +157,10 @@ struct FanOutCheck {
         }
     }
 
-    /// Reports objects that have rows but no files, unless they were just evicted.
     private mutating func noteMissing() throws(CacheError) {
         guard case .of(let index) = rows else { return }
         for object in expected.values {
-            // Look up the row again, because an eviction deletes the row before the file.
+            // An eviction deletes the row before the file.
             guard try index.object(object.digest) != nil,
                 try directory.size(of: object.digest) == nil, try index.object(object.digest) != nil
             else { continue }
@@ -180,7 +178,7 @@ struct FanOutCheck {
 }
 
 extension CacheError {
-    /// Whether the error concerns the file, not this process's descriptors or memory.
+    /// False for this process's descriptors and memory.
     fileprivate var concernsFile: Bool {
         errno.map { ![EMFILE, ENFILE, ENOMEM].contains($0) } ?? false
     }

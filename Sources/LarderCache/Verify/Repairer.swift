@@ -2,22 +2,20 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The repairs that need no network. The table `damaged` keeps dropped resources until they have
-/// been downloaded again.
+/// The repairs that need no network.
 ///
-/// Bad files are moved before their rows are deleted. A crash in between leaves rows without files.
-/// The next repair or prefetch fixes these rows. Every finding is checked again before and during
-/// the transaction that deletes the rows, because other processes may have stored the object.
+/// Bad files are moved before their rows are deleted. A crash in between leaves rows without files,
+/// which the next repair or prefetch fixes. Every finding is checked again before and during the
+/// transaction that deletes the rows, because other processes may have stored the object.
 struct Repairer {
-    /// The maximum number of objects per transaction, because other writers wait for its end.
+    /// Objects per transaction, because other writers wait for its end.
     private static let batch = 64
 
     let directory: CacheDirectory
     let index: CacheIndex
     let reader: ObjectReader
 
-    /// Repairs the findings, and returns the resources to download. Resources count as lost until
-    /// downloaded.
+    /// Returns the resources to download, which count as lost until then.
     func repair(
         _ findings: inout [VerifyReport.Finding], isCancelled: () -> Bool
     ) throws(CacheError) -> [DroppedResource] {
@@ -30,7 +28,7 @@ struct Repairer {
                 default: continue
                 }
             } catch  where [EACCES, EPERM, EBUSY, ENOENT].contains(error.errno) {
-                // The file belongs to another user, or was removed. Leave it.
+                // The file belongs to another user, or was removed.
             }
         }
         let bad = findings.indices.filter {
@@ -140,8 +138,7 @@ struct Repairer {
         }
     }
 
-    /// Moves a misplaced object to its directory, or to `quarantine/` if its digest is wrong or the
-    /// directory already has the object.
+    /// Quarantines the object if its digest is wrong or its directory already has the object.
     private func moveHome(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         guard let digest = finding.digest else { return }
         let objects = try directory.objects()
@@ -194,7 +191,7 @@ struct Repairer {
         }
     }
 
-    /// Sets the mode 0444 unless the file has other hard links. Returns whether the mode was set.
+    /// Returns false if the file has other hard links.
     @discardableResult
     private static func makeReadOnly(_ file: FileDescriptor) throws(CacheError) -> Bool {
         guard try file.status().st_nlink == 1 else { return false }
@@ -238,7 +235,7 @@ extension VerifyReport {
         }
     }
 
-    /// The findings about manifest entries, in a temporary file because there may be millions.
+    /// The findings about manifest entries, in a temporary file.
     public struct EntryFindings: Sendable {
         /// The number of findings.
         public let count: Int

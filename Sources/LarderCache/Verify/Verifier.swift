@@ -10,10 +10,10 @@ final class Verifier: @unchecked Sendable {
     private let lock = NSLock()
     private var report = VerifyReport()
     private var failure: CacheError?
-    /// The directories to verify. Threads have taken the first `next` directories.
+    /// Threads have taken the first `next` directories.
     private var leadingBytes: [UInt8] = []
     private var next = 0
-    /// The directories that this verification and the ones that it resumes have completed.
+    /// Includes the directories of resumed verifications.
     private var done = VerifyPosition()
     private var deadline: ContinuousClock.Instant?
     private var progress = ObjectProgress()
@@ -80,7 +80,7 @@ final class Verifier: @unchecked Sendable {
                 }
             }
         } catch  where error.isDamage {
-            // The index is damaged. Start again without the index.
+            // Start again without the index.
             report = before
             giveUpIndex(error)
             try walk(from: position)
@@ -93,11 +93,10 @@ final class Verifier: @unchecked Sendable {
 
     private typealias StructureResult = (complaints: Result<[String], CacheError>, seconds: Double)
 
-    /// Starts SQLite's check of the index on another thread, because the check takes as long as
-    /// reading the objects. Returns a function that waits for the result.
+    /// Checks the index on another thread, because this takes as long as reading the objects.
+    /// Returns a function that waits for the result.
     private func startStructureCheck(of index: CacheIndex) -> () -> StructureResult {
-        // The thread takes the index out of `pending`, so that a thread that ends late does not
-        // keep the index open.
+        // Taken out by the thread, so that a thread that ends late does not keep the index open.
         let pending = Locked<CacheIndex?>(index)
         let result = Locked<StructureResult>((.success([]), 0))
         let done = DispatchSemaphore(value: 0)
@@ -189,7 +188,7 @@ final class Verifier: @unchecked Sendable {
     }
 
     private func noteDamaged(_ index: CacheIndex) throws(CacheError) {
-        // Damaged resources have no objects to select. ManifestCoverage reports these resources.
+        // Damaged resources have no objects to select. ManifestCoverage reports them.
         if case .named = options.selection { return }
         let known = Dictionary(
             report.findings.enumerated().compactMap { position, finding in

@@ -8,9 +8,9 @@ public struct VerifyOptions: Sendable {
     /// Whether to compare sizes instead of digests. Only files whose size differs from the index
     /// are read. Default: false.
     public var isQuick = false
-    /// The time limit. When it has passed, no further directory is started. The next verification
-    /// with a time limit continues from that directory if its selection and ``isQuick`` are the
-    /// same. At least one directory is always verified. Default: nil, no limit.
+    /// The time limit, after which no further directory is started. The next verification with a
+    /// time limit, the same selection and the same ``isQuick`` continues from there. At least one
+    /// directory is always verified. Default: nil, no limit.
     ///
     /// Needs ``VerifySelection/all`` or ``VerifySelection/part(_:of:)``, and a writable cache.
     public var maximumDuration: Duration?
@@ -65,7 +65,7 @@ public enum VerifySelection: Sendable {
         }
     }
 
-    /// The name in a saved position; nil if the selection cannot be resumed.
+    /// Nil if the selection cannot be resumed.
     var name: String? {
         switch self {
         case .all: "all"
@@ -74,8 +74,7 @@ public enum VerifySelection: Sendable {
         }
     }
 
-    /// Returns the part of a value. Multiplies instead of dividing, so that every value is in
-    /// exactly one part.
+    /// Multiplies instead of dividing, so that every value is in exactly one part.
     private static func part(of bits: UInt64, count: Int) -> Int {
         Int(bits.multipliedFullWidth(by: UInt64(count)).high) + 1
     }
@@ -93,10 +92,9 @@ public enum VerifySelection: Sendable {
     }
 }
 
-/// The leading bytes of completed directories. A set, because threads complete directories in any
-/// order. Saved in an expendable file.
+/// The leading bytes of completed directories. Saved in an expendable file.
 struct VerifyPosition {
-    /// The number of saved positions at which all other positions are deleted.
+    /// The number of positions at which all others are deleted.
     private static let limit = 100
 
     private var done: Set<UInt8> = []
@@ -128,7 +126,7 @@ struct VerifyPosition {
             with: Array("{\(members.joined(separator: ","))}\n".utf8))
     }
 
-    /// A bit for each leading byte, encoded as a digest of 256 bits.
+    /// A bit for each leading byte.
     private var bits: Digest? {
         var bits = [UInt8](repeating: 0, count: Digest.byteCount)
         for byte in done { bits[Int(byte / 8)] |= 1 << (byte % 8) }

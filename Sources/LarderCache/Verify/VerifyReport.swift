@@ -32,11 +32,11 @@ public struct VerifyReport: Sendable {
     public package(set) var unfetched: [String: Int] = [:]
     /// The number of selected objects in the index.
     public internal(set) var indexObjects = 0
-    /// The size of the selected objects in the index, in bytes.
+    /// The size of ``indexObjects`` in bytes.
     public internal(set) var indexBytes: Int64 = 0
     /// The number of selected object files.
     public internal(set) var treeObjects = 0
-    /// The size of the selected object files, in bytes.
+    /// The size of ``treeObjects`` in bytes.
     public internal(set) var treeBytes: Int64 = 0
     /// The number of entries in `tmp/`.
     public internal(set) var temporaries = 0
@@ -152,8 +152,8 @@ public struct VerifyReport: Sendable {
             case orphaned
             /// An object in the wrong directory.
             case misplaced
-            /// A file that does not belong to the cache. A repair moves such a file only if it is a
-            /// directory in place of an object.
+            /// A file that does not belong to the cache. Repairs move only directories in place of
+            /// objects.
             case foreign
             /// An intact object whose mode is not 0444, for example after copying.
             case mode
