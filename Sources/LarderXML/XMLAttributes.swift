@@ -1,19 +1,18 @@
 import LarderCore
 
-/// An attribute of an element.
 package struct XMLAttribute: Equatable, Sendable {
     /// The name with its prefix. Foreign text.
     package let name: String
     /// The value without references. Foreign text.
     package let value: String
-    /// The bytes of the value with its quotation marks, in the file. Nil if unknown.
+    /// The bytes of the quoted value in the file. Nil if unknown.
     package let place: Range<Int>?
 }
 
 /// The place of the filtered text in the file.
 package struct XMLOffsets: Sendable {
     let start: Int
-    /// Whether the file is in ISO-8859-1. Other files have the same bytes as the filtered text.
+    /// Whether the file is in ISO-8859-1. Other files have the filtered text's bytes.
     let isLatin1: Bool
 
     package init(from start: Int, isLatin1: Bool = false) {
@@ -29,7 +28,7 @@ package struct XMLOffsets: Sendable {
 
 /// The place of the text before a tag.
 struct XMLTextPlace {
-    /// Whether there is text other than white space since the last tag, comment or instruction.
+    /// Whether there is visible text since the last tag, comment or instruction.
     private var hasText = false
     private var start: Int
     private var hasNoise = false
@@ -43,7 +42,6 @@ struct XMLTextPlace {
         if !hasText { hasText = !text.allSatisfy(\.isMarkupBlank) }
     }
 
-    /// Ends a part of the text at a comment or an instruction.
     mutating func pause(at end: Int) {
         if hasText { (found, isSplit) = (start..<end, found != nil) }
         (hasText, hasNoise) = (false, true)
@@ -51,8 +49,8 @@ struct XMLTextPlace {
 
     mutating func resume(at start: Int) { self.start = start }
 
-    /// Returns the bytes since the last tag. If there are comments or instructions, returns the
-    /// only part with text, or nil.
+    /// Returns the bytes since the last tag. With comments or instructions, returns the only part
+    /// with text, or nil.
     func bytes(upTo end: Int) -> Range<Int>? {
         guard hasNoise else { return start..<end }
         guard hasText else { return isSplit ? nil : found }
@@ -60,7 +58,7 @@ struct XMLTextPlace {
     }
 }
 
-/// The tags that the filter has passed to libxml2, and that libxml2 has not reported yet.
+/// The tags passed to libxml2 that it has not reported yet.
 struct XMLTagQueue {
     struct Tag {
         /// The bytes in the file of the text before the tag. Nil if unknown.
@@ -96,7 +94,7 @@ struct XMLTagQueue {
 }
 
 enum XMLReference {
-    /// Returns the number in a character reference, from its digits and their `x`.
+    /// Returns the character code of digits such as `65` or `x41`.
     static func code(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> UInt64? {
         let isHex = digits.first == UInt8(ascii: "x")
         let digits = digits.dropFirst(isHex ? 1 : 0)
@@ -124,9 +122,8 @@ enum XMLReference {
     }
 }
 
-/// A parser of the attributes in a tag.
 struct XMLAttributeParser {
-    /// The maximum number of attributes. Each is compared with all previous ones.
+    /// Each attribute is compared with all previous ones.
     static let maximumCount = 256
     static let maximumName = 1 << 10
 
@@ -139,7 +136,6 @@ struct XMLAttributeParser {
     private var index: Int
     private var offset: Int
 
-    /// - Parameter offset: The offset of the tag in the file.
     init(
         _ tag: XMLTag, line: Int, replacement: UInt8?, offset: Int, _ offsets: XMLOffsets?
     ) {

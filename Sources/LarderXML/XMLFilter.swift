@@ -3,15 +3,14 @@ import LarderCore
 /// A filter that reduces a document to UTF-8 text and tags without attributes.
 ///
 /// libxml2 hangs in document type declarations, keeps all comments, processing instructions, names
-/// and texts in memory, compares each attribute with all previous attributes, and accepts any
-/// encoding. The filter removes or refuses such input. It keeps the places and attributes of tags
-/// in ``tags``.
+/// and texts in memory, compares all attributes of a tag with each other, and accepts any encoding.
+/// The filter removes or refuses such input. It keeps the places and attributes of tags in
+/// ``tags``.
 final class XMLFilter {
     private(set) var hasForbiddenReference = false
     private let input: BufferedBytes
     private let rules: XMLRules
     private var elements: XMLElements
-    /// The tags that libxml2 has not reported yet.
     private var tags = XMLTagQueue()
     private var keepsAttributes = false
     private let offsets: XMLOffsets?
@@ -26,7 +25,7 @@ final class XMLFilter {
     private var depth = 0
     /// True in containers and outside the root, where only white space may occur.
     private var isBetweenElements = true
-    /// The length of the current text in the output, in bytes. A reference counts as one byte.
+    /// In bytes of the output. A reference counts as one byte.
     private var textLength = 0
     private let maximumText: Int
     private var skippedBytes = 0
@@ -35,7 +34,7 @@ final class XMLFilter {
     private var passedLine = 1
     /// The number of lines removed before ``passedLine``.
     private var omitted = 0
-    /// The number of lines removed before each line that libxml2 may still report. Starts at
+    /// The number of removed lines before each line that libxml2 may still report, from
     /// `firstOmission`.
     private var omissions: [(line: Int, omitted: Int)] = []
     private var firstOmission = 0
@@ -47,15 +46,14 @@ final class XMLFilter {
     private var end = 0
 
     private static let capacity = 64 << 10
-    /// The maximum number of bytes in a document type, a tag whose attributes are removed, or a
-    /// name.
+    /// In bytes. Limits document types, names, and tags whose attributes are removed.
     private static let maximumMarkup = 4 << 10
-    /// The number of bytes in waiting tags with attributes that pauses the filter.
+    /// In bytes. More waiting tags with attributes pause the filter.
     private static let maximumWaiting = 64 << 10
     static let maximumReference = 16
     /// libxml2's reader parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c), and drops parsed
-    /// bytes only if at most 512 unparsed bytes remain in its buffer. Larger reads would make the
-    /// buffer grow by megabytes.
+    /// bytes only if at most 512 unparsed bytes remain. Larger reads would make its buffer grow by
+    /// megabytes.
     private static let maximumRead = 512
 
     init(_ input: BufferedBytes, _ rules: XMLRules, _ offsets: XMLOffsets?) {
@@ -65,8 +63,7 @@ final class XMLFilter {
         offset = offsets?.start ?? 0
         text = XMLTextPlace(from: offset)
         elements = XMLElements(rules)
-        // Twice the limit, because libxml2 turns CR LF into one byte. The 8 bytes are for a whole
-        // character.
+        // Twice the limit, because libxml2 turns CR LF into one byte, plus a whole character.
         maximumText = 2 * min(rules.maximumTextBytes, .max / 4) + 8
         output = .allocate(capacity: Self.capacity)
     }
@@ -94,7 +91,7 @@ final class XMLFilter {
         return count
     }
 
-    /// Removes and returns the next tag. libxml2 reports each tag that it was passed once.
+    /// Returns the next tag. libxml2 reports each tag once.
     func takeTag() -> XMLTagQueue.Tag? {
         let tag = tags.take()
         // Drops omissions before the tag.
@@ -265,7 +262,7 @@ final class XMLFilter {
     }
 
     private func passMarkup() throws {
-        // Loads enough bytes for markup that is examined as a whole.
+        // Some markup is examined as a whole.
         try input.fill(to: Self.maximumMarkup)
         let markup = input.unread
         guard markup.count > 1, [UInt8(ascii: "?"), UInt8(ascii: "!")].contains(markup[1]) else {
@@ -338,7 +335,6 @@ final class XMLFilter {
         return attributes
     }
 
-    /// Returns the place of the text before a tag.
     private func endText(at start: Int, length: Int) -> Range<Int>? {
         guard offsets != nil else { return nil }
         defer { text = XMLTextPlace(from: start + length) }
@@ -440,7 +436,7 @@ final class XMLFilter {
         pendingLines += input.line - line
     }
 
-    /// Removes a comment or an instruction through `ending`, whose last byte must be `>`.
+    /// Removes markup through `ending`, which must end with `>`.
     private func omit(_ count: Int, to ending: String) throws {
         text.pause(at: offset)
         defer { text.resume(at: offset) }

@@ -1,11 +1,11 @@
 import CXML2
 import LarderCore
 
-/// A node-by-node reader of an XML document, based on libxml2's text reader.
+/// A node-by-node reader of an XML document, based on libxml2's text reader and ``XMLFilter``.
 ///
-/// The input is filtered by ``XMLFilter``. The network is never used. libxml2's own limits (256
-/// levels, 10 MB of text in a node) also apply. Create, use and release a reader on one thread,
-/// because the reader replaces the thread's XML error handler.
+/// Never uses the network. libxml2's own limits (256 levels, 10 MB of text in a node) also apply.
+/// Create, use and release a reader on one thread, because it replaces the thread's XML error
+/// handler.
 package final class XMLReader {
     package enum Node {
         case start
@@ -18,14 +18,13 @@ package final class XMLReader {
     private let problem: UnsafeMutablePointer<larder_xml_problem>
     private let source: Source
     private let linesBefore: Int
-    /// The names in ``XMLRules/elements``, interned by libxml2 so that addresses can be compared.
+    /// ``XMLRules/elements``, interned by libxml2 so that addresses can be compared.
     private let names: [UnsafePointer<xmlChar>?]
     private var lineOfBlanks = 1
-    /// The line of the current tag, or 0 if libxml2 knows the line.
+    /// 0 if libxml2 knows the line.
     private var lineOfTag = 0
-    /// Whether the last tag was a start tag.
     private var isAfterStart = false
-    /// The attributes of the current element, at its start. Empty unless the rules keep attributes.
+    /// The current element's attributes, at its start. Empty unless the rules keep attributes.
     package private(set) var attributes: [XMLAttribute] = []
     /// The bytes in the file between the tags of an element without child elements, at its end. If
     /// there are comments or instructions, the only part with text. Nil if unknown.
@@ -34,7 +33,7 @@ package final class XMLReader {
     /// - Parameters:
     ///   - offsets: The place in the file of the bytes from `read`. Nil if unknown.
     ///   - read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end. Called at
-    ///     least once per `bufferSize` bytes. Can throw an error to cancel the reading.
+    ///     least once per `bufferSize` bytes. Can throw to cancel the reading.
     package init(
         _ rules: XMLRules, line: Int = 1, offsets: XMLOffsets? = nil,
         bufferSize: Int = 64 << 10,
@@ -70,7 +69,7 @@ package final class XMLReader {
         problem.deallocate()
     }
 
-    /// Moves to the next node. Skips text that is only white space unless `keepingBlanks` is true.
+    /// Moves to the next node. Skips text of only white space unless `keepingBlanks` is true.
     ///
     /// - Throws: ``XMLError``, or the error of the `read` closure.
     package func advance(keepingBlanks: Bool = false) throws -> Node {
@@ -111,7 +110,7 @@ package final class XMLReader {
         isAfterStart = !isEnd && !isEmpty
     }
 
-    /// The element's index in ``XMLRules/elements``, or nil for other elements.
+    /// The element's index in ``XMLRules/elements``.
     package var element: Int? {
         let name = xmlTextReaderConstName(reader)
         return names.firstIndex { $0 == name }
@@ -129,7 +128,7 @@ package final class XMLReader {
 
     package var hasForbiddenReference: Bool { source.filter.hasForbiddenReference }
 
-    /// The line of the current node, or if unknown, of the white space before the node.
+    /// The line of the current node or, if unknown, of the white space before it.
     package var line: Int {
         if lineOfTag > 0 { return lineOfTag }
         let known = Int(larder_xml_line(reader))
@@ -166,7 +165,7 @@ package final class XMLReader {
             do {
                 return Int32(try source.filter.read(into: .init(start: buffer, count: Int(length))))
             } catch {
-                // Pretends that the input ends, because libxml2 would drop unparsed bytes after -1.
+                // Not -1, because libxml2 would drop unparsed bytes.
                 source.error = error
                 return 0
             }
@@ -181,28 +180,26 @@ package final class XMLReader {
 
 /// The permitted elements and the limits of a document.
 package struct XMLRules: Sendable {
-    /// The names of permitted elements, the root first. Each name has 1 to 7 bytes. Nil permits all
-    /// elements.
+    /// The permitted elements, the root first. Names have 1 to 7 bytes. Nil permits all elements.
     package var elements: [String]?
-    /// Whether a document with another root is permitted. Its elements can have any names, and
-    /// their attributes are kept.
+    /// Whether another root is permitted, with any elements. Their attributes are kept.
     package var permitsOtherRoots: Bool
     /// The ``elements`` that contain no text.
     package var containers: [String] = []
     /// The number of bytes of a text that are always kept. Longer texts are truncated. Also limits
     /// a tag whose attributes are kept.
     package var maximumTextBytes: Int
-    /// The maximum depth of elements. The root has depth 1. libxml2's limit is 256.
+    /// The root has depth 1. libxml2's limit is 256.
     package var maximumDepth: Int
-    /// The maximum number of bytes in comments, processing instructions, attributes, the document
-    /// type, and excess white space between elements.
+    /// Limits comments, processing instructions, attributes, the document type, and excess white
+    /// space between elements.
     package var maximumSkippedBytes: Int
-    /// Whether a document type is permitted. Declarations in a document type are always refused.
+    /// Declarations in a document type are always refused.
     package var permitsDocumentType: Bool
-    /// The replacement for references to characters that XML forbids, such as `&#1;`. If nil,
-    /// libxml2 refuses such references.
+    /// Replaces references to characters that XML forbids, such as `&#1;`. If nil, libxml2 refuses
+    /// them.
     package var forbiddenReference: UInt8?
-    /// The maximum number of different element names. libxml2 keeps and compares all names.
+    /// Limits different element names. libxml2 keeps and compares all names.
     package var maximumNames: Int
 
     package init(
@@ -222,12 +219,11 @@ package struct XMLRules: Sendable {
     }
 }
 
-/// The elements of ``XMLRules`` as integers, for fast comparisons with millions of tags.
+/// The elements of ``XMLRules`` as integers, for fast comparisons.
 struct XMLElements {
     private let known: [UInt64]?
     private let containers: [UInt64]
 
-    /// All elements, without containers.
     static let any = XMLElements(XMLRules(maximumTextBytes: 0))
 
     init(_ rules: XMLRules) {
@@ -250,7 +246,7 @@ struct XMLElements {
 
 struct XMLTag {
     let name: UnsafeBufferPointer<UInt8>
-    /// The tag without its end, `>` or `/>`. The name ends at `nameEnd`.
+    /// The tag without its end, `>` or `/>`.
     let content: UnsafeBufferPointer<UInt8>
     let nameEnd: Int
     let isEnd: Bool
@@ -259,7 +255,7 @@ struct XMLTag {
     let hasAttributes: Bool
     let number: UInt64
 
-    /// The start of the name, for messages. Foreign text.
+    /// For messages. Foreign text.
     var spelling: String { String(decoding: name.prefix(64), as: UTF8.self) }
 
     /// - Parameter bytes: The tag with both brackets. Must outlive this value.
@@ -283,7 +279,7 @@ struct XMLTag {
         number = XMLElements.number(name)
     }
 
-    /// Parses a complete tag of one of `elements` without attributes. Returns nil for other tags.
+    /// Parses a complete tag of one of `elements` without attributes.
     ///
     /// - Parameter bytes: Bytes from the opening bracket. Must outlive this value.
     init?(plain bytes: UnsafeBufferPointer<UInt8>, of elements: XMLElements) {
@@ -325,10 +321,10 @@ package struct XMLError: Error, Equatable {
         case otherElement(String)
     }
 
-    /// The kind of failure. Element names in the code are foreign text.
+    /// Element names in the code are foreign text.
     package let code: Code
     package let line: Int?
-    /// The reason in words. May contain foreign text.
+    /// May contain foreign text.
     package let reason: String
 
     init(_ code: Code, line: Int?, _ reason: String = "") {
