@@ -10,8 +10,7 @@ extension ImageFormat {
 
 /// Windows and OS/2 bitmaps (Microsoft, "Bitmap Storage").
 enum BMPStructure {
-    /// Whether the bytes begin with "BM" and a header of a known length. Text can also begin with
-    /// "BM".
+    /// Text can also begin with "BM", so the header's length must be known.
     static func recognises(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.starts(with: "BM".utf8) && bytes.count >= 18
             && headerLengths.contains(
@@ -20,7 +19,7 @@ enum BMPStructure {
 
     /// Checks the headers, and that the pixels are inside the file. The file length in the header
     /// is ignored because many writers get it wrong and no decoder uses it. Bytes after the pixels
-    /// are also ignored.
+    /// are ignored.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .bmp)
         try reader.skip(10)
@@ -42,11 +41,10 @@ enum BMPStructure {
 
     private static let headerLengths = [12, 16, 40, 52, 56, 64, 108, 124]
 
-    /// The maximum is larger than any real bitmap, and small enough that the pixel length cannot
-    /// overflow.
+    /// Larger than any real bitmap, and small enough that the pixel length cannot overflow.
     private static let sizes = 1...0xFFF_FFFF
 
-    /// A bitmap's information header. ICO files contain the same header.
+    /// A bitmap's information header, also in ICO files.
     struct Bitmap {
         let width: Int
         let height: Int
@@ -67,7 +65,7 @@ enum BMPStructure {
             var header = try reader.part(length - 4, "the bitmap header")
             let isCore = length == 12
             width = try header.little(isCore ? 2 : 4)
-            // A negative height means that rows run from top to bottom.
+            // Negative if rows run from top to bottom.
             let signedHeight = Int(Int32(truncatingIfNeeded: try header.little(isCore ? 2 : 4)))
             height = abs(signedHeight)
             let planes = try header.little(2)

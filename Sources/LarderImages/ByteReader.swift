@@ -2,16 +2,15 @@ import CZlib
 import Foundation
 import LarderCore
 
-/// A forward reader of untrusted bytes. It checks every access because a release build does not
-/// check subscripts of buffer pointers. `0 <= offset <= bytes.count` always holds.
+/// A forward reader of untrusted bytes. Checks every access because release builds do not check
+/// subscripts of buffer pointers. `0 <= offset <= bytes.count` always holds.
 struct ByteReader {
     let bytes: UnsafeRawBufferPointer
     private(set) var offset = 0
     let type: MediaType
-    /// The current part of the file, for messages.
+    /// For messages.
     var place: StaticString = "the header"
-    /// Whether the bytes are a part of the file. Missing bytes in a part mean damage, not
-    /// truncation.
+    /// Whether missing bytes mean damage, not truncation.
     private var isPart = false
 
     init(_ bytes: UnsafeRawBufferPointer, of type: MediaType) {
@@ -26,7 +25,7 @@ struct ByteReader {
     var next: UInt8? { remaining > 0 ? bytes[offset] : nil }
     mutating func rewind() { offset = 0 }
 
-    /// Reads a big-endian number of up to 8 bytes. Returns 0 for a width of 0.
+    /// Reads a big-endian number of 0 to 8 bytes.
     @inline(__always)
     mutating func big(_ width: Int) throws(ImageError) -> Int {
         var value: UInt64 = 0
@@ -44,7 +43,7 @@ struct ByteReader {
     mutating func fourCC() throws(ImageError) -> FourCC { FourCC(value: UInt32(try big(4))) }
     mutating func skip(_ count: Int) throws(ImageError) { _ = try take(count) }
 
-    /// Returns a reader of the next `count` bytes. Reading beyond these bytes means damage.
+    /// Returns a reader of the next `count` bytes.
     mutating func part(_ count: Int, _ place: StaticString) throws(ImageError) -> ByteReader {
         var part = ByteReader(try take(count), of: type)
         part.isPart = true
@@ -69,7 +68,7 @@ struct ByteReader {
         while offset < bytes.count, matches(bytes[offset]) { offset += 1 }
     }
 
-    /// Whether both ranges contain the same bytes. False if a range exceeds `bytes`.
+    /// False if a range exceeds `bytes`.
     func isSame(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
         guard let base = bytes.baseAddress, left.count == right.count,
             left.lowerBound >= 0, left.upperBound <= bytes.count,
@@ -94,13 +93,12 @@ struct ByteReader {
     }
 }
 
-/// A four-character code: the type of a PNG chunk, RIFF chunk or ISO box.
+/// The type of a PNG chunk, RIFF chunk or ISO box.
 struct FourCC: Equatable, CustomStringConvertible {
     let value: UInt32
 
     var isFourLetters: Bool { bytes.allSatisfy { (0x41...0x5A).contains($0 & 0xDF) } }
 
-    /// The quoted characters if all are printable, else the hexadecimal number.
     var description: String {
         bytes.allSatisfy { (0x20...0x7E).contains($0) }
             ? "'\(String(decoding: bytes, as: UTF8.self))'"

@@ -48,10 +48,10 @@ package enum ContentGuess {
         (0, Array("ID3".utf8), "an MP3 file"),
     ]
 
-    /// Returns the content in lower case; nil if it is not text.
+    /// In lower case. Nil if the content is not text.
     private static func text(_ start: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
         let isUTF16 = start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF])
-        // For a guess, the ASCII characters of UTF-16 suffice.
+        // ASCII characters suffice for a guess.
         let bytes = isUTF16 ? start.dropFirst(2).filter { $0 != 0 } : Array(start)
         guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }) else {
             return nil

@@ -10,7 +10,7 @@ extension ImageFormat {
 
 /// GIF 87a and 89a (CompuServe's specification).
 enum GIFStructure {
-    /// Walks the blocks and their sub-blocks to the trailer.
+    /// Walks the blocks to the trailer.
     ///
     /// Bytes after the trailer and zero bytes before it are ignored, as in every decoder. The
     /// trailer may be missing after a complete image, unless an extension announces another image.
@@ -77,7 +77,7 @@ enum GIFStructure {
         try reader.skip(3 << (flags & 7 + 1))
     }
 
-    /// Skips sub-blocks and their empty terminator. Returns the length of their data.
+    /// Returns the length of the data in the sub-blocks.
     private static func skipSubBlocks(_ reader: inout ByteReader) throws(ImageError) -> Int {
         var total = 0
         while true {

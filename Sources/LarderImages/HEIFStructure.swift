@@ -20,8 +20,7 @@ extension ImageFormat {
 /// AVIF and HEIC: images in a HEIF file (ISO/IEC 23008-12), which consists of boxes (ISO/IEC
 /// 14496-12).
 enum HEIFStructure {
-    /// Returns the format that the file type box claims. A file with only container brands counts
-    /// as HEIC.
+    /// Returns the format that the file type box claims, or HEIC if it has only container brands.
     static func recognise(_ bytes: UnsafeRawBufferPointer) -> MediaType? {
         var reader = ByteReader(bytes, of: .heic)
         guard let length = try? reader.big(4), let type = try? reader.fourCC(), type == "ftyp",
@@ -49,8 +48,8 @@ enum HEIFStructure {
         }
     }
 
-    /// Walks the boxes and checks that the bytes of all images are inside the file. Returns the
-    /// primary item's size, rotated by its `irot`. A clean aperture (`clap`) is ignored.
+    /// Checks that the bytes of all images are inside the file. Returns the primary item's size,
+    /// rotated by its `irot`. A clean aperture (`clap`) is ignored.
     ///
     /// An image sequence must also have a still image. Bytes after a still image are ignored if
     /// they are not a box, as in libavif and libheif.
@@ -202,7 +201,7 @@ struct HEIFItems {
         return try rest.fourCC()
     }
 
-    /// The maximum number of metadata items outside the file, each of which costs a search.
+    /// Limits metadata items outside the file, each of which costs a search.
     private static let lostMetadataLimit = 16
 
     func checkLocations(fileLength: Int) throws(ImageError) {
@@ -225,8 +224,7 @@ struct HEIFItems {
             let isElsewhere = try reader.big(2) != 0 || method > 1
             let base = try reader.big(baseWidth)
             let extents = try reader.big(2)
-            // Read only one of many empty extents, because a small file could declare a huge
-            // number.
+            // A small file could declare a huge number of empty extents.
             let areIdentical = indexWidth + offsetWidth + lengthWidth == 0
             for _ in 0..<(areIdentical ? min(extents, 1) : extents) {
                 try reader.skip(indexWidth)
@@ -293,8 +291,8 @@ struct HEIFItems {
     }
 }
 
-/// The low-overhead form of a HEIF file (ISO/IEC 23008-12, `mini`): a box with a bit-packed
-/// description of the image, then the image data.
+/// The low-overhead form of a HEIF file (ISO/IEC 23008-12, `mini`): a bit-packed description, then
+/// the image data.
 struct HEIFMini {
     let mediaType: MediaType
     private let width: Int

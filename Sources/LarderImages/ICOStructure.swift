@@ -10,7 +10,7 @@ extension ImageFormat {
 
 /// Windows icons: a directory of bitmaps and PNGs.
 enum ICOStructure {
-    /// Checks every image once, even if entries share it. Returns the size of the largest image.
+    /// Checks every image once, even if entries share it. Returns the largest size.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .ico)
         reader.place = "its directory"

@@ -1,16 +1,14 @@
 import LarderCore
 
-/// An image format with its names and checks.
-///
-/// To add a format, declare a static constant in a new file and list it in ``all``.
+/// An image format. To add one, declare a static constant in a new file and list it in ``all``.
 package struct ImageFormat: Sendable {
-    /// The accepted formats, in matching order.
+    /// In matching order.
     package static let all: [ImageFormat] = [
         .png, .jpeg, .gif, .webp, .ico, .bmp, .svg, .avif, .heic,
     ]
 
     package let mediaType: MediaType
-    /// File extensions, most common first.
+    /// Most common first.
     package let suffixes: [String]
     /// Whether Xcode's `actool` accepts the format in an image set.
     package var isForAssetCatalogs = false

@@ -1,4 +1,3 @@
-/// The check that bytes are a complete image.
 package enum ImageInspector {
     /// Recognises an image by its content, never by a name or a Content-Type. Checks the whole
     /// structure and all checksums, but does not decode pixels. Ignores bytes after the end marker
@@ -16,7 +15,7 @@ package enum ImageInspector {
 
 package struct ImageInfo: Sendable, Equatable {
     package let mediaType: MediaType
-    /// The width in pixels; nil for an SVG without a size.
+    /// In pixels. Nil for an SVG without a size.
     package let width: Int?
     package let height: Int?
 
@@ -36,9 +35,8 @@ package struct ImageError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     package let code: Code
-    /// The recognised format, or nil.
     package let mediaType: MediaType?
-    /// The reason. Contains only printable characters.
+    /// Contains only printable characters.
     package let message: String
 
     package var description: String { message }

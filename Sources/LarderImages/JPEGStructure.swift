@@ -11,10 +11,10 @@ extension ImageFormat {
 
 /// JPEG (ITU-T T.81): marker segments and entropy-coded scans from SOI to EOI.
 enum JPEGStructure {
-    /// Walks the marker segments and searches for the end of every scan.
+    /// Walks the marker segments and scans.
     ///
-    /// Bytes after EOI are ignored, as in every decoder. Cameras store further images and videos
-    /// there. Bytes between segments are ignored, as in libjpeg. They occur if the length of a
+    /// Bytes after EOI, where cameras store further images and videos, are ignored, as in every
+    /// decoder. Bytes between segments are ignored, as in libjpeg. They occur if the length of a
     /// comment or profile is too small. The size ignores the Exif orientation.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .jpeg)
@@ -75,7 +75,7 @@ enum JPEGStructure {
         }
     }
 
-    /// Returns the second byte of the next marker. Fill bytes 0xFF may precede the marker.
+    /// Returns the second byte of the next marker, after fill bytes 0xFF.
     private static func nextMarker(_ reader: inout ByteReader) throws(ImageError) -> Int {
         while true {
             reader.skip(to: 0xFF)

@@ -15,9 +15,9 @@ extension ImageFormat {
 enum PNGStructure {
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
-    /// Walks the chunks from the signature to IEND, and checks the CRC of each chunk of the image.
-    /// An ancillary chunk with a wrong CRC is ignored, as in libpng by default. Bytes after IEND
-    /// are ignored, as in every decoder. Some icons have padding there.
+    /// Walks the chunks to IEND, and checks the CRC of each chunk of the image. A wrong CRC of an
+    /// ancillary chunk is ignored, as in libpng by default. Bytes after IEND, such as padding, are
+    /// ignored, as in every decoder.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .png)
         reader.place = "the signature"
@@ -69,7 +69,7 @@ enum PNGStructure {
         let height: Int
         let needsPalette: Bool
 
-        /// The allowed bit depths for each colour type.
+        /// By colour type.
         private static let depths: [Int: [Int]] = [
             0: [1, 2, 4, 8, 16], 2: [8, 16], 3: [1, 2, 4, 8], 4: [8, 16], 6: [8, 16],
         ]
@@ -119,16 +119,16 @@ enum PNGStructure {
         return (type, content)
     }
 
-    /// Whether the image is complete without chunks of this type. Animation frames are not
-    /// expendable, although their types are ancillary. A critical type in a different case, for
-    /// example after a bit flip, is not expendable either.
+    /// Whether the image is complete without chunks of this type. Animation frames are required,
+    /// although their types are ancillary, and so are critical types in a different case, for
+    /// example after a bit flip.
     private static func isExpendable(_ type: FourCC) -> Bool {
         let isAncillary = type.value & ancillaryBit != 0
         return isAncillary && !["acTL", "fcTL", "fdAT"].contains(type)
             && !["IHDR", "PLTE", "IDAT", "IEND"].contains(FourCC(value: type.value & ~letterCase))
     }
 
-    /// The case bit of the first letter. Lower case marks a chunk that decoders may skip.
+    /// The case bit of the first letter, set if decoders may skip the chunk.
     private static let ancillaryBit: UInt32 = 0x2000_0000
     private static let letterCase: UInt32 = 0x2020_2020
 }

@@ -67,7 +67,7 @@ enum SVGStructure {
     }
 
     /// Whether the XML declaration names an encoding other than UTF-8 and UTF-16. Markup after a
-    /// readable declaration is ASCII, so it can be checked.
+    /// readable declaration is ASCII.
     private static func declaresOtherThanUTF8(_ text: UnsafeRawBufferPointer) -> Bool {
         let start = text.prefix(256).lowercasedASCII
         let declaration = start[

@@ -12,9 +12,9 @@ extension ImageFormat {
 
 /// WebP (RFC 9649): a RIFF file with one or more VP8 or VP8L images.
 enum WebPStructure {
-    /// Walks the chunks of the file and of its animation frames. Bytes after the declared length
-    /// are ignored, as RFC 9649 §2.4 allows. Metadata after the image is ignored if its length is
-    /// wrong, as in libwebp.
+    /// Walks the chunks of the file and of its animation frames. Ignores bytes after the declared
+    /// length, as RFC 9649 §2.4 allows, and metadata after the image with a wrong length, as
+    /// libwebp does.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .webp)
         try reader.skip(4)
@@ -76,7 +76,7 @@ enum WebPStructure {
         return (type, content)
     }
 
-    /// Checks an animation frame: 16 bytes of position and timing, then an image's chunks.
+    /// A frame has 16 bytes of position and timing, then an image's chunks.
     private static func inspectFrame(_ frame: inout ByteReader) throws(ImageError) {
         try frame.skip(16)
         while var chunk = try nextChunk(&frame) {

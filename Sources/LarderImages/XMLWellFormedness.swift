@@ -2,9 +2,9 @@ import LarderCore
 
 /// A check that an XML 1.0 document is well-formed. Loads nothing and expands no entities.
 ///
-/// libxml2 is not used for untrusted bytes, because its time grows with the square of the number of
-/// attributes in a tag, of names in a declaration, and of distinct names. A file of 16 MB can take
-/// many minutes. Here, every byte is read a fixed number of times.
+/// libxml2 can take many minutes for 16 MB of untrusted bytes, because its time grows with the
+/// square of the number of attributes in a tag, of names in a declaration, and of distinct names.
+/// Here, every byte is read a fixed number of times.
 struct XMLWellFormedness {
     struct Element {
         let name: [UInt8]
@@ -17,15 +17,13 @@ struct XMLWellFormedness {
     private var open: [Range<Int>] = []
     private var hasDocumentType = false
 
-    /// The maximum depth of elements, as in libxml2.
+    /// As in libxml2.
     private static let depthLimit = 256
-    /// The maximum number of attributes per tag. Each attribute is compared with all earlier ones.
+    /// Each attribute is compared with all earlier ones.
     private static let attributeLimit = 256
-    /// The maximum length of an attribute value in bytes, as in libxml2. Embedded images have
-    /// millions of bytes.
+    /// In bytes, as in libxml2. Embedded images have millions of bytes.
     private static let valueLimit = 10_000_000
-    /// The maximum length in bytes of a kept name or attribute value of the root element. Sizes and
-    /// namespaces are shorter.
+    /// In bytes, for the root element's name and attributes. Sizes and namespaces are shorter.
     private static let keptLimit = 1024
 
     /// - Parameter bytes: A document in UTF-8 or another encoding with ASCII markup.
@@ -92,7 +90,7 @@ struct XMLWellFormedness {
         try skip(past: "?>")
     }
 
-    /// Skips the document type. Ignores delimiters in quotes and comments.
+    /// Ignores delimiters in quotes and comments.
     private mutating func skipDocumentType() throws(ImageError) {
         var isInside = false
         while true {
@@ -194,7 +192,7 @@ struct XMLWellFormedness {
         }
     }
 
-    /// Skips `&name;`, `&#1;` or `&#x1;`. Only five names are declared without a document type.
+    /// Skips `&name;`, `&#1;` or `&#x1;`.
     private mutating func skipReference() throws(ImageError) {
         try reader.skip(1)
         if try accept("#") {
@@ -280,7 +278,7 @@ struct XMLWellFormedness {
         }
     }
 
-    /// Returns the length of the non-ASCII character at the start; nil if it is invalid.
+    /// Returns nil if the non-ASCII character at the start is invalid.
     private static func characterLength(_ bytes: UnsafeRawBufferPointer) -> Int? {
         var bytes = bytes.prefix(4).makeIterator()
         var decoder = UTF8()
