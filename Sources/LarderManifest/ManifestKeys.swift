@@ -15,12 +15,12 @@ public struct ManifestKeys {
         self.mustBeUsable = mustBeUsable
     }
 
-    /// Calls `body` with the key of each icon, including duplicates. Skips unusable entries,
-    /// because a prefetch stores nothing for them.
+    /// Calls `body` with each icon's key, including duplicates. Skips unusable entries, because a
+    /// prefetch stores nothing for them.
     ///
     /// - Throws: The errors of `body`, and ``ManifestError`` if a manifest cannot be read, if the
     ///   rules lack an option of an earlier prefetch (a base URL, an IPFS gateway, or icon paths),
-    ///   or if an entry is unusable and `mustBeUsable` is true.
+    ///   or for an unusable entry if `mustBeUsable` is true.
     public func forEach(_ body: (String) throws -> Void) throws {
         for source in sources {
             let summary = try ManifestReader(source: source, rules: rules).read { item in

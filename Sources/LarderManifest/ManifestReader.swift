@@ -1,7 +1,7 @@
-/// A reader that streams the entries of a manifest. It is the first stage of Manifest → Plan →
-/// Queue → Transfer → Store → Index → Report.
+/// A reader that streams the entries of a manifest, the first stage of Manifest → Plan → Queue →
+/// Transfer → Store → Index → Report.
 ///
-/// Detects the format and reads the manifest in one pass. ``ManifestLimits`` bounds the memory.
+/// Detects the format and reads in one pass. ``ManifestLimits`` bounds the memory.
 public struct ManifestReader: Sendable {
     private let source: ManifestSource
     private let rules: ManifestRules
@@ -13,7 +13,7 @@ public struct ManifestReader: Sendable {
         self.rules = rules
     }
 
-    /// Calls `body` with every icon in order, and with every skipped or failed element. Blocks the
+    /// Calls `body` with every icon, and every skipped or failed element, in order. Blocks the
     /// calling thread.
     ///
     /// - Throws: The errors of `body`, and ``ManifestError`` if the file cannot be read or is not a
@@ -22,7 +22,7 @@ public struct ManifestReader: Sendable {
         try read(opened: { _ in }, body)
     }
 
-    /// Reads the manifest, and throws `CancellationError` soon after `isCancelled` returns true.
+    /// Throws `CancellationError` soon after `isCancelled` returns true.
     package func read(
         unless isCancelled: () -> Bool, _ body: (ManifestItem) throws -> Void
     ) throws -> ManifestSummary {
@@ -39,9 +39,8 @@ public struct ManifestReader: Sendable {
         }
     }
 
-    /// - Parameter values: If not nil, called with the values at the icon places of each entry, in
-    ///   document order, before the entry's icons. Includes blank values and values that the
-    ///   rules do not select.
+    /// - Parameter values: Called with the values at each entry's icon places in document order,
+    ///   before its icons. Includes blank values and values that the rules do not select.
     package func read(
         opened: (ByteInput) -> Void,
         values: ((_ position: Int, _ values: [IconValue]) throws -> Void)? = nil,
@@ -57,8 +56,7 @@ public struct ManifestReader: Sendable {
             let isUnusable = summary.usable == 0 && summary.unusable > 0
             if summary.entries > 0, summary.places == nil || isUnusable {
                 let found = suggestions(from: isFile ? nil : input.first)
-                // If the best suggestion has the same paths as this reading, only a base URL is
-                // missing.
+                // With the same paths as this reading, only a base URL is missing.
                 let known = summary.places?.icons ?? []
                 let isKnown = found.first.map { $0.isRelative && $0.isAny(of: known) } ?? false
                 if !isKnown { summary.suggestions = found }
@@ -109,7 +107,7 @@ public struct ManifestReader: Sendable {
                         recognition.adapted($0.path).first(in: element) != nil
                     }
                 }
-                // Only manifests that are stored in the cache need this check.
+                // Only manifests in the cache need this check.
                 if input.whenRead != nil, !hasCredentials {
                     hasCredentials = decoder.urls.findCredentials(in: entry)
                 }

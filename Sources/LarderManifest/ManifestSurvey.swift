@@ -1,8 +1,8 @@
-/// A search for icons in a manifest of unknown shape. Takes one pass and bounded memory and time.
+/// A search for icons in a manifest of unknown shape, in one pass with bounded memory and time.
 struct ManifestSurvey {
     private static let maximumDepth = 12
     static let maximumPlaces = 4_096
-    /// The number of bytes to search. The rest is probably similar.
+    /// In bytes. The rest is probably similar.
     private static let maximumBytes = 32 << 20
 
     private(set) var root = SurveyedPlace()
@@ -72,12 +72,12 @@ struct ManifestSurvey {
         }
     }
 
-    /// The number of bytes to keep from a source that cannot be reopened.
+    /// In bytes, of a source that cannot be reopened.
     static let maximumKept = 1 << 20
     private static let maximumTrials = 8
     private static let maximumSuggestions = 3
 
-    /// Returns options that find icons in `source`. Each suggestion has been tried.
+    /// Each suggestion has been tried.
     static func suggestions(
         for source: ManifestSource, isPart: Bool, rules: ManifestRules
     ) -> [ManifestSuggestion] {
@@ -119,7 +119,7 @@ struct ManifestSurvey {
 
     private struct Trial {
         private(set) var found = 0
-        /// The number of entries whose first icon needs a base URL.
+        /// Entries whose first icon needs a base URL.
         private(set) var relative = 0
         private var failed = 0
         private var seen = 0
@@ -152,7 +152,7 @@ struct ManifestSurvey {
 }
 
 extension SurveyCandidate {
-    /// The paths to try for `--entries`, in order. Nil means that `--entries` is not needed.
+    /// The paths to try, in order. Nil means that `--entries` is not needed.
     fileprivate func entryPaths(_ notation: ManifestPath.Notation) -> [ManifestPath?] {
         guard let last = entries.last else { return [nil, ManifestPath(segments: [])] }
         let whole = ManifestPath.pasteable(entries, notation)

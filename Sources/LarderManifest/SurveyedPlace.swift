@@ -1,7 +1,7 @@
-/// A path in a manifest of unknown shape, with counts of its values. All elements of an array share
-/// one place, as do all members of a map (a dictionary with many members).
+/// A path in a manifest of unknown shape, with counts of its values. Elements of an array share a
+/// place, as do members of a map.
 final class SurveyedPlace {
-    /// A dictionary that exceeds one of the two limits is a map.
+    /// A dictionary that exceeds one of these limits is a map.
     private static let maximumContainers = 16
     private static let maximumValues = 128
     private static let maximumNameSize = 200
@@ -16,7 +16,7 @@ final class SurveyedPlace {
     /// `.members` is the place of a map's members.
     private(set) var inner: [ManifestPath.Segment: SurveyedPlace] = [:]
     private var hasMappedValues = false
-    /// The number of icons here and in descendants. Set by ``settle()``.
+    /// Includes icons in descendants. Set by ``settle()``.
     private(set) var totalIcons = 0
     private var totalPlaces = 0
     private let rank: Int?
@@ -101,8 +101,7 @@ final class SurveyedPlace {
         totalPlaces = inner.values.reduce(1) { $0 + $1.totalPlaces }
     }
 
-    /// Merges similar members, such as entries by ID or lists of entries, into one place. `room`
-    /// limits the number of merged places.
+    /// Merges similar members, such as entries by ID or lists of entries, into one place.
     func map(_ room: inout Int) -> SurveyedPlace? {
         if let map = inner[.members] { return map }
         guard mayBeMap else { return nil }
@@ -149,8 +148,7 @@ final class SurveyedPlace {
             guard rank > 0, rank > best?.rank ?? 0, place.texts * 2 >= count else { return }
             best = (rank, path)
         }
-        // Prefers the shortest of several names with the same rank: `trackName`, not
-        // `trackCensoredName`.
+        // Prefers the shortest of equal rank: `trackName`, not `trackCensoredName`.
         for (name, place) in inOrder.sorted(by: { $0.name.utf8.count < $1.name.utf8.count }) {
             let rank = IconLikeness.nameRank(of: name)
             offer(rank, place, [.member(name)])
@@ -164,13 +162,13 @@ final class SurveyedPlace {
     }
 }
 
-/// A possible path to icons, split into the path to entries and the path within an entry.
+/// A possible path to icons, split at an entry.
 struct SurveyCandidate {
     let entries: [ManifestPath.Segment]
     let icon: [ManifestPath.Segment]
     let name: [ManifestPath.Segment]?
     let score: Int
-    /// Whether the images are screenshots or banners, which rank after all icons.
+    /// Screenshots and banners rank after all icons.
     private let isScreenshot: Bool
     private let icons: Int
 
@@ -185,7 +183,7 @@ struct SurveyCandidate {
             guard one.isScreenshot == other.isScreenshot else { return other.isScreenshot }
             return (one.score, other.path.count) > (other.score, one.path.count)
         }
-        // Drops duplicates: paths that differ only in a wildcard for a name.
+        // Drops paths that differ only in a wildcard for a name.
         return found.filter { one in
             !found.contains { other in
                 one.isPart(of: other) && other.icons > one.icons
@@ -196,7 +194,7 @@ struct SurveyCandidate {
 
     private var path: [ManifestPath.Segment] { entries + icon }
 
-    /// Whether `other` is the same path with wildcards for some names.
+    /// Whether `other` has wildcards for some names.
     private func isPart(of other: SurveyCandidate) -> Bool {
         path != other.path && path.count == other.path.count
             && zip(path, other.path).allSatisfy { own, theirs in
@@ -220,8 +218,8 @@ struct SurveyCandidate {
         for (name, member) in place.inOrder { go(to: member, by: .member(name)) }
     }
 
-    /// Chooses the place of entries. In order of preference: the innermost repeated dictionary with
-    /// a name, the outermost repeated dictionary, the icon itself if it is repeated, or its parent.
+    /// Prefers as entries the innermost repeated dictionary with a name, then the outermost
+    /// repeated dictionary, the icon itself if repeated, or its parent.
     private init(_ path: [ManifestPath.Segment], _ places: [SurveyedPlace]) {
         func isRepeated(_ length: Int) -> Bool {
             guard length > 0 else { return places[0].count > 1 }

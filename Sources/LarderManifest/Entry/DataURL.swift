@@ -27,7 +27,7 @@ struct DataURL {
         return type.dropLast(6).last { $0 != 0x20 } == UInt8(ascii: ";")
     }
 
-    /// Decodes base64 as in the Infra standard: white space is ignored, and padding is optional.
+    /// As in the Infra standard: ignores white space, and padding is optional.
     private static func base64Decoded(_ text: [UInt8]) -> [UInt8]? {
         var text = text.filter { !isSpace($0) }
         if text.count % 4 == 0 {

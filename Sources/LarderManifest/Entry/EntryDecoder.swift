@@ -18,7 +18,7 @@ final class EntryDecoder {
 
     typealias DecodedIcon = (name: String?, value: IconValue?, result: ManifestItem.Result)
 
-    /// Returns the name and a result for each icon. An entry without an icon has a single result.
+    /// An entry without an icon has a single result.
     func decode(_ entry: RawEntry) -> [DecodedIcon] {
         var name: String?
         do throws(EntryError) {
@@ -63,8 +63,8 @@ final class EntryDecoder {
         let key: String?
     }
 
-    /// Returns the values at the icon places in document order, including blank values and values
-    /// that the rules do not select.
+    /// Returns all values at the icon places in document order, including blank and unselected
+    /// values.
     func values(of element: ManifestValue) -> [IconValue] {
         let isKeyed = value(at: shape.key, in: element) != .null
         let places = places(in: element).prefix(ManifestLimits.maximumIcons).compactMap {
@@ -165,8 +165,8 @@ final class EntryDecoder {
 
         var isFile: Bool { target == .file }
 
-        /// Whether a relative name can be a file of ``IconValue/files``. AppStream's local icons
-        /// belong to installed packages.
+        /// Whether a relative name can be in ``IconValue/files``. AppStream's local icons belong to
+        /// installed packages.
         var mayBeInFolder: Bool {
             guard place.target == .typed, let type else { return true }
             return !["remote", "local"].contains { type.isSame(as: $0) }
@@ -205,7 +205,7 @@ final class EntryDecoder {
         }
     }
 
-    /// Returns the matches of all paths, up to one more than an entry can have.
+    /// Returns up to one more match than an entry can have.
     private func places(in element: ManifestValue) -> [Icon] {
         var found: [Icon] = []
         var starts = Set<Int>()
@@ -227,8 +227,7 @@ final class EntryDecoder {
         return found
     }
 
-    /// Whether another path selects icons in the value, as `Icon.cached` and `Icon.cached[*].name`
-    /// in DEP-11.
+    /// Whether another path selects icons in the value, as `Icon.cached[*].name` in DEP-11.
     private func leads(_ path: ManifestPath, into value: ManifestValue) -> Bool {
         switch value {
         case .array, .dictionary:
@@ -310,9 +309,9 @@ final class EntryDecoder {
         return digest
     }
 
-    /// Parses a list of digests as in W3C Subresource Integrity, section 3.5:
-    /// `<algorithm>-<base64>[?<options>]`, separated by white space. Returns nil for an empty list.
-    /// Accepts only one SHA-256 digest, although W3C allows several.
+    /// Parses digests as in W3C Subresource Integrity, section 3.5:
+    /// `<algorithm>-<base64>[?<options>]`, separated by white space. Nil for an empty list. Accepts
+    /// only one SHA-256 digest, although W3C allows several.
     private func digest(integrity value: ManifestValue) throws(EntryError) -> Digest? {
         guard value != .null else { return nil }
         guard case .string(let list, _) = value else {
@@ -340,8 +339,7 @@ final class EntryDecoder {
         return found
     }
 
-    /// Ignores a value that is not a byte count. In many lists, `size` is the app's size or the
-    /// image dimensions.
+    /// Ignores a value that is not a byte count, for example image dimensions.
     private func size(_ value: ManifestValue) -> Int64? {
         guard value != .null else { return nil }
         guard let size = value.exactInteger, size >= 0 else {

@@ -4,8 +4,7 @@ extension PathMatch {
     /// The icon's width in pixels, or 0 if unknown.
     ///
     /// Sources, in order: `sizes` as in a web app manifest (`any` is the largest), `width`,
-    /// `attributes.height` as in Apple's feeds, and digits in the member's name, as in
-    /// `artworkUrl512`.
+    /// `attributes.height` as in Apple's feeds, and digits in a name such as `artworkUrl512`.
     var pixels: Int {
         if case .string(let sizes, _) = container["sizes"] ?? container["@sizes"] {
             return sizes.utf8.split(whereSeparator: \.isSpace).reduce(0) { largest, size in
@@ -21,7 +20,7 @@ extension PathMatch {
         return Self.firstNumber(in: key.utf8)
     }
 
-    /// The subdirectory of AppStream's cached icons of this size, for example `128x128@2`.
+    /// Such as `128x128@2`, for AppStream's cached icons.
     var sizeFolder: String? {
         func number(_ name: String) -> Int? {
             Self.number(container[name] ?? container["@\(name)"])

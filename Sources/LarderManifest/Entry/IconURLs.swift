@@ -2,7 +2,7 @@ import LarderCore
 
 struct IconURLs {
     let baseURL: HTTPURL?
-    /// Whether the base URL in the manifest contains credentials.
+    /// Of the base URL in the manifest.
     let hasCredentials: Bool
     private let iconSize: Int
     private let iconSets: [IconSet]
@@ -57,8 +57,8 @@ struct IconURLs {
         }
         var text = ofSet ?? value.text
         if let template = place.template { text = try Self.fill(template, text, match, entry) }
-        // URL parsers ignore white space. Remove it before filling the placeholders and before
-        // storing the original spelling.
+        // URL parsers ignore white space. Removed before filling the placeholders and storing the
+        // spelling.
         if !value.isPlain {
             text = filled(String(decoding: text.bytesOfURL, as: UTF8.self))
         }
@@ -87,15 +87,14 @@ struct IconURLs {
         return iconSets.lazy.compactMap { $0.url(of: value.text) }.first
     }
 
-    /// Whether `text` is an absolute URL. `http:a.png` is relative to a base URL with the same
-    /// scheme.
+    /// `http:a.png` is relative to a base URL with the same scheme.
     private static func isAbsolute(_ text: String, _ url: HTTPURL) -> Bool {
         if text.isSame(as: url.string) { return true }
         guard text.begins(with: "http:") || text.begins(with: "https:") else { return false }
         return (try? HTTPURL(text)) == url
     }
 
-    /// Whether any URL of an entry has credentials. True for an unreadable entry.
+    /// Whether any URL has credentials. True for an unreadable entry.
     func findCredentials(in entry: RawEntry) -> Bool {
         guard case .success(let element) = entry.content else { return true }
         return element.contains(where: containsCredentials)
@@ -116,7 +115,7 @@ struct IconURLs {
         return URLPlaceholders(text, size: iconSize).text
     }
 
-    /// Returns the gateway URL for `ipfs://CID/path`. Keeps the gateway's query, such as a token.
+    /// For `ipfs://CID/path`. Keeps the gateway's query, such as a token.
     private func gatewayURL(_ text: String) -> String {
         guard let ipfsGateway else { return text }
         var path = text.utf8.dropFirst("ipfs:".utf8.count).drop { $0 == UInt8(ascii: "/") }
@@ -130,7 +129,7 @@ struct IconURLs {
         return "\(gateway)/\(Substring(path.prefix { !"?#".utf8.contains($0) }))\(query)"
     }
 
-    /// Fills a template with an icon value. An absolute URL is returned unchanged.
+    /// Returns an absolute URL unchanged.
     private static func fill(
         _ template: String, _ value: String, _ match: PathMatch, _ entry: [ManifestValue.Member]
     ) throws(EntryError) -> String {

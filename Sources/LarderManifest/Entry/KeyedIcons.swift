@@ -1,12 +1,12 @@
 import LarderCore
 
-/// A record of the icon for each key in a manifest, to detect a key with two icons.
+/// A detector of keys with several icons.
 ///
 /// Keeps only hash values, about 32 bytes per key. A random seed prevents crafted collisions.
 final class KeyedIcons {
     private var icons: [UInt64: (digest: UInt32, position: UInt32)] = [:]
 
-    /// Returns an error if an earlier entry has the same key for another URL or other bytes.
+    /// Returns an error if an earlier entry has the same key for another icon.
     func conflict(of result: ManifestItem.Result, at position: Int) -> EntryError? {
         let key: String
         let digest: UInt64

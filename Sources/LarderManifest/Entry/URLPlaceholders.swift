@@ -1,10 +1,10 @@
 import LarderCore
 
-/// The text of a URL after replacing placeholders for a size in pixels.
+/// A URL's text with sizes in pixels filled in.
 package struct URLPlaceholders {
     private static let sizes = ["{size}", "{width}", "{height}", "{w}", "{h}"]
         .map { Array($0.utf8) }
-    /// Known but unsupported placeholders: Apple's crop and format, and other notations for sizes.
+    /// Unsupported placeholders: Apple's crop and format, and other notations for sizes.
     private static let known = ["{c}", "{f}", "%size%", "%width%", "%height%"]
         .map { Array($0.utf8) }
 
@@ -66,8 +66,8 @@ package struct URLPlaceholders {
         }
     }
 
-    /// Returns the placeholder at the start of `text`: `{…}`, `{{…}}` or `%word%`. Stops at the
-    /// next brace or percent sign, to take linear time.
+    /// Returns `{…}`, `{{…}}` or `%word%` at the start. Stops at the next brace or percent sign, to
+    /// take linear time.
     private static func placeholder(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         switch text.first {
         case UInt8(ascii: "{"):
@@ -81,7 +81,6 @@ package struct URLPlaceholders {
                 0x61...0x7A ~= $0 | 0x20 || $0 == UInt8(ascii: "_")
             }
             let end = word.endIndex
-            // A percent escape (RFC 3986, section 2.1) is not a placeholder.
             guard !word.isEmpty, end < text.endIndex, text[end] == UInt8(ascii: "%"),
                 !isEscape(text), !isEscape(text[end...])
             else { return nil }

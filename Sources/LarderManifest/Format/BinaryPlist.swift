@@ -1,10 +1,10 @@
-/// A binary property list (`bplist00`) whose objects are read on demand.
+/// A binary property list (`bplist00`) whose objects are read on demand, as in Core Foundation's
+/// `CFBinaryPList.c`.
 ///
 ///     "bplist00" | objects … | offset table: an offset for each object | trailer, 32 bytes
 ///
 /// The trailer's last 26 bytes are big-endian: offset size (1), reference size (1), number of
-/// objects (8), root object (8), offset of the offset table (8). Core Foundation's
-/// `CFBinaryPList.c` defines the format. The file is untrusted, so every number is checked on use.
+/// objects (8), root object (8), offset of the offset table (8). Every number is checked on use.
 final class BinaryPlist {
     let root: Int
     var size: Int { bytes.count }
@@ -13,7 +13,7 @@ final class BinaryPlist {
     let referenceSize: Int
     private let offsetSize: Int
     private let offsetTable: Int
-    /// The number of remaining lookups. Limited because shared objects can expand without bound.
+    /// Limited because shared objects can expand without bound.
     private var lookupsLeft: Int
 
     struct Damage: Error {
@@ -50,7 +50,7 @@ final class BinaryPlist {
         let objectCount = try bytes.unsigned(at: trailer + 8, width: 8)
         let root = try bytes.unsigned(at: trailer + 16, width: 8)
         let offsetTable = try bytes.unsigned(at: trailer + 24, width: 8)
-        // The comparison with the trailer prevents an overflow of the subtraction.
+        // The comparison with the trailer prevents an overflow.
         guard (1...8).contains(offsetSize), (1...8).contains(referenceSize),
             offsetTable >= UInt64(Self.header.count), offsetTable <= UInt64(trailer),
             objectCount <= (UInt64(trailer) - offsetTable) / UInt64(offsetSize), root < objectCount
@@ -59,8 +59,8 @@ final class BinaryPlist {
         self.objectCount = Int(objectCount)
         self.root = Int(root)
         self.offsetTable = Int(offsetTable)
-        // A value is looked up two or three times. The constant leaves lookups for other entries
-        // after an oversized entry.
+        // A value is looked up two or three times. The constant leaves lookups after an oversized
+        // entry.
         lookupsLeft = 4 * (bytes.count / referenceSize) + 1 << 18
     }
 
@@ -131,14 +131,12 @@ final class BinaryPlist {
         return Int(reference)
     }
 
-    /// The place of a reference in the file.
     func span(_ index: Int, of references: References) -> SourceSpan {
         let offset = references.offset + index * referenceSize
         return SourceSpan(offset..<offset + referenceSize)
     }
 
-    /// Decodes a string. Invalid parts become U+FFFD: non-ASCII bytes in ASCII, and unpaired
-    /// surrogates in UTF-16.
+    /// Invalid parts become U+FFFD: non-ASCII bytes in ASCII, and unpaired surrogates in UTF-16.
     func string(_ text: References, isUTF16: Bool) throws -> (text: String, isValid: Bool) {
         let run = try bytes.run(at: text.offset, count: text.count)
         if isUTF16 { return String.decoding(utf16: run, isBigEndian: true) }
@@ -180,7 +178,6 @@ final class BinaryPlist {
         return References(offset: offset, count: Int(count))
     }
 
-    /// Returns the end of `count` bytes after a marker.
     private func end(_ reference: Int, _ marker: Int, _ count: Int) throws -> Int {
         guard marker + 1 + count <= offsetTable else {
             throw Damage(reason: "object \(reference) extends past the end of the objects")
@@ -189,14 +186,14 @@ final class BinaryPlist {
     }
 }
 
-/// The bytes of a binary plist, with random access in bounded memory. A pipe is first copied to a
-/// temporary file. Files are read in blocks, because mapped pages would count as this process's
-/// memory, and truncation by another process would crash this process.
+/// The bytes of a binary plist, with random access in bounded memory. Files are not mapped, because
+/// mapped pages would count as this process's memory, and truncation by another process would crash
+/// it.
 final class BinaryPlistBytes {
     let count: Int
     private let input: ByteInput
     private let blocks: UnsafeMutableRawBufferPointer
-    /// The block in each slot of `blocks`, or -1 for an empty slot.
+    /// The block in each slot, or -1 if empty.
     private let held: UnsafeMutablePointer<Int>
     private var scratch: UnsafeMutableRawBufferPointer
 

@@ -1,5 +1,5 @@
 final class BinaryPlistCursor: ManifestCursor {
-    /// The number of the next entry, for errors. Nil before the first array.
+    /// The next entry's number, for errors. Nil before the first array.
     var position: Int?
     private(set) var progress = 0
     /// Counted, because millions of elements can be the same empty array.
@@ -165,7 +165,7 @@ final class BinaryPlistCursor: ManifestCursor {
         _ depth: Int, _ references: BinaryPlist.References, _ size: inout Int
     ) throws {
         try limits.enter(depth)
-        // Checked before reading elements, because the count alone may exceed the limit.
+        // The count alone may exceed the limit.
         try limits.charge(8 * references.count, to: &size)
     }
 }

@@ -105,12 +105,12 @@ final class JSONCursor: ManifestCursor {
         return .failure(failure)
     }
 
-    /// Skips a value of any size and depth, without recursion.
+    /// Handles any size and depth, without recursion.
     private func skipUnread() throws {
         var depth = 0
         var isInString = false
         var isEscaped = false
-        // Whether the comment is a block, or nil outside comments.
+        // Whether it is a block comment. Nil outside comments.
         var comment: Bool?
         var previous: UInt8 = 0
         repeat {
@@ -160,8 +160,8 @@ final class JSONCursor: ManifestCursor {
 }
 
 extension ByteWindow {
-    /// Parses and consumes a value. Consumes nothing on failure. If the window ends within the
-    /// value, reads more bytes and parses again, so the parser never has to pause.
+    /// Consumes nothing on failure. If the window ends within the value, reads more bytes and
+    /// parses again, so that the parser never has to pause.
     func parse<Value>(
         _ limits: ManifestLimits, isLines: Bool,
         _ read: (inout JSONParser) throws(JSONParser.Error) -> Value
@@ -184,8 +184,7 @@ extension ByteWindow {
         }
     }
 
-    /// Skips white space and the comments of JSON with comments. Returns the next byte without
-    /// consuming it.
+    /// Skips white space and comments. Returns the next byte without consuming it.
     func peekAfterComments() throws -> UInt8? {
         while let byte = try peekAfterBlanks() {
             guard byte == UInt8(ascii: "/"), case _ = try fill(to: 2), count > 1,
@@ -208,8 +207,7 @@ extension ByteWindow {
         } while try fill()
     }
 
-    /// Skips white space, comments and the separators of RFC 7464. Returns the next byte without
-    /// consuming it.
+    /// Also skips the separators of RFC 7464.
     func peekAfterSeparators() throws -> UInt8? {
         while let byte = try peekAfterComments() {
             guard byte == .recordSeparator else { return byte }
@@ -218,7 +216,7 @@ extension ByteWindow {
         return nil
     }
 
-    /// Whether the rest of the line is blank or starts with a comment or another JSON value.
+    /// Whether the line's rest is blank, a comment or another JSON value.
     func isBetweenValues() throws -> Bool {
         while let byte = try peek(), byte != 0x0A {
             guard byte.isMarkupBlank else {
@@ -235,7 +233,7 @@ extension ByteWindow {
 }
 
 extension UInt8 {
-    /// RS, which starts each text in a JSON text sequence (RFC 7464, section 2.2).
+    /// Starts each text in a JSON text sequence (RFC 7464, section 2.2).
     static let recordSeparator: UInt8 = 0x1E
 
     fileprivate var beginsJSONValue: Bool { isDigit || "[{\"-tfn".utf8.contains(self) }

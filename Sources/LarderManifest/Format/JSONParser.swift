@@ -1,13 +1,12 @@
 import LarderCore
 
-/// A parser of JSON values in contiguous bytes. It is strict (RFC 8259) except for strings, and for
-/// the comments and trailing commas that editors accept in JSON with comments.
+/// A parser of JSON values in contiguous bytes, strict (RFC 8259) except for strings, comments and
+/// trailing commas.
 ///
-/// All members with the same key are kept, and the last member counts (section 4 allows any
-/// choice). A string with invalid UTF-8, an unpaired escaped surrogate (section 8.2), a control
-/// character or an unknown escape (section 7) becomes ``ManifestValue/invalidText`` and does not
-/// affect other values. A key with such text matches no known key. Integers outside the range of
-/// `Int` become doubles.
+/// All members with the same key are kept, and the last counts (section 4 allows any choice). A
+/// string with invalid UTF-8, an unpaired escaped surrogate (section 8.2), a control character or
+/// an unknown escape (section 7) becomes ``ManifestValue/invalidText``. A key with such text
+/// matches no known key. Integers outside the range of `Int` become doubles.
 struct JSONParser {
     private let base: UnsafePointer<UInt8>?
     private let end: Int
@@ -25,10 +24,10 @@ struct JSONParser {
     }
 
     /// - Parameters:
-    ///   - isWhole: Whether the input ends after the bytes, so that a final number is complete.
-    ///   - isLines: Whether a string cannot contain a line break, because the next line is another
+    ///   - isWhole: Whether the input ends after the bytes, which completes a final number.
+    ///   - isLines: Whether strings cannot contain line breaks, because the next line is another
     ///     value.
-    ///   - offset: The offset of the bytes in the manifest.
+    ///   - offset: The offset in the manifest.
     init(
         _ bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, maximumDepth: Int,
         isLines: Bool = false, offset: Int = 0
@@ -238,8 +237,8 @@ struct JSONParser {
 }
 
 extension UInt8 {
-    /// Whether the byte after a slash begins a comment up to `*/`, or up to the end of the line.
-    /// Nil if the byte begins no comment.
+    /// Whether the byte after a slash begins a block comment, not a line comment. Nil for other
+    /// bytes.
     var isBlockComment: Bool? {
         switch self {
         case UInt8(ascii: "*"): true

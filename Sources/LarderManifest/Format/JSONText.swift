@@ -1,11 +1,11 @@
 enum JSONText {
-    /// Returns the position of the next quotation mark, backslash or control character, or else
-    /// `end`. Sets `isASCII` to false if a byte before that position is not ASCII.
+    /// Returns the next quotation mark, backslash or control character, or else `end`. Sets
+    /// `isASCII` to false if an earlier byte is not ASCII.
     static func endOfPlainText(
         _ base: UnsafePointer<UInt8>, from start: Int, to end: Int, isASCII: inout Bool
     ) -> Int {
         var position = start
-        // Checks eight bytes at a time. `marks` is zero if the text continues.
+        // Eight bytes at a time. `marks` is zero if the text continues.
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080
         while position + 8 <= end {
@@ -28,7 +28,7 @@ enum JSONText {
         return end
     }
 
-    /// Resolves escapes. Unknown escapes and unpaired surrogates become an invalid byte, 0xFF.
+    /// Unknown escapes and unpaired surrogates become an invalid byte, 0xFF.
     static func unescaped(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
@@ -39,8 +39,7 @@ enum JSONText {
                 index += 1
                 continue
             }
-            // A backslash is never the last byte, because it would escape the closing quotation
-            // mark.
+            // A last backslash would escape the closing quotation mark.
             let escaped = text[index + 1]
             switch escaped {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): result.append(escaped)
@@ -95,6 +94,6 @@ enum JSONText {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether the text starts with an expression or a statement of a template engine.
+    /// Whether the text starts with a template engine's expression or statement.
     var isTemplate: Bool { starts(with: "{{".utf8) || starts(with: "{%".utf8) }
 }

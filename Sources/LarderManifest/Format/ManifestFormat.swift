@@ -14,8 +14,7 @@ extension ManifestFormat {
     }
 
     /// Detects the format, and consumes a UTF-8 byte order mark and white space. JSON Lines count
-    /// as JSON, because only text after the first value distinguishes them. XML counts as a
-    /// property list, because only the root element distinguishes them.
+    /// as JSON, and XML counts as a property list, because only later text distinguishes them.
     private static func detected(in window: ByteWindow) throws -> ManifestFormat {
         let source = window.input.name
         guard try window.peek() != nil else {
@@ -50,7 +49,7 @@ extension ManifestFormat {
         }
     }
 
-    /// Whether text in UTF-16 is XML. Nil if the text is not in UTF-16.
+    /// Nil if the text is not in UTF-16.
     private static func isXMLInUTF16(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool? {
         let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
         let bracket: [[UInt8]] = [[0x3C, 0x00], [0x00, 0x3C]]
@@ -63,7 +62,7 @@ extension ManifestFormat {
         bytes.prefix(5).isWord("<html") || bytes.prefix(14).isWord("<!doctype html")
     }
 
-    /// Whether the text is an M3U playlist (RFC 8216, section 4.3.1.1).
+    /// An M3U playlist (RFC 8216, section 4.3.1.1).
     private static func isPlaylist(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let rest = bytes.dropFirst(7)
         return bytes.prefix(7).isWord("#extm3u")
@@ -91,7 +90,7 @@ extension ManifestFormat {
         let content = UnsafeRawBufferPointer(window.unread)
         if let image = ImageFormat.of(content) { return "an image (\(image.mediaType.name))" }
         let head = window.unread.prefix(512)
-        // Text may start with the letters of a binary format, such as MZ or ID3.
+        // Text may start like a binary format, for example with MZ or ID3.
         let isText = head.prefix(16).allSatisfy { 0x20..<0x7F ~= $0 || $0.isMarkupBlank }
         let mayHaveSignature = !isText || head.first == UInt8(ascii: "%")
         return (mayHaveSignature ? ContentGuess.signature(of: content) : nil)
@@ -103,7 +102,6 @@ extension ManifestFormat {
             .notAManifest, source: window.input.name, "the file is \(found), not a manifest")
     }
 
-    /// An error for text that is in none of the formats.
     static func refusal(of window: ByteWindow) -> ManifestError {
         let line = window.unread.prefix(512).prefix { $0 != 0x0A && $0 != 0x0D }
         return window.error(
@@ -113,25 +111,25 @@ extension ManifestFormat {
     }
 }
 
-/// A cursor over the values of a manifest of any format, in file order.
+/// A cursor over the values of a manifest, in file order.
 ///
-/// The cursor is before a value. The caller must take, skip or enter the value.
+/// The cursor is before a value, which the caller must take, skip or enter.
 protocol ManifestCursor {
     func kind() throws -> ValueKind
-    /// The line of the value, or nil in a binary plist.
+    /// Nil in a binary plist.
     var line: Int? { get }
-    /// The number of bytes read. Only differences are meaningful.
+    /// In bytes. Only differences are meaningful.
     var progress: Int { get }
     /// Reads the value, within an entry's limits.
     func take() throws -> Result<ManifestValue, EntryError>
-    /// Skips the value. Returns an error if the cursor detects an invalid value.
+    /// Returns an error if the cursor detects an invalid value.
     @discardableResult func skip() throws -> EntryError?
-    /// Skips the value. `body` must take or skip the value with the passed cursor. Errors in the
-    /// value are ignored if the rest of the manifest is readable.
+    /// Skips the value. `body` must take or skip it with the passed cursor. Its errors are ignored
+    /// if the rest of the manifest is readable.
     func skip(inspectingWith body: (Self) throws -> Void) throws
-    /// Enters a dictionary. Calls `body` with each key, before the key's value.
+    /// Calls `body` with each key, before the key's value.
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws
-    /// Enters an array. Calls `body` before each element.
+    /// Calls `body` before each element.
     func forEachElement(_ body: () throws -> Void) throws
     func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError
 }

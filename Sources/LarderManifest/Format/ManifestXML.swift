@@ -2,7 +2,7 @@ import LarderCore
 import LarderImages
 import LarderXML
 
-/// The XML of a manifest: a property list or a catalogue.
+/// A property list or a catalogue in XML.
 final class ManifestXML {
     let source: String
     let reader: XMLReader
@@ -43,7 +43,6 @@ final class ManifestXML {
         try Self.located(in: source) { try reader.advance(keepingBlanks: keepingBlanks) }
     }
 
-    /// Moves to the end of the element at `depth`.
     func skip(to depth: Int) throws {
         while true {
             let node = try advance()
@@ -73,7 +72,6 @@ final class ManifestXML {
 }
 
 extension XMLEncoding {
-    /// - Parameter start: The offset of the text in the file.
     fileprivate func offsets(from start: Int) -> XMLOffsets? {
         switch self {
         // The decoder replaces each invalid byte by one byte.

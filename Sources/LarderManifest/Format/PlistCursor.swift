@@ -98,7 +98,7 @@ final class PlistCursor: ManifestCursor {
     }
 
     private func value(depth: Int, size: inout Int) throws -> ManifestValue {
-        // Each element counts, so an entry with a million empty elements is too large.
+        // Each element counts, even if empty.
         try limits.charge(8, to: &size)
         switch element {
         case .string: return xml.string(try text(&size), at: reader.content)

@@ -3,10 +3,9 @@ import LarderXML
 
 /// A cursor over the elements of an XML catalogue.
 ///
-/// The document is a dictionary whose only member is the root element. An element that has only
-/// text is a string. Other elements are dictionaries: attributes are members with an `@`, and the
-/// text of an element without child elements is the member ``text``. Text next to child elements is
-/// ignored.
+/// The document is a dictionary whose only member is the root element. An element with only text is
+/// a string. Others are dictionaries: attributes are members with an `@`, and the text of an
+/// element without child elements is the member ``text``. Text next to child elements is ignored.
 final class XMLCursor: ManifestCursor {
     static let text = "#text"
 
@@ -16,7 +15,7 @@ final class XMLCursor: ManifestCursor {
         case element
         /// At the first child of an element without attributes.
         case child
-        /// After a value that was read: an attribute, or an element with only text.
+        /// After an attribute, or an element with only text.
         case value(Result<ManifestValue, EntryError>)
     }
 
@@ -118,7 +117,7 @@ final class XMLCursor: ManifestCursor {
         try body(.success(reader.name))
     }
 
-    /// Reads an element's text to its end. Returns nil at the first child element.
+    /// Returns nil at the first child element.
     private func leadingText() throws -> Result<ManifestValue, EntryError>? {
         var text = ""
         while true {
@@ -151,7 +150,7 @@ final class XMLCursor: ManifestCursor {
     }
 
     private func value(depth: Int, size: inout Int) throws -> ManifestValue {
-        // Each element counts, so an entry with a million empty elements is too large.
+        // Each element counts, even if empty.
         try limits.charge(8, to: &size)
         var members: [ManifestValue.Member] = []
         for attribute in reader.attributes {
@@ -166,7 +165,6 @@ final class XMLCursor: ManifestCursor {
         return try content(members, isAtChild: false, depth: depth, size: &size)
     }
 
-    /// - Parameter members: The element's attributes.
     private func content(
         _ members: [ManifestValue.Member], isAtChild: Bool, depth: Int, size: inout Int
     ) throws -> ManifestValue {

@@ -2,10 +2,9 @@ import LarderCore
 
 /// A cursor over the values of a YAML stream, one document after the other.
 ///
-/// In an entry, a merge key (`<<`, a type of YAML 1.1) adds the members of the mappings that it
-/// names, with their places in the anchored source. Own members win, and then earlier mappings. On
-/// the way to the entries, `<<` is a member like others. A member whose key is not a scalar is
-/// skipped.
+/// In an entry, a merge key (`<<`, YAML 1.1) adds the members of the named mappings, with their
+/// places in the anchored source. Own members win, then earlier mappings. Outside entries, `<<` is
+/// an ordinary member. Members whose key is not a scalar are skipped.
 final class YAMLCursor: ManifestCursor {
     private static let maximumKeySize = 8 << 10
 
@@ -20,7 +19,7 @@ final class YAMLCursor: ManifestCursor {
         events = YAMLEvents(parser)
     }
 
-    /// Moves to the root of the next document that is not empty. Returns false at the end.
+    /// Moves to the next non-empty document's root. Returns false at the end.
     func beginDocument() throws -> Bool {
         while events.kind != .streamEnd {
             try events.advance()
@@ -92,8 +91,7 @@ final class YAMLCursor: ManifestCursor {
         parser.error(code, reason)
     }
 
-    /// Returns an error for a document that is a single value, or nil if `--entries` may name the
-    /// value and it does not look like a template.
+    /// Returns nil if `--entries` may name the value and it does not look like a template.
     func refusalOfScalar(isExplicit: Bool) -> ManifestError? {
         if events.text.utf8.first == UInt8(ascii: "<") {
             return parser.error(.notAManifest, YAMLParser.template)
@@ -144,8 +142,8 @@ final class YAMLCursor: ManifestCursor {
         return merged.isEmpty ? members : merged + members
     }
 
-    /// Returns the members of a mapping or a list of mappings. The last member with a key counts,
-    /// so earlier mappings are last.
+    /// Returns the members of one or several mappings. Earlier mappings are last, because the last
+    /// member with a key counts.
     private static func merged(_ value: ManifestValue) -> [ManifestValue.Member]? {
         switch value {
         case .dictionary(let members): return members
@@ -188,9 +186,8 @@ final class YAMLCursor: ManifestCursor {
         + ["true", "True", "TRUE"].map { ($0, .bool(true)) }
         + ["false", "False", "FALSE"].map { ($0, .bool(false)) }
 
-    /// Returns the value of a plain scalar that is not a string in the core schema of YAML 1.2.
-    /// `yes`, `no`, `on` and `off` are strings, as they may be names of icons. So are `.inf`,
-    /// `.nan` and hexadecimal numbers.
+    /// Returns a plain scalar's value as in the core schema of YAML 1.2 (`yes` and `off` are
+    /// strings), or nil for a string. `.inf`, `.nan` and hexadecimal numbers are also strings.
     private static func typed(_ text: String) -> ManifestValue? {
         let bytes = text.utf8
         // For most strings, the first byte decides.

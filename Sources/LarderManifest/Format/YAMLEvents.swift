@@ -2,8 +2,8 @@ import LarderCore
 
 /// The events of a YAML stream, in which an alias can be replaced by the events of its anchor.
 ///
-/// The events of anchored values are kept until the end of the document. Aliases can expand a small
-/// file without bound, so the kept and the repeated events are limited.
+/// Events of anchored values are kept until the document ends. Aliases can expand a small file
+/// without bound, so the kept and the repeated events are limited.
 final class YAMLEvents {
     private struct Event {
         let kind: YAMLParser.Kind
@@ -37,10 +37,10 @@ final class YAMLEvents {
 
     private(set) var kind = YAMLParser.Kind.documentEnd
     private let parser: YAMLParser
-    /// The index of the current event if it is repeated. Nil for an event of the parser.
+    /// The index of the current event if repeated. Nil for the parser's events.
     private var repeated: Int?
     private var replays: [Replay] = []
-    /// The depth in the innermost replay, or else in the document.
+    /// In the innermost replay, or else in the document.
     private var depth = 0
     private var target = 0
     private var anchors: [Anchor] = []
@@ -88,7 +88,7 @@ final class YAMLEvents {
         if !open.isEmpty { keep() }
     }
 
-    /// Replaces an alias by the first event of its value.
+    /// Replaces an alias by its value's first event.
     func enterAlias() throws {
         let anchor = anchors[target]
         replays.append(
@@ -97,7 +97,6 @@ final class YAMLEvents {
         try advance()
     }
 
-    /// Returns the text of an alias of a scalar.
     func aliasText() throws -> (text: String, isPlain: Bool) {
         let event = kept[anchors[target].start]
         try charge(event)
@@ -164,7 +163,7 @@ final class YAMLEvents {
         return anchor
     }
 
-    /// Keeps the current event for aliases, and closes the anchors of values that end with it.
+    /// Keeps the current event for aliases, and closes the anchors that end with it.
     private func keep() {
         let isScalar = kind == .scalar
         let text = isScalar ? parser.text : ""

@@ -3,8 +3,8 @@ import LarderCore
 
 /// A pull parser of YAML 1.1 and 1.2 on libyaml, with the place of each event in bytes.
 ///
-/// libyaml's marks count characters. So the window keeps the bytes since the last event, and marks
-/// are converted from there.
+/// To convert libyaml's marks, which count characters, the window keeps the bytes since the last
+/// event.
 final class YAMLParser {
     enum Kind {
         case scalar, alias, array, dictionary, end, documentStart, documentEnd, streamEnd
@@ -15,7 +15,7 @@ final class YAMLParser {
     /// libyaml's time for a token grows with the depth.
     private static let maximumEntryDepth = 256
     /// libyaml's time grows with the square of the number of `%TAG` lines, and each use of a tag
-    /// copies the text that its line defines.
+    /// copies its definition.
     private static let maximumDirectives = 1 << 10
     static let template =
         "the file is a template with {{ … }} or front matter (---), not a manifest;"
@@ -23,10 +23,10 @@ final class YAMLParser {
 
     let source: String
     private(set) var kind = Kind.documentEnd
-    /// The position in the manifest of the next byte for libyaml.
+    /// The position of libyaml's next byte in the manifest.
     private(set) var fed: Int
     private let window: ByteWindow
-    /// The unread bytes of the window, and their offset. Only ``read(into:)`` changes them.
+    /// The window's unread bytes, and their offset. Only ``read(into:)`` changes them.
     private var bytes: UnsafeBufferPointer<UInt8>
     private var offset: Int
     private let limits: ManifestLimits
@@ -39,7 +39,7 @@ final class YAMLParser {
     /// The start mark of the last event. Later marks are not before it.
     private var start = 0
     private var depth = 0
-    /// Whether the events belong to an entry. A deep entry does not affect other entries.
+    /// A deep entry does not affect other entries.
     var isInEntry = false
     private var isInDocument = false
     /// Whether there was a list or a map.
@@ -123,7 +123,6 @@ final class YAMLParser {
 
     var line: Int { Int(event.pointee.start_mark.line) + firstLine }
 
-    /// The text of a scalar.
     var text: String {
         let scalar = event.pointee.data.scalar
         return String(
@@ -139,7 +138,7 @@ final class YAMLParser {
         return !name.isSame(as: YAML_STR_TAG) && !name.isSame(as: "!")
     }
 
-    /// The anchor of a value, or the name of an alias.
+    /// Also the name of an alias.
     var anchor: String? {
         let name =
             switch kind {
@@ -152,8 +151,8 @@ final class YAMLParser {
         return name.map { String(cString: $0) }
     }
 
-    /// The place of a scalar or an alias, without its anchor and tag. A block scalar ends after the
-    /// text of its last line.
+    /// The place of a scalar or an alias, without its anchor and tag. A block scalar ends after its
+    /// last line's text.
     var span: SourceSpan {
         var from = position(of: start)
         var to = bytes.position(after: Int(event.pointee.end_mark.index) - start, from: from)
@@ -207,7 +206,7 @@ final class YAMLParser {
         return next.count
     }
 
-    /// Converts a mark's character index to a position in the window. Marks must not decrease.
+    /// Converts a mark to a position in the window. Marks must not decrease.
     private func position(of index: Int) -> Int {
         let position = bytes.position(after: index - known.index, from: known.offset - offset)
         known = (index, offset + position)
@@ -273,8 +272,7 @@ extension UnsafeBufferPointer<UInt8> {
         return position
     }
 
-    /// Returns the index after the anchor and the tag of a YAML node, and the white space and
-    /// comments after them.
+    /// Returns the index after a YAML node's anchor, tag, and following white space and comments.
     fileprivate func endOfProperties(_ start: Int, _ end: Int) -> Int {
         var position = start
         while position < end {

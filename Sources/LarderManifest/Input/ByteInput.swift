@@ -7,7 +7,7 @@ package final class ByteInput {
     /// See ``OpenedManifest/whenRead``.
     var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
     private(set) var first: [UInt8] = []
-    /// The number of bytes to keep in ``first``, for a source that cannot be reopened.
+    /// In bytes, for a source that cannot be reopened.
     var keepsFirst = 0
     package var isCancelled: () -> Bool = { false }
     private let source: Source
@@ -42,8 +42,7 @@ package final class ByteInput {
         if case .descriptor(let descriptor, isOwned: true) = source { close(descriptor) }
     }
 
-    /// The size of a file that was opened at its start, for `read(into:at:)`. Nil for other
-    /// sources.
+    /// The size of a file that was opened at its start, for `read(into:at:)`.
     var seekableSize: Int? {
         switch source {
         case .bytes(let bytes): return bytes.count
@@ -55,13 +54,13 @@ package final class ByteInput {
         }
     }
 
-    /// The descriptor of the file, or nil for bytes in memory.
+    /// Nil for bytes in memory.
     var file: Int32? {
         guard case .descriptor(let descriptor, _) = source else { return nil }
         return descriptor
     }
 
-    /// The fraction of the file that was read, from 0 to 1, if known.
+    /// From 0 to 1, if known.
     package var shareRead: Double? {
         guard isReadInOrder, case .descriptor(let descriptor, _) = source,
             let size = Self.fileSize(descriptor), size > 0
@@ -75,7 +74,7 @@ package final class ByteInput {
         return isFile ? Int(status.st_size) : nil
     }
 
-    /// Reads the next bytes. Returns 0 at the end.
+    /// Returns 0 at the end.
     ///
     /// - Throws: ``ManifestError``, or `CancellationError` if ``isCancelled`` returns true.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
@@ -126,8 +125,7 @@ package final class ByteInput {
 }
 
 extension ManifestSource {
-    /// Opens the source. Throws ``ManifestError``, and for a URL also `CacheError` and
-    /// `CancellationError`.
+    /// Throws ``ManifestError``, and for a URL also `CacheError` and `CancellationError`.
     func open() throws -> ByteInput {
         switch self {
         case .file(let path):
@@ -162,12 +160,12 @@ extension ManifestSource {
         }
     }
 
-    /// Returns a clause for the message about a missing file whose path looks like a URL.
+    /// A clause about a missing file whose path looks like a URL.
     package static func adviceOnMissing(_ path: String) -> String {
         likelyURL(path).map { "; for a URL, write \($0)" } ?? ""
     }
 
-    /// The URL of a path such as `example.com/apps.json`, unless the first part is a directory.
+    /// Such as `example.com/apps.json`, unless the first part is a directory.
     private static func likelyURL(_ path: String) -> HTTPURL? {
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1)
         guard parts.count == 2, let start = path.utf8.first, !"/.".utf8.contains(start),
@@ -194,7 +192,7 @@ package struct UnnamedFile {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
-    /// Appends bytes. Returns 0, or the error number.
+    /// Returns 0, or the error number.
     package func append(_ bytes: UnsafeRawBufferPointer) -> Int32 {
         var rest = bytes[...]
         while !rest.isEmpty {

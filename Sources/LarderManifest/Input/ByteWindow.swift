@@ -22,7 +22,7 @@ final class ByteWindow {
     func skipMark() { bytes.skipMark() }
     func unconsumeLine() { bytes.unconsumeLine() }
 
-    /// Skips white space. Returns the next byte without consuming it, or nil at the end.
+    /// Skips white space. Returns the next byte without consuming it.
     func peekAfterBlanks() throws -> UInt8? {
         repeat {
             consume(unread.prefix { $0.isMarkupBlank }.count)
@@ -31,7 +31,7 @@ final class ByteWindow {
         return nil
     }
 
-    /// Returns the length of the line including its line feed, or nil if the line exceeds `limit`.
+    /// Includes the line feed. Nil if the line exceeds `limit`.
     func lineLength(limit: Int) throws -> Int? {
         var searched = 0
         while true {

@@ -1,7 +1,7 @@
 import CZlib
 
-/// A streaming decompressor of gzip files (RFC 1952) with any number of members. Bytes after the
-/// members, such as padding, are ignored.
+/// A streaming decompressor of gzip files (RFC 1952) with any number of members. Ignores bytes
+/// after the members, such as padding.
 final class Inflater {
     // On the heap because zlib keeps the address.
     private let stream: UnsafeMutablePointer<z_stream>

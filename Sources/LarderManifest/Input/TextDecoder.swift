@@ -62,8 +62,7 @@ final class TextDecoder {
         return filled
     }
 
-    /// Returns the first character and its size in bytes, or nil if the character is damaged or
-    /// incomplete.
+    /// Returns the first character and its size in bytes. Nil if damaged or incomplete.
     private func character(_ bytes: UnsafeBufferPointer<UInt8>) -> (Unicode.Scalar, size: Int)? {
         switch encoding {
         case .utf8:
@@ -87,7 +86,7 @@ final class TextDecoder {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// The length of the leading printable ASCII text, rounded down to a multiple of eight.
+    /// The length of leading printable ASCII, rounded down to a multiple of eight.
     fileprivate var plainCount: Int {
         guard let base = baseAddress else { return 0 }
         var index = 0

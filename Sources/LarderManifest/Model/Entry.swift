@@ -1,32 +1,31 @@
 import LarderCore
 
-/// An entry of a manifest: an app whose icon is at a URL.
+/// An app whose icon is at a URL.
 public struct Entry: Equatable, Sendable {
     /// The app's name, or "" if unknown. Foreign text.
     public let name: String
     /// The icon's absolute URL.
     public let icon: HTTPURL
-    /// The priority. Entries with a higher priority are fetched first. Default: 0.
+    /// Higher priorities are fetched first. Default: 0.
     public let priority: Int
-    /// The digest required by the manifest.
+    /// The required digest.
     public let expectedDigest: Digest?
-    /// The size in bytes required by the manifest.
+    /// The required size in bytes.
     public let expectedSize: Int64?
-    /// The identity of the resource if its URL is signed or rotates. Nil means that the URL without
-    /// credentials is the identity.
+    /// The identity of the resource if its URL is signed or rotates. Nil means the URL without
+    /// credentials.
     public let key: String?
 
-    /// The value of ``spelling`` regardless of ``key``.
+    /// ``spelling``, regardless of ``key``.
     package let writtenSpelling: String?
 
-    /// The URL as spelled in the manifest, if it is absolute, has no credentials, and differs from
-    /// the canonical spelling. Nil if ``key`` is set, because only the key finds the bytes.
+    /// The manifest's spelling of the URL, if it is absolute, has no credentials, and is not
+    /// canonical. Nil if ``key`` is set, because only the key finds the bytes.
     public var spelling: String? { key == nil ? writtenSpelling : nil }
 
-    /// The URL that an app reads in the manifest.
     package var writtenURL: String { writtenSpelling ?? icon.string }
 
-    /// The icon's key in a cache (a `ResourceKey`).
+    /// The icon's cache key (a `ResourceKey`).
     public var resourceKey: String { key.map(ResourceKey.named) ?? icon.key }
 
     /// Creates an entry.
@@ -44,25 +43,23 @@ public struct Entry: Equatable, Sendable {
     }
 }
 
-/// An entry of a manifest: an app whose icon is a `data:` URL.
+/// An app whose icon is a `data:` URL.
 public struct InlineEntry: Equatable, Sendable {
-    /// The maximum size of an icon in bytes. A larger icon would not fit into a lock file entry as
-    /// Base64.
+    /// In bytes. As Base64, a larger icon would not fit into a lock file entry.
     package static let maximumSize = 764 << 10
 
     /// The app's name, or "" if unknown. Foreign text.
     public let name: String
     /// The icon's bytes.
     public let bytes: [UInt8]
-    /// The priority. Entries with a higher priority are stored first. Default: 0.
+    /// Higher priorities are stored first. Default: 0.
     public let priority: Int
-    /// The digest required by the manifest. With a key, the default is the digest of the bytes,
-    /// because the key may have identified another icon.
+    /// The required digest. With a key, the default is the digest of the bytes, because the key may
+    /// have identified another icon.
     public let expectedDigest: Digest?
-    /// The size in bytes required by the manifest.
+    /// The required size in bytes.
     public let expectedSize: Int64?
-    /// The icon's key in a cache: the key in the manifest, or else `ni:///sha-256;<base64url>` (RFC
-    /// 6920).
+    /// The cache key: the manifest's key, or else `ni:///sha-256;<base64url>` (RFC 6920).
     public let resourceKey: String
 
     init(
@@ -81,20 +78,20 @@ public struct InlineEntry: Equatable, Sendable {
 
 /// An icon of an element, or an element without an icon.
 public struct ManifestItem: Sendable {
-    /// The number of the element, from 1. Failed elements are counted.
+    /// The number of the element, from 1, including failed elements.
     public let position: Int
-    /// The number of the icon in its element, from 1. An element without an icon has the number 1.
+    /// The number of the icon in its element, from 1. Also 1 without an icon.
     public let icon: Int
     /// The line where the element starts. Nil in a binary plist.
     public let line: Int?
-    /// The element's name, if readable. Foreign text, not safe to print.
+    /// The element's name, if readable. Foreign text.
     public let name: String?
-    /// The icon as written, or nil if the element has no icon or is not readable.
+    /// The icon as written. Nil if the element has no readable icon.
     public let value: IconValue?
     /// The outcome.
     public let result: Result
 
-    /// The outcome for an element or one of its icons.
+    /// The outcomes.
     public enum Result: Sendable {
         /// An icon at a URL.
         case entry(Entry)
@@ -102,14 +99,14 @@ public struct ManifestItem: Sendable {
         case inline(InlineEntry)
         /// An element without an icon, and the reason.
         case skipped(String)
-        /// An icon that is never fetched because of its kind. This is not a failure.
+        /// An icon that is not fetched because of its kind. Not a failure.
         case unfetched(IconValue.Kind)
-        /// An unusable element or icon. Other elements are not affected.
+        /// An unusable element or icon.
         case failed(EntryError)
     }
 }
 
-/// The names of priorities, with the values of Foundation's `Operation.QueuePriority`.
+/// Names with the values of Foundation's `Operation.QueuePriority`.
 package enum PriorityName: String, CaseIterable {
     case veryLow, low, normal, high, veryHigh
 
@@ -132,7 +129,7 @@ package struct Expectation: Sendable {
 
     package var isDemanding: Bool { digest != nil || size != nil }
 
-    /// Returns the error code (see docs/output.md) and message for a mismatch, or nil.
+    /// Returns the error code (see docs/output.md) and message for a mismatch.
     package func mismatch(
         digest actual: Digest, size actualSize: Int64
     ) -> (code: String, message: String)? {

@@ -4,15 +4,13 @@ import LarderCore
 /// `https://icons.example/{id}/icon.png`.
 ///
 /// The braces contain a path in the entry. `{size}`, `{width}`, `{height}`, `{w}` and `{h}` are the
-/// size of icons (``ManifestRules/iconSize``). To name such a member, write `{@.size}`.
+/// size of icons (``ManifestRules/iconSize``). For a member of such a name, write `{@.size}`.
 public struct IconTemplate: Equatable, Sendable {
     private static let sizes = ["size", "width", "height", "w", "h"]
 
     /// The template as written.
     public let text: String
-    /// The paths in braces.
     private(set) var members: [ManifestPath] = []
-    /// The texts before each path.
     private var texts: [String] = []
     private let end: String
 
@@ -48,7 +46,7 @@ public struct IconTemplate: Equatable, Sendable {
         return template
     }
 
-    /// Returns the text of a URL. Each value is part of a single path segment.
+    /// Each value is part of a single path segment.
     func filled(from entry: ManifestValue) throws(EntryError) -> String {
         var url = ""
         for (before, path) in zip(texts, members) {
@@ -59,7 +57,7 @@ public struct IconTemplate: Equatable, Sendable {
             case nil: throw Self.error(path, "is missing")
             case let other?: throw Self.error(path, "is \(other.kind), not a string")
             }
-            // Two dots in a segment lead to another directory, even if they are percent-encoded.
+            // Two dots in a segment lead to another directory, even if percent-encoded.
             guard value.utf8.contains(where: { $0 != UInt8(ascii: ".") }) else {
                 throw Self.error(path, "is \(value.quoted())")
             }
@@ -75,8 +73,8 @@ public struct IconTemplate: Equatable, Sendable {
     }
 }
 
-/// The URLs of the icons in a set. Values such as `mdi:home`, `mdi-home`, `fas fa-house` and
-/// `bi bi-house` name icons in the sets `mdi`, `fas` and `bi`.
+/// The URLs of the icons in a set. `mdi:home`, `mdi-home`, `fas fa-house` and `bi bi-house` name
+/// icons in the sets `mdi`, `fas` and `bi`.
 public struct IconSet: Equatable, Sendable {
     private let name: String
     private let template: String
@@ -99,7 +97,7 @@ public struct IconSet: Equatable, Sendable {
         }
     }
 
-    /// Returns the URL of an icon, or nil if the value names no icon of the set.
+    /// Returns nil if the value names no icon of the set.
     func url(of value: String) -> String? {
         let words = value.utf8.split(separator: UInt8(ascii: " "))
         guard let first = words.first, words.count <= 8 else { return nil }
@@ -121,7 +119,7 @@ public struct IconSet: Equatable, Sendable {
         if others.count < words.count {
             names += others.compactMap { icon(in: $0, after: "fa-") }
         } else if names.count > 1 {
-            // The first of two words with the prefix can be a style, as in `fa-solid fa-house`.
+            // One of two words can be a style, as in `fa-solid fa-house`.
             return nil
         }
         return names.first.map { url(ofName: String(Substring($0))) }

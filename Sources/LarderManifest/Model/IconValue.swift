@@ -1,25 +1,24 @@
 import LarderCore
 
-/// A value at an icon place of an entry, as the manifest spells it.
+/// A value at an icon place, as spelled in the manifest.
 public struct IconValue: Equatable, Sendable {
     /// The kind of a value, by its bytes.
     public enum Kind: String, Sendable, CaseIterable {
-        /// A URL with the scheme `http` or `https`, even if it is malformed.
+        /// An `http` or `https` URL, even if malformed.
         case url
-        /// A `data:` URL. It is stored without a fetch, unless it is malformed or too large.
+        /// A `data:` URL. Stored without a fetch, unless malformed or too large.
         case data
-        /// A name or path without a scheme. It is fetched only with a base URL.
+        /// A name or path without a scheme. Fetched only with a base URL.
         case relative
-        /// The name of an icon in a set, such as `mdi:home`, `si-github` or `fas fa-house`.
+        /// The name of an icon in a set, such as `mdi:home` or `fas fa-house`.
         case iconSet = "icon-set"
-        /// A text with a placeholder that is not filled in, such as `{{ icon }}`.
+        /// A text with an unfilled placeholder, such as `{{ icon }}`.
         case template
-        /// A URL with another scheme. Only `ipfs:` URLs are fetched, and only with a gateway.
+        /// A URL with another scheme. Only `ipfs:` URLs are fetched, with a gateway.
         case otherScheme = "other-scheme"
         /// A blank text, which does not count as an icon.
         case empty
 
-        /// The kinds of ``ManifestItem/Result/unfetched(_:)``.
         package static let unfetched: [Kind] = [
             .data, .relative, .iconSet, .template, .otherScheme,
         ]
@@ -27,23 +26,21 @@ public struct IconValue: Equatable, Sendable {
 
     /// The decoded text. Foreign text, not safe to print.
     public let text: String
-    /// The kind of the text. A relative name keeps its kind if it is resolved.
+    /// The kind of the text. A resolved relative name keeps its kind.
     public let kind: Kind
     private let source: SourceSpan
-    /// Whether the text is an absolute URL without white space and placeholders, as most are.
+    /// Whether the text is an absolute URL without white space and placeholders.
     let isPlain: Bool
-    /// Whether the entry has a key. The whole query of its URL is then secret.
+    /// A key makes the whole query of the URL secret.
     private let isKeyed: Bool
-    /// The places of a relative icon in a directory of icons, the most likely first. Empty if the
-    /// value does not name a file.
+    /// The places of a relative icon in a directory of icons, the most likely first. Empty unless
+    /// the value names a file.
     package internal(set) var files: [String] = []
 
-    /// The bytes of the value in the unpacked manifest. Empty if unknown.
+    /// The value's bytes in the unpacked manifest. Empty if unknown.
     package var span: Range<Int> { source.bytes }
 
-    /// - Parameters:
-    ///   - isFileName: Whether the manifest's shape says where this name is.
-    ///   - isThemeName: Whether the value is the name of an icon in a theme.
+    /// - Parameter isFileName: Whether the manifest's shape says where this name is.
     init(
         _ text: String, at source: SourceSpan, isFileName: Bool = false,
         isThemeName: Bool = false, isKeyed: Bool = false
@@ -78,13 +75,13 @@ public struct IconValue: Equatable, Sendable {
 
     var isIPFS: Bool { text.utf8.drop { $0 <= 0x20 }.prefix(5).isWord("ipfs:") }
 
-    /// The text with `***` for secrets, unless it is a `data:` URL.
+    /// Masks secrets with `***`, except in a `data:` URL.
     package var shownText: String {
         guard kind != .data else { return text }
         var shown = text
         if text.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "?") }) {
-            // In a malformed or unknown URL, a password may contain any delimiter, and any member
-            // of the query may be secret.
+            // In a malformed or unknown URL, a password may contain any delimiter, and any query
+            // member may be secret.
             let isUnknown = kind == .otherScheme || kind == .url && (try? HTTPURL(text)) == nil
             if isUnknown { return text.maskingSecrets }
             let plain = text.removingUserinfo
@@ -112,8 +109,7 @@ public struct IconValue: Equatable, Sendable {
 }
 
 extension IconValue {
-    /// The start of the URL that the author of `//icons.example/a.png` or `icons.example/a.png`
-    /// probably meant. Nil for other relative names.
+    /// The start that `//icons.example/a.png` or `icons.example/a.png` probably lacks.
     private var missingScheme: String? {
         if text.utf8.starts(with: "//".utf8) { return "https:" }
         let parts = text.utf8.split(
@@ -131,7 +127,7 @@ extension IconValue.Kind {
         var text = text
         self = text.withUTF8 { bytes in
             bytes.contains { $0 <= 0x20 }
-                // URL parsers ignore white space around a URL, and line ends in it.
+                // URL parsers ignore white space around URLs, and line ends in them.
                 ? Self.kind(of: String(decoding: bytes, as: UTF8.self).bytesOfURL[...])
                 : Self.kind(of: bytes[...])
         }
@@ -170,7 +166,7 @@ extension IconValue.Kind {
         return text[..<colon]
     }
 
-    /// Whether a text is the name of an icon in a set, such as `mdi:home`, and not a URL.
+    /// Whether a text is like `mdi:home`, and not a URL.
     private static func isIconSet(
         _ prefix: some RandomAccessCollection<UInt8>, _ name: some RandomAccessCollection<UInt8>
     ) -> Bool {
@@ -183,15 +179,15 @@ extension IconValue.Kind {
             && !schemes.contains { prefix.isWord($0) }
     }
 
-    /// Schemes of URLs that may look like the name of an icon in a set.
+    /// Schemes of URLs that may look like the prefix of a set.
     private static let schemes: [StaticString] = [
         "about", "android-app", "asset", "blob", "cid", "content", "file", "filesystem", "ftp",
         "git", "intent", "ipfs", "ipns", "javascript", "magnet", "mailto", "sms", "ssh", "tel",
         "urn", "vbscript", "view-source",
     ]
 
-    /// Whether a text is a class of an icon font, such as `fas fa-house` and `bi bi-x`, or a name
-    /// with the prefix of a set, such as `si-github`.
+    /// A class of an icon font, such as `fas fa-house`, or a name with a set's prefix, such as
+    /// `si-github`.
     private static func isIconClass(_ text: some RandomAccessCollection<UInt8>) -> Bool {
         guard text.contains(UInt8(ascii: "-")), text.isIconClass else { return false }
         let words = text.split(separator: 0x20)
@@ -208,8 +204,7 @@ extension IconValue.Kind {
             }
     }
 
-    /// Font Awesome, Material Design Icons, Simple Icons, selfh.st and Homelab icons, as dashboards
-    /// abbreviate them.
+    /// Font Awesome, Material Design Icons, Simple Icons, selfh.st and Homelab icons.
     private static let sets = ["fa", "mdi", "si", "sh", "hl"]
 }
 

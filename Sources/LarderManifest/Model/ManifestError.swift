@@ -1,22 +1,22 @@
 import Foundation
 import LarderCore
 
-/// An error that makes a whole manifest unusable.
+/// An error that makes a manifest unusable.
 public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public enum Code: String, Sendable {
         case missing
         /// The file cannot be opened or read. See ``ManifestError/errorNumber``.
         case unreadable
-        /// The file is empty or has only white space.
+        /// The file is empty or blank.
         case empty
         /// The content is not a manifest, or has no entries where expected.
         case notAManifest = "not-a-manifest"
         /// The content is truncated, or violates its format.
         case malformed
-        /// The XML document type has declarations, which are not allowed.
+        /// The XML document type has declarations.
         case entityDeclared = "entity-declared"
-        /// The values are nested too deeply to skip or to search.
+        /// The values nest too deeply to skip or search.
         case tooDeep = "too-deep"
         /// The manifest exceeds one of ``ManifestLimits``.
         case tooLarge = "too-large"
@@ -41,11 +41,11 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
 
     /// The kind of failure.
     public let code: Code
-    /// The manifest's name, as given by the caller. Foreign text.
+    /// The manifest's name, given by the caller. Foreign text.
     public let source: String
     /// The position, if known.
     public let place: Place?
-    /// The reason, without the source or position. Safe to print.
+    /// The reason, without source and position. Safe to print.
     public let reason: String
     /// The `errno` of a failed system call.
     public let errorNumber: Int32?
@@ -62,8 +62,7 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
         self.errorNumber = errorNumber
     }
 
-    /// The source, position and reason, such as `apps.jsonl: line 17: unexpected ','`. Safe to
-    /// print.
+    /// Such as `apps.jsonl: line 17: unexpected ','`. Safe to print.
     public var description: String {
         let parts = [source.sanitizedForTerminal, place?.description, reason]
         return parts.compactMap(\.self).joined(separator: ": ")
@@ -85,7 +84,7 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
     }
 }
 
-/// An error that makes one entry of a manifest unusable.
+/// An error that makes one entry unusable.
 public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of error, as in reports.
     public enum Code: String, Sendable, CaseIterable {
@@ -115,7 +114,7 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
 
     /// The kind of error.
     public let code: Code
-    /// The reason, without the file, line or position. Safe to print.
+    /// The reason, without source and position. Safe to print.
     public let message: String
     /// Same as ``message``.
     public var description: String { message }

@@ -1,17 +1,16 @@
-/// Limits on the memory for reading a manifest.
+/// Memory limits for reading a manifest.
 public struct ManifestLimits: Equatable, Sendable {
-    /// The maximum depth of arrays and dictionaries in an entry. The entry has depth 1. A deeper
-    /// entry fails. Outside entries, YAML deeper than this limit is refused, and XML deeper than
-    /// libxml2's limit of 256. Default: 64.
+    /// The maximum depth of arrays and dictionaries in an entry, which has depth 1. A deeper entry
+    /// fails. Outside entries, YAML has the same limit, and XML libxml2's limit of 256. Default:
+    /// 64.
     public var maximumDepth: Int
-    /// The maximum size of an entry in bytes. In JSON, the text from brace to brace counts. In
-    /// property lists, all texts count, plus 8 bytes for each value. A larger entry fails. Default:
-    /// 1 MiB.
+    /// The maximum size of an entry in bytes. JSON counts from brace to brace. Property lists count
+    /// all texts, plus 8 bytes for each value. A larger entry fails. Default: 1 MiB.
     public var maximumEntrySize: Int
     /// The maximum number of icons in an entry. Entries with more icons fail.
     public static let maximumIcons = 1_000
-    /// The maximum size of a URL or a `key` in bytes. Icons with longer URLs fail, and longer keys
-    /// are ignored. `data:` URLs have a separate limit.
+    /// The maximum size in bytes of a URL or a `key`. Longer URLs fail, and longer keys are
+    /// ignored. `data:` URLs have a separate limit.
     public static let maximumURLSize = 8 << 10
     /// The maximum size of a name in bytes. Longer names are truncated.
     public static let maximumNameSize = 1 << 10
@@ -20,12 +19,11 @@ public struct ManifestLimits: Equatable, Sendable {
     /// The maximum size of a decompressed gzip file in bytes. Default: 256 MiB.
     public var maximumUnpackedSize: Int64
     /// The maximum ratio of decompressed to compressed bytes, enforced above 16 MiB. Repetitive
-    /// lists reach a ratio of 60. Default: 200.
+    /// lists reach 60. Default: 200.
     public var maximumUnpackingRatio: Int
-    /// The decompressed size up to which any ratio is allowed.
     static let freelyUnpackedSize = 16 << 20
-    /// The maximum size in bytes of a binary plist from a pipe. Such a plist is copied to a
-    /// temporary file. Default: 64 MiB.
+    /// The maximum size in bytes of a binary plist from a pipe, which is copied to a temporary
+    /// file. Default: 64 MiB.
     public var maximumPipedSize: Int
 
     /// Creates limits.

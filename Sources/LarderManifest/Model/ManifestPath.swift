@@ -9,9 +9,9 @@
 ///     assets[?@.kind=='x'].url    the elements whose member `kind` is 'x'
 ///     ..icon                      `icon` at any depth
 ///
-/// A leading `$` or `@` is optional. A path to entries starts at the manifest's root. Other paths
-/// start at an entry, `@`. Unlike in the RFC, `[*]` selects only elements of arrays, and `.*` only
-/// members of dictionaries.
+/// A leading `$` or `@` is optional. Paths to entries start at the manifest's root, other paths at
+/// an entry, `@`. Unlike in the RFC, `[*]` selects only elements of arrays, and `.*` only members
+/// of dictionaries.
 ///
 /// In XML (``XMLCursor``), a member's name selects every child element of that name:
 ///
@@ -24,10 +24,10 @@ public struct ManifestPath: Equatable, Sendable {
         case member(String)
         case elements
         case members
-        /// The value and all values in it. Only before another segment, and once in a path, so that
-        /// no value is selected twice.
+        /// The value and all values in it. Only once, and before another segment, so that no value
+        /// is selected twice.
         case descendants
-        /// In XML, keeps an element. The name is that of an attribute, with an `@`.
+        /// A filter of XML elements by an attribute, named with an `@`.
         case elementsWhere(String, String)
 
         static func == (left: Segment, right: Segment) -> Bool {
@@ -73,7 +73,6 @@ public struct ManifestPath: Equatable, Sendable {
         self.notation = notation
     }
 
-    /// Whether the path follows the rules for XML.
     var isXML: Bool { notation != .json }
 
     func written(as notation: Notation) -> ManifestPath {
@@ -85,8 +84,8 @@ public struct ManifestPath: Equatable, Sendable {
         left.segments == right.segments
     }
 
-    /// Whether the path has a filter before its end. Paths to entries cannot have such filters,
-    /// because elements are read one by one.
+    /// Whether the path has a filter before its end. Paths to entries cannot, because elements are
+    /// read one by one.
     public var isFilter: Bool {
         segments.dropLast().contains { if case .elementsWhere = $0 { true } else { false } }
     }
@@ -142,7 +141,7 @@ public struct ManifestPath: Equatable, Sendable {
         self.init(segments: segments, notation: notation)
     }
 
-    /// Whether the text can only be XPath: it has a slash outside of brackets, or an attribute.
+    /// Only XPath has a slash outside of brackets, or an attribute.
     private static func isXPath(_ text: String) -> Bool {
         let start = text.prefix { $0 != "[" }
         if start.first == "@", let next = start.dropFirst().first, next != "." { return true }
@@ -241,7 +240,7 @@ extension String {
 
 struct PathMatch {
     let value: ManifestValue
-    /// The members of the dictionary that contains the value or its array.
+    /// The members of the dictionary around the value or its array.
     let container: [ManifestValue.Member]
     let key: String
     /// The name that the last `.*` matched, if any.
@@ -268,7 +267,7 @@ extension ManifestPath {
         return found
     }
 
-    /// Returns the first value that is neither null nor a blank string.
+    /// Returns the first value that is neither null nor blank.
     func first(in value: ManifestValue) -> ManifestValue? {
         if segments.count == 1, !isXML, case .member(let key) = segments[0],
             case .dictionary(let members) = value
@@ -338,7 +337,6 @@ extension ManifestPath {
 }
 
 extension ManifestValue {
-    /// Whether a member of the dictionary is this text.
     func has(_ key: String, _ value: String) -> Bool {
         guard case .dictionary(let members) = self, case .string(let text, _)? = members[key] else {
             return false

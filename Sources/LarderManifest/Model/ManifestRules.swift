@@ -1,34 +1,31 @@
 import LarderCore
 
-/// Options for reading manifests. By default, the shape is detected from the content.
+/// Options for reading manifests. By default, the content determines the shape.
 public struct ManifestRules: Equatable, Sendable {
-    /// The base URL of relative icon URLs. Default: nil, which means the address in the manifest,
-    /// or else the manifest's URL. Without a base URL, relative
-    /// names are not fetched.
+    /// The base URL of relative icon URLs. Default: nil, the address in the manifest, or else the
+    /// manifest's URL. Without a base URL, relative names are not fetched.
     public var baseURL: HTTPURL?
-    /// The paths to the entries. A path to an array selects its elements. A path with a filter
-    /// before its end (``ManifestPath/isFilter``) finds nothing. Entries can contain entries.
-    /// Default: empty, the shape's paths.
+    /// The paths to the entries, or to arrays of entries. A path with a filter before its end
+    /// (``ManifestPath/isFilter``) finds nothing. Entries can contain entries. Default: empty, the
+    /// shape's paths.
     public var entries: [ManifestPath] = []
     /// The path to an entry's name. Default: nil, the shape's paths.
     public var nameKey: ManifestPath?
     /// The paths to an entry's icons. Default: empty, the shape's paths.
     public var iconKeys: [ManifestPath] = []
-    /// The URL of the icon of an entry without icons at ``iconKeys``. Default: nil. Without
-    /// ``iconKeys``, the shape's paths are not used.
+    /// The icon URL of entries without icons at ``iconKeys``. Without ``iconKeys``, the shape's
+    /// paths are not used. Default: nil.
     public var iconTemplate: IconTemplate?
-    /// The sets whose icons are fetched. Default: none. The first set that has an icon counts.
+    /// The sets whose icons are fetched. The first with an icon counts. Default: none.
     public var iconSets: [IconSet] = []
-    /// The path to an entry's priority. Default: nil, which means `priority`, in the plain form
-    /// only.
+    /// The path to an entry's priority. Default: nil, `priority` in the plain form only.
     public var priorityKey: ManifestPath?
-    /// The path to an entry's digest, in the form of Subresource Integrity or 64 hexadecimal
-    /// digits. Default: nil, the digest next to the icon if the shape has digests.
+    /// The path to an entry's digest, as Subresource Integrity or 64 hexadecimal digits. Default:
+    /// nil, the digest next to the icon if the shape has digests.
     public var integrityKey: ManifestPath?
     /// The value of `{size}`, `{width}` and `{height}` in URLs, in pixels. Default: 512.
     public var iconSize = 512
-    /// The gateway for `ipfs:` URLs, such as `https://ipfs.io`. Default: nil. Without a gateway,
-    /// `ipfs:` URLs are not fetched.
+    /// The gateway for `ipfs:` URLs, such as `https://ipfs.io`. Default: nil, which fetches none.
     public var ipfsGateway: HTTPURL?
     /// The icons to use from an entry. Default: all.
     public var icons = IconSelection.all
@@ -45,15 +42,13 @@ public struct ManifestRules: Equatable, Sendable {
     }
 
     func shapes(isXML: Bool = false) -> [ManifestShape] {
-        // Several shapes may match --entries. The plain form is first, because it has the most
-        // members.
+        // Several shapes may match --entries. The plain form has the most members.
         let table = ManifestShape.table.filter { $0.isXML == isXML || isXML && !entries.isEmpty }
         let known = entries.isEmpty ? table : [.plain] + table
         return known.enumerated().compactMap { number, known in
             var shape = known
             if !entries.isEmpty {
-                // Only the icon identifies the shape, because members around the entries are
-                // unknown.
+                // The members around the entries are unknown.
                 guard shape.base == nil || !shape.needsBase, shape.requires.isEmpty,
                     !shape.isGroup, number == 0 || shape.name != ManifestShape.plain.name
                 else { return nil }
@@ -87,14 +82,13 @@ public struct ManifestRules: Equatable, Sendable {
     }
 }
 
-/// The icons to use from an entry with several icons.
+/// The icons to use from an entry.
 public enum IconSelection: String, Sendable, CaseIterable {
     /// All icons, because an offline app may request any of them.
     case all
-    /// The largest icon. Unknown sizes count as the smallest. Of icons with the same size, the
-    /// first is used.
+    /// The largest icon, or the first of several. Unknown sizes count as the smallest.
     case largest
-    /// The smallest icon, with the rules of ``largest`` for unknown and equal sizes.
+    /// The smallest icon, with the rules of ``largest``.
     case smallest
     /// The first icon, in the order of the shape's paths and the manifest.
     case first

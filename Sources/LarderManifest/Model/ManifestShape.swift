@@ -1,20 +1,20 @@
-/// A known form of manifests: the paths to entries and their members.
+/// A known form of manifests.
 struct ManifestShape: Equatable, Sendable {
     let name: String
-    /// The paths from the root to entries. `$` means that the manifest itself is an entry.
+    /// From the root. `$` means that the manifest itself is an entry.
     var entries: [ManifestPath]
-    /// The paths that identify the shape. Every element matches at least one path.
+    /// Every element matches at least one path.
     var marks: [ManifestPath]
-    /// The paths that the first element must also match, because other files have such marks, too.
+    /// The first element must also match these, because other files have such marks, too.
     var requires: [ManifestPath] = []
     var names: [ManifestPath]
     var icons: [IconPlace]
-    /// The path from the root to the icons' base URL, which must precede the entries.
+    /// From the root to the icons' base URL, which must precede the entries.
     var base: ManifestPath?
-    /// Whether the shape applies only to a manifest with a base URL.
+    /// Whether the shape applies only with a base URL.
     var needsBase = true
-    /// Whether an entry is a group, such as a section of a dashboard. Its icons have the names next
-    /// to them, or else the keys of their dictionaries.
+    /// Whether an entry is a group, such as a dashboard's section. Its icons have the names next to
+    /// them, or else the keys of their dictionaries.
     var isGroup = false
     /// Whether `integrity`, `size` and ``digestKey`` next to an icon describe the icon.
     var hasDigests = false
@@ -22,14 +22,14 @@ struct ManifestShape: Equatable, Sendable {
     var priority: ManifestPath?
     var integrity: ManifestPath?
     var key: ManifestPath?
-    /// The template of the URL for entries without icons.
+    /// For entries without icons.
     var template: IconTemplate?
 
     struct IconPlace: Equatable, Sendable {
         let path: ManifestPath
-        /// The template of a URL relative to ``base``. `{}` is the value, `{*}` is the name that
-        /// `.*` matched, and `{name}` is a member of the entry. Nil means that the value is the
-        /// URL. `{.png}` adds this extension to a value without an extension.
+        /// Relative to ``base``. `{}` is the value, `{*}` is the name that `.*` matched, and
+        /// `{name}` is a member of the entry. `{.png}` adds this extension to a value without one.
+        /// Nil means that the value is the URL.
         var template: String?
         var target = Target.remote
 
@@ -43,8 +43,7 @@ struct ManifestShape: Equatable, Sendable {
             case typed
             /// The URL of an image if the attribute `type` says so.
             case image
-            /// A name by convention, for an entry without another icon. It is not a value to
-            /// localize.
+            /// A name by convention, for an entry without another icon. Not a value to localize.
             case convention
         }
     }
@@ -67,7 +66,6 @@ extension ManifestShape {
 
     var isXML: Bool { entries.first?.isXML ?? false }
 
-    /// The shape with paths that follow the rules for XML.
     var inXML: ManifestShape {
         func inElement(_ path: ManifestPath) -> ManifestPath { path.written(as: .element) }
         var shape = self
@@ -108,7 +106,7 @@ extension ManifestShape {
         icons: [IconPlace(path: "icon", template: "../icons/{}", target: .convention)],
         hasDigests: true)
 
-    /// All shapes, the most specific first (docs/manifests.md).
+    /// The most specific first (docs/manifests.md).
     static let table: [ManifestShape] =
         [
             ManifestShape(

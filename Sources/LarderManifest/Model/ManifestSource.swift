@@ -27,7 +27,7 @@ public enum ManifestSource: Sendable {
         }
     }
 
-    /// Whether the source can be opened again with the same content. False for a path to a pipe.
+    /// Whether the same content can be opened again. False for a path to a pipe.
     package var canBeReadAgain: Bool {
         switch self {
         case .file(let path):
@@ -47,7 +47,7 @@ public enum ManifestSource: Sendable {
         return .url(url, open: open)
     }
 
-    /// Returns the source. A source at a URL is read from a cache.
+    /// Returns the source, read from a cache if it is a URL.
     ///
     /// - Parameter find: Opens the cached manifest, or returns nil if it is not cached.
     public func cached(
@@ -62,9 +62,9 @@ public enum ManifestSource: Sendable {
 
 /// An open manifest from a URL.
 public struct OpenedManifest {
-    /// A file descriptor at the start of the manifest. The reader closes the descriptor.
+    /// A file descriptor at the manifest's start. The reader closes it.
     public let descriptor: Int32
-    /// The URL after redirects, which is the base of relative URLs in the manifest.
+    /// The URL after redirects, the base of relative URLs in the manifest.
     public let baseURL: HTTPURL
     /// Called when the whole manifest has been read. Default: nil.
     public var whenRead: ((_ hasCredentials: Bool) throws -> Void)?

@@ -2,7 +2,7 @@ import LarderCore
 
 /// Options that find icons in a manifest of unknown shape.
 public struct ManifestSuggestion: Equatable, Sendable {
-    /// The path for `--entries`, or nil if the option is not needed.
+    /// The path for `--entries`, if needed.
     public let entries: ManifestPath?
     /// The path to an entry's icon.
     public let icon: ManifestPath
@@ -12,10 +12,10 @@ public struct ManifestSuggestion: Equatable, Sendable {
     public let count: Int
     /// Whether ``count`` covers only the manifest's start or ``mostEntries`` entries.
     public let isPart: Bool
-    /// Whether most URLs are relative and need a base URL.
+    /// Whether most URLs need a base URL.
     public let isRelative: Bool
 
-    /// The maximum number of entries to examine.
+    /// The maximum number of examined entries.
     public static let mostEntries = 100_000
     static let advice = "use --entries and --icon-key to say where the icons are"
 
@@ -27,7 +27,7 @@ public struct ManifestSuggestion: Equatable, Sendable {
         }.joined(separator: " ")
     }
 
-    /// Returns a clause for messages. Safe to print.
+    /// A clause for messages. Safe to print.
     static func words(_ suggestions: [ManifestSuggestion]) -> String? {
         guard let best = suggestions.first else { return nil }
         let first = (best.isPart ? "at least " : "") + best.count.of("icon") + " found"
@@ -48,10 +48,10 @@ public struct ManifestSuggestion: Equatable, Sendable {
 }
 
 extension ManifestPath {
-    /// The path with double quotation marks inside the shell's single quotation marks.
+    /// With double quotation marks, inside the shell's single quotation marks.
     fileprivate var textForShell: String { text(quotedBy: "\"") }
 
-    /// Returns a path, or nil if its text cannot be printed and pasted unchanged.
+    /// Returns nil if the text cannot be printed and pasted unchanged.
     static func pasteable(_ segments: [Segment], _ notation: Notation) -> ManifestPath? {
         let path = ManifestPath(segments: segments, notation: notation)
         let text = path.textForShell

@@ -1,19 +1,19 @@
 import LarderCore
 
-/// The results of reading a whole manifest.
+/// The results of reading a manifest.
 public struct ManifestSummary: Equatable, Sendable {
     /// The detected format.
     public internal(set) var format = ManifestFormat.json
     /// The number of entries, including skipped and failed entries.
     public internal(set) var entries = 0
-    /// The paths of entries and their members. Nil for an unknown shape.
+    /// The paths of entries and members. Nil for an unknown shape.
     public internal(set) var places: ManifestPlaces?
     /// The options whose path matched nothing.
     public internal(set) var unmet: [NamedPart] = []
-    /// Options that may find icons, the best first. Empty unless the shape is unknown or no icon
-    /// can be used.
+    /// Options that may find icons, the best first. Empty unless the shape is unknown or no icon is
+    /// usable.
     public internal(set) var suggestions: [ManifestSuggestion] = []
-    /// The number of unread values that look like icons, for example in a second list.
+    /// The number of unread values that look like icons, such as in a second list.
     public internal(set) var unread = 0
     /// The paths of the first unread values.
     public internal(set) var unreadPlaces: [UnreadPlace] = []
@@ -23,13 +23,12 @@ public struct ManifestSummary: Equatable, Sendable {
     private(set) var usable = 0
     private(set) var failed = 0
     private var unfetched = 0
-    /// The number of icons that were found but cannot be used.
     var unusable: Int { failed + unfetched }
-    /// The number of icons with an expected digest or size.
+    /// Icons with an expected digest or size.
     private var demands = 0
-    /// The number of icons in ``demands`` whose entry also has a package.
+    /// Icons in ``demands`` whose entry also has a package.
     private var packages = 0
-    /// The number of icons whose expected digest or size probably describes a package.
+    /// Icons whose expected digest or size probably describes a package.
     package var ambiguousDemands: Int { packages * 2 > demands ? demands : 0 }
 
     /// A member of entries whose path an option sets.
@@ -49,7 +48,7 @@ public struct ManifestSummary: Equatable, Sendable {
         public let count: Int
     }
 
-    /// A member of entries that was ignored, because its type or form does not describe an icon.
+    /// A member of entries that was ignored, because it does not describe an icon.
     public struct IgnoredMember: Equatable, Sendable {
         /// The members that describe an icon in the plain form.
         public enum Name: String, Sendable {
@@ -67,7 +66,7 @@ public struct ManifestSummary: Equatable, Sendable {
 
         /// The member's name.
         public let name: Name
-        /// The number of icons or entries with the ignored member.
+        /// The number of icons or entries with the member.
         public internal(set) var count: Int
         /// The position of the first entry with the member.
         public let position: Int
@@ -101,7 +100,7 @@ public struct ManifestSummary: Equatable, Sendable {
         }
     }
 
-    /// Returns an error if no entry has an icon value, or else nil.
+    /// Returns an error if no entry has an icon value.
     public func refusal(of source: ManifestSource) -> ManifestError? {
         guard entries > 0, places == nil || usable == 0 && unusable == 0 && unreadable == 0 else {
             return nil
@@ -114,7 +113,7 @@ public struct ManifestSummary: Equatable, Sendable {
         ).suggesting(suggestions)
     }
 
-    /// Returns ``refusal(of:)``, or nil if an unreadable entry may have an icon.
+    /// Returns nil if an unreadable entry may have an icon.
     package func refusalIfAllWereRead(of source: ManifestSource) -> ManifestError? {
         unreadable == 0 ? refusal(of: source) : nil
     }
@@ -136,7 +135,7 @@ public struct ManifestSummary: Equatable, Sendable {
         return warnings.map { "\(source.name.sanitizedForTerminal): \($0)" }
     }
 
-    /// Returns a message for each kind of ignored member, or one if the manifest has no entries.
+    /// Returns a message for each kind of ignored member, or for a manifest without entries.
     public func notes(of source: ManifestSource) -> [String] {
         guard entries > 0 else {
             return ["\(source.name.sanitizedForTerminal): the manifest has no entries"]
@@ -150,7 +149,7 @@ public struct ManifestSummary: Equatable, Sendable {
         }
     }
 
-    /// Returns advice for a manifest in which no icon has the expected digest or size.
+    /// Returns advice if no icon has the expected digest or size.
     public func remedyForDemands(of source: ManifestSource) -> String {
         let icon = places?.icons.first.map { "\($0)".shellQuoted } ?? "icon"
         return "\(source.name.sanitizedForTerminal): no icon has the digest or size that its entry"
@@ -159,13 +158,13 @@ public struct ManifestSummary: Equatable, Sendable {
     }
 }
 
-/// The paths at which entries and their members were found, for `plan --explain`.
+/// The paths to entries and their members, for `plan --explain`.
 public struct ManifestPlaces: Equatable, Sendable {
     /// The shape's name, such as `F-Droid index v2`.
     public let shape: String
     /// The paths to entries. Empty if each line is an entry.
     public let entries: [ManifestPath]
-    /// The paths to an entry's name. The first path with a value is used.
+    /// The paths to an entry's name. The first with a value is used.
     public let names: [ManifestPath]
     /// The paths to an entry's icons. All paths are used.
     public let icons: [ManifestPath]

@@ -5,15 +5,14 @@ enum ManifestValue: Sendable {
     case bool(Bool)
     case integer(Int)
     case double(Double)
-    /// The text, and the place of its token in the manifest.
     case string(String, at: SourceSpan)
-    /// A value of a type that entries do not use, such as data or a date in a plist.
+    /// A type that entries do not use, such as a date in a plist.
     case opaque(String)
     case array([ManifestValue])
-    /// The members in file order. If a key repeats, its last member counts.
+    /// In file order. If a key repeats, its last member counts.
     case dictionary([Member])
 
-    /// Invalid or forbidden text. Repairing such text would change a URL or digest.
+    /// Repairing invalid or forbidden text would change a URL or digest.
     static let invalidText = ManifestValue.opaque("invalid text")
 
     static func string(_ text: String) -> ManifestValue { .string(text, at: .unknown) }
@@ -34,7 +33,7 @@ enum ManifestValue: Sendable {
         }
     }
 
-    /// Whether any string or key satisfies the predicate. Invalid text always does.
+    /// Also searches keys. True for invalid text.
     func contains(where isWanted: (String) -> Bool) -> Bool {
         switch self {
         case .string(let text, _): isWanted(text)
@@ -86,17 +85,16 @@ extension ManifestValue: Equatable {
 
 /// The bytes of a value in an unpacked manifest.
 ///
-/// In text, the span is that of the whole token, with its quotation marks. In a binary plist, it is
-/// that of the reference to the value, because several places may share an object.
+/// In text, the whole token with its quotation marks. In a binary plist, the reference to the
+/// value, because several places may share an object.
 struct SourceSpan: Equatable, Sendable {
-    /// 24 bits for the length, which an entry's limit bounds, and 40 bits for the start: each
-    /// string of an entry has a span.
+    /// 24 bits for the length, which an entry's limit bounds, and 40 for the start, because each
+    /// string has a span.
     private let packed: UInt64
 
-    /// The span of a value without a place in the file.
     static let unknown = SourceSpan(0..<0)
 
-    /// The result is ``unknown`` if the numbers are too large.
+    /// ``unknown`` if the numbers are too large.
     init(_ bytes: Range<Int>) {
         let fits = bytes.upperBound < 1 << 40 && bytes.count < 1 << 24
         packed = fits ? UInt64(bytes.lowerBound) << 24 | UInt64(bytes.count) : 0

@@ -1,14 +1,14 @@
 import LarderCore
 
 /// A writer of a copy of a binary plist with other strings. Objects keep their numbers. New strings
-/// follow with higher numbers, and replaced strings that nothing else refers to become empty.
+/// follow, and replaced strings without other references become empty.
 struct BinaryPlistWriter {
     private let plist: BinaryPlist
     private let output: CatalogueOutput
     private var buffer: [UInt8] = []
-    /// The number of bytes in the output and the buffer.
+    /// Includes the buffer.
     private var count = 0
-    /// The new numbers of references, sorted by their places.
+    /// The new numbers of references, by place.
     private var replaced: [(place: Int, object: Int)] = []
 
     init(_ bytes: BinaryPlistBytes, to output: CatalogueOutput) throws {
@@ -50,7 +50,7 @@ struct BinaryPlistWriter {
         try flush()
     }
 
-    /// Returns the end of the bytes to copy from an object, and the references that follow them.
+    /// Returns the end of the bytes to copy, and the references that follow.
     private func extent(
         _ object: Int
     ) throws -> (end: Int, references: BinaryPlist.References, isString: Bool) {
@@ -129,7 +129,6 @@ struct BinaryPlistWriter {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// The number of bytes for a number: 1, 2, 4 or 8.
     private static func width(of number: Int) -> Int {
         [1, 2, 4].first { number < 1 << (8 * $0) } ?? 8
     }

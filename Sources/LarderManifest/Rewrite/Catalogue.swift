@@ -1,15 +1,15 @@
 import Foundation
 
-/// A manifest that is read twice: once for its icons, and once to copy it with other icon values.
+/// A manifest that is read twice: for its icons, and to copy it with other icon values.
 package final class Catalogue {
     private let input: ByteInput
     private let descriptor: Int32
     private let limits: ManifestLimits
     private let identity: [Int64]?
-    /// Whether the manifest is a gzip file. Known after a copy.
+    /// Known after a copy.
     package private(set) var isPacked = false
 
-    /// Opens the manifest. A pipe or bytes in memory are first copied to a temporary file.
+    /// A pipe or bytes in memory are first copied to a temporary file.
     package init(_ source: ManifestSource, limits: ManifestLimits = .init()) throws {
         var input = try source.open()
         if input.file == nil || input.seekableSize == nil {
@@ -21,7 +21,7 @@ package final class Catalogue {
         identity = Self.identity(of: descriptor)
     }
 
-    /// The manifest from its start. Only one reader at a time can use the source.
+    /// From the start. Only one reader at a time can use the source.
     package var source: ManifestSource {
         guard let base = input.baseURL else {
             lseek(descriptor, 0, SEEK_SET)
@@ -36,12 +36,10 @@ package final class Catalogue {
         }
     }
 
-    /// Copies the manifest, and replaces icon values. A gzip file stays one. The same edits give
-    /// the same bytes.
+    /// Copies the manifest with other icon values. A gzip file stays one. Equal edits give equal
+    /// bytes.
     ///
-    /// - Parameters:
-    ///   - nextEdit: Returns the edits in the order of their spans, then nil.
-    ///   - sink: Receives the bytes.
+    /// - Parameter nextEdit: Returns the edits in the order of their spans, then nil.
     /// - Returns: The number of remaining URLs of images.
     package func copy(
         as format: ManifestFormat, replacing nextEdit: () throws -> CatalogueEdit?,
@@ -118,14 +116,13 @@ package final class Catalogue {
 
 /// A new icon value.
 package struct CatalogueEdit {
-    /// The bytes to replace in the unpacked manifest.
+    /// In the unpacked manifest.
     package let span: Range<Int>
-    /// The number of the value. Equal values can have equal numbers.
+    /// Equal values can have equal numbers.
     package let number: Int64
-    /// The value, in printable ASCII.
+    /// In printable ASCII.
     package let text: String
 
-    /// Creates an edit.
     package init(span: Range<Int>, number: Int64, text: String) {
         self.span = span
         self.number = number
@@ -144,7 +141,6 @@ final class CatalogueOutput {
         self.sink = sink
     }
 
-    /// Writes text.
     func write(_ bytes: UnsafeRawBufferPointer) throws {
         images.add(bytes)
         try writeBinary(bytes)

@@ -1,17 +1,17 @@
 import LarderCore
 import LarderImages
 
-/// A counter of http and https URLs of images in text of any format, including Markdown and HTML.
+/// A counter of http and https URLs of images in any text, including Markdown and HTML.
 ///
-/// A URL counts if its path ends like a file name of an image, or if it is in `![…](…)`, in
-/// `[label]: …` for an `![…][label]`, in `src` or `srcset` of `<img>` or `<source>`, or in `url(…)`
-/// of CSS. The text can be escaped as in JSON or XML.
+/// A URL counts if its path ends like an image's file name, or if it is in `![…](…)`, `[label]: …`
+/// for an `![…][label]`, `src` or `srcset` of `<img>` or `<source>`, or CSS's `url(…)`. The text
+/// can be escaped as in JSON or XML.
 package final class RemoteImages {
-    /// The number of URLs found. Repeated URLs count each time.
+    /// Repeated URLs count each time.
     private(set) var count = 0
     private var labels = ImageLabels()
 
-    /// The maximum length of a URL, and of the text before it that is searched.
+    /// The maximum lengths of a URL, and of the searched text before it.
     private static let longest = 8 << 10
     private static let reach = 2 << 10
     private static let suffixes = (ImageFormat.all.flatMap(\.suffixes) + ["apng", "tiff", "jxl"])
@@ -21,7 +21,7 @@ package final class RemoteImages {
         .map { Array(".\($0)".utf8) }
 
     private var text: [UInt8] = []
-    /// The places in `text` that are searched next for URLs and for Markdown images.
+    /// Where `text` is searched next for URLs and for Markdown images.
     private var next = 0
     private var nextMark = 0
 
@@ -30,7 +30,7 @@ package final class RemoteImages {
         if text.count >= 64 << 10 { search(isAtEnd: false) }
     }
 
-    /// Ends a text. The next text is separate.
+    /// The next text is separate.
     func finish() {
         search(isAtEnd: true)
         count += labels.count
@@ -68,7 +68,7 @@ package final class RemoteImages {
         nextMark -= kept
     }
 
-    /// Returns the URL whose scheme ends at the colon at `colon`, or nil.
+    /// Returns the URL whose scheme ends at `colon`.
     private static func url(at colon: Int, in text: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
         func isScheme(_ scheme: StaticString) -> Bool {
             let start = colon - scheme.utf8CodeUnitCount
@@ -85,8 +85,8 @@ package final class RemoteImages {
         return (colon - length)..<end
     }
 
-    /// Returns a character of a URL and its length in the text, or nil at the URL's end. JSON and
-    /// YAML can escape it as `\/`, `\u0026` or `\x26`. Characters above ASCII are returned as 0xFF.
+    /// Returns a URL's character, or 0xFF above ASCII, and its length in the text. JSON and YAML
+    /// can escape it as `\/`, `\u0026` or `\x26`.
     private static func character(
         at place: Int, in text: UnsafeBufferPointer<UInt8>
     ) -> (byte: UInt8, length: Int)? {
@@ -116,7 +116,7 @@ package final class RemoteImages {
         return images.count > 0
     }
 
-    /// Returns the end of a URL's path in lower case.
+    /// In lower case.
     private static func path(of url: Range<Int>, in text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var path: [UInt8] = []
         var place = url.lowerBound
@@ -134,14 +134,13 @@ package final class RemoteImages {
         suffixes.contains { path.suffix($0.count).elementsEqual($0) }
     }
 
-    /// Whether text before a URL shows the URL as an image.
     private static func isShown(
         _ path: [UInt8], after before: Slice<UnsafeBufferPointer<UInt8>>
     ) -> Bool {
         isInMarkdown(before) || isInHTML(before) || isInCSS(before) && !ends(path, with: styles)
     }
 
-    /// Whether the text ends in `url(`, with or without a quotation mark in some form.
+    /// Whether the text ends in `url(`, with any or no quotation mark.
     private static func isInCSS(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         let end = before.suffix(32).lowercasedASCII
         guard let start = end.lastIndex(of: UInt8(ascii: "(")), end.count - start <= 8,
@@ -166,7 +165,7 @@ package final class RemoteImages {
         return false
     }
 
-    /// Whether the text ends in the value of `src` or `srcset` of an open tag.
+    /// Whether the text ends in `src` or `srcset` of an open tag.
     private static func isInHTML(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard let tag = openTag(before),
             ["img", "source"].contains(where: { tag.starts(with: $0.utf8) })
@@ -175,7 +174,7 @@ package final class RemoteImages {
         return tag.holds("srcset=") || tag.suffix("src=&quot;".utf8.count).holds("src=")
     }
 
-    /// Returns the text after the `<` of an open tag in lower case, or nil.
+    /// Returns the text after the `<`, in lower case.
     private static func openTag(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8]? {
         for index in before.indices.reversed() {
             switch bracket(in: before[...index]) {
@@ -187,8 +186,7 @@ package final class RemoteImages {
         return nil
     }
 
-    /// Returns `<` or `>` if the text ends with it, also as in XML or as encoders of JSON for HTML
-    /// write it.
+    /// Returns a final `<` or `>`, also if escaped as in XML or in JSON for HTML.
     private static func bracket(in text: Slice<UnsafeBufferPointer<UInt8>>) -> UInt8? {
         switch text.last {
         case UInt8(ascii: "<"), UInt8(ascii: ">"): text.last
@@ -204,9 +202,9 @@ package final class RemoteImages {
     }
 }
 
-/// The labels of Markdown images such as `![text][label]`, and the URLs of such labels.
+/// The labels of Markdown images (`![text][label]`), and their URLs.
 private struct ImageLabels {
-    /// The maximum length of an image that is searched for its label.
+    /// The searched bytes of an image.
     static let reach = 512
 
     private static let longest = 100
@@ -215,10 +213,9 @@ private struct ImageLabels {
     private var used: Set<[UInt8]> = []
     private var defined: [[UInt8]: Int] = [:]
 
-    /// The number of URLs of images.
     var count: Int { defined.reduce(0) { used.contains($1.key) ? $0 + $1.value : $0 } }
 
-    /// Notes the label of an image. The text begins after the exclamation mark.
+    /// The text begins after the exclamation mark.
     mutating func use(_ text: Slice<UnsafeBufferPointer<UInt8>>) {
         guard used.count < Self.limit, let end = Self.end(text) else { return }
         let after = text[end...].dropFirst()
@@ -240,7 +237,7 @@ private struct ImageLabels {
         defined[label[(start + 1)...].lowercasedASCII, default: 0] += 1
     }
 
-    /// Returns the place of the bracket that closes the first bracket, or nil.
+    /// Returns the place of the bracket that closes the first.
     private static func end(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
         guard text.first == UInt8(ascii: "[") else { return nil }
         var depth = 0

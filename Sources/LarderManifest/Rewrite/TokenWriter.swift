@@ -1,12 +1,12 @@
 import LarderCore
 
-/// A writer of icon values as tokens that are safe in their place. Keeps the quotation marks of the
-/// replaced token if possible. Values are printable ASCII.
+/// A writer of icon values as tokens that are safe in their place. Keeps the replaced token's
+/// quotation marks if possible. Values are printable ASCII.
 final class TokenWriter {
     private enum Style { case json, yaml, xml, raw }
 
     private let style: Style
-    /// The last byte before the token that is not a blank.
+    /// The last byte before the token, except blanks.
     private var previous: UInt8 = 0
     private var anchors = YAMLAnchors()
 
@@ -19,7 +19,7 @@ final class TokenWriter {
         }
     }
 
-    /// Records the context of the next token from copied bytes.
+    /// Records the context of the next token.
     func pass(_ bytes: UnsafeRawBufferPointer) {
         switch style {
         case .yaml: anchors.pass(bytes)
@@ -28,7 +28,6 @@ final class TokenWriter {
         }
     }
 
-    /// Returns the bytes that replace a token.
     func token(_ value: String, replacing token: UnsafeBufferPointer<UInt8>.SubSequence) -> [UInt8]
     {
         let first = token.first
@@ -58,7 +57,7 @@ final class TokenWriter {
         }
     }
 
-    /// The comment after the indicator of a block scalar, with a space before it, or nothing.
+    /// The comment after a block scalar's indicator, with a space before it.
     private static func commentOfBlockScalar(
         _ token: UnsafeBufferPointer<UInt8>.SubSequence
     ) -> [UInt8] {
@@ -68,9 +67,9 @@ final class TokenWriter {
         return header.firstIndex(of: UInt8(ascii: "#")).map { [0x20] + header[$0...] } ?? []
     }
 
-    /// Whether a value can be a plain scalar in block and flow collections of YAML 1.1 and 1.2. It
-    /// must have a letter and a dot or slash, because other values may be numbers, dates or
-    /// booleans. Parsers disagree about colons and question marks in flow collections.
+    /// Whether a value can be a plain scalar in block and flow collections of YAML 1.1 and 1.2. A
+    /// letter and a dot or slash exclude numbers, dates and booleans. Parsers disagree about colons
+    /// and question marks in flow collections.
     private static func isPlain(_ value: String) -> Bool {
         let bytes = value.utf8
         guard let first = bytes.first else { return false }
@@ -93,7 +92,7 @@ final class TokenWriter {
     }
 }
 
-/// The new values of anchored scalars. An alias of such a scalar needs no new value.
+/// The new values of anchored scalars, whose aliases need no new values.
 private struct YAMLAnchors {
     /// libyaml reads longer names, but no program writes them.
     private static let longestName = 256

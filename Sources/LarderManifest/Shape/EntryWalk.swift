@@ -1,10 +1,10 @@
 /// A search for entries in one pass. Follows the paths of the shapes and skips other values.
 ///
-/// Keeps only possible entries: the members of the root, and the first members of a possible map.
-/// Both sets are limited to the size of an entry.
+/// Keeps only the root's members, and the first members of a possible map, each up to the size of
+/// an entry.
 final class EntryWalk<Cursor: ManifestCursor> {
 
-    /// The maximum number of places to search for repeated keys. Only `..` finds more.
+    /// Limits the search for repeated keys. Only `..` finds more places.
     private static var maximumPlaces: Int { 64 }
 
     private(set) var hasEntries = false
@@ -48,7 +48,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Prepares for the root of the next document in the same manifest.
+    /// For the next document in the same manifest.
     func restart() {
         dropHeld()
         root.clear()
@@ -66,7 +66,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Handles a root that is an entry or a map. Returns false if there are no entries.
+    /// Handles a root that is an entry or a map. Returns whether there are entries.
     func finish() throws -> Bool {
         if let shape = recognition.rootShape(root, hasEntries: hasEntries) {
             hasEntries = true
@@ -93,7 +93,6 @@ final class EntryWalk<Cursor: ManifestCursor> {
         return hasEntries && !recognition.isStrange || hasEmptyPlace
     }
 
-    /// Emits the root as an entry.
     func emitRoot(_ line: Int?, _ failure: EntryError? = nil) throws {
         dropHeld()
         let content = failure.map { .failure($0) } ?? root.entry
@@ -208,8 +207,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Skips a value that is not an entry, and counts its icons. Scalars outside of lists do not
-    /// count, because they describe the manifest itself, such as its publisher's icon.
+    /// Skips a value that is not an entry, and counts its icons, except scalars outside of lists,
+    /// which describe the manifest itself, such as its publisher's icon.
     private func skip(_ place: [ManifestPath.Segment]) throws {
         let kind = try cursor.kind()
         guard !recognition.isExplicit, kind != .scalar || place.contains(.elements) else {
@@ -221,7 +220,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// - Parameter depth: The number of levels to enter. Deeper values are read whole.
+    /// Values below `depth` levels are read whole.
     private func look(at cursor: Cursor, _ place: [ManifestPath.Segment], depth: Int) throws {
         switch (try cursor.kind(), depth) {
         case (.array, 1...):
@@ -241,7 +240,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Reads the entries at a place. Skips the place if the first element matches no shape.
+    /// Skips the place if the first element matches no shape.
     ///
     /// - Parameter forEach: Calls `take` for each element, with other trails that lead into it.
     private func readPlace(
@@ -296,7 +295,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         return trails.filter { !$0.isBase && (settled == nil || settled == $0.shape) }
     }
 
-    /// Reads an element that can be an entry and can contain entries.
+    /// The element can be an entry and can contain entries.
     private func readNested(
         _ trails: [Trail], at place: [ManifestPath.Segment], _ key: String?, _ isOpen: inout Bool
     ) throws {
@@ -387,8 +386,8 @@ extension ValueKind {
     }
 }
 
-/// The root's members that an entry can have, up to the size of an entry. The root itself may be an
-/// entry, as in a web app manifest, or the first line of JSON Lines.
+/// The root's members that an entry can have, up to the size of an entry. The root may be an entry,
+/// as in a web app manifest or JSON Lines.
 struct RootMembers {
     private let keys: Set<[UInt8]>
     /// Whether icons can be in any member.

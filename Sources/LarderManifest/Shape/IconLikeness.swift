@@ -2,14 +2,13 @@ import LarderCore
 import LarderImages
 
 enum IconLikeness {
-    /// Returns the rank of a name: high for `icon_url`, low for `screenshots`.
+    /// High for `icon_url`, low for `screenshots`.
     static func rank(of name: String) -> Int? {
         let name = name.utf8.prefix(64).lowercasedASCII
         return ranks.first { _, words in words.contains { name.holds($0) } }?.rank
     }
 
-    /// Returns the rank of a value in a parent with the rank `outer`. In screenshots, only icons
-    /// keep their rank.
+    /// In screenshots, only icons keep their rank.
     static func rank(_ own: Int?, in outer: Int?) -> Int? {
         outer == 1 && own != rankOfIcon ? 1 : own ?? outer
     }
@@ -17,9 +16,9 @@ enum IconLikeness {
     static func isIcon(_ name: String) -> Bool { rank(of: name) == rankOfIcon }
 
     private static let rankOfIcon = 16
-    /// The minimum rank of an entry's additional icons.
+    /// For an entry's additional icons.
     static let leastRankOfIcons = 12
-    /// The minimum rank of icons outside entries.
+    /// For icons outside entries.
     static let leastRankOfLists = 8
 
     private static let screenshots: [StaticString] = [

@@ -1,10 +1,10 @@
 import LarderCore
 
-/// A manifest that starts with `[` or `{`: a JSON document, or JSON Lines.
+/// A manifest that starts with `[` or `{`: JSON or JSON Lines.
 ///
-/// The reader makes one pass without lookahead, so that pipes work and a long line takes no memory.
-/// If the first object has no list of entries, the manifest is JSON Lines. A document followed by
-/// another value is refused, because that value's icons would be missing.
+/// Read in one pass without lookahead, so that pipes work and a long line takes no memory. If the
+/// first object has no list of entries, the manifest is JSON Lines. A document followed by another
+/// value is refused, because that value's icons would be missing.
 extension ManifestDocument {
     func readJSON(_ emit: @escaping (RawEntry) throws -> Void) throws -> ManifestFormat {
         let isObject = try window.peekAfterSeparators() == UInt8(ascii: "{")
@@ -54,7 +54,7 @@ extension ManifestDocument {
     }
 
     /// Reads JSON Lines, the output of `jq`, and JSON text sequences (RFC 7464). Each value is an
-    /// entry. A broken value does not affect values that start on later lines.
+    /// entry. A broken value does not affect values on later lines.
     private func readLines(_ emit: (RawEntry) throws -> Void, _ first: Int) throws {
         var lastLine = 0
         while try window.peekAfterSeparators() != nil {
@@ -136,8 +136,8 @@ extension ManifestDocument {
             && bytes.prefix(indentation).allSatisfy(\.isBlank)
     }
 
-    /// Skips the broken first value of JSON Lines. Throws `error` unless the next line starts with
-    /// a brace that a JSON document cannot have there.
+    /// Skips the broken first value. Throws `error` unless the next line starts with a brace that a
+    /// JSON document cannot have there.
     private func firstLineFailure(
         _ error: ManifestError, _ first: Int, _ cursor: JSONCursor
     ) throws -> EntryError {

@@ -39,8 +39,8 @@ struct ManifestDocument {
         }
     }
 
-    /// Shared objects can expand a small file to more than any memory. The cursor limits the
-    /// expanded size of each entry and of all entries.
+    /// Shared objects can expand a small file without bound. The cursor limits the expanded size of
+    /// each entry and of all entries.
     func readBinaryPlist(_ emit: @escaping (RawEntry) throws -> Void) throws {
         let name = window.input.name
         var cursor: BinaryPlistCursor?
@@ -113,7 +113,7 @@ extension ManifestDocument {
         return bytes.contains(0x0D) || bytes.holds(" http://") || bytes.holds(" https://")
     }
 
-    /// Whether the text is an option such as `out=name.png`. In a URL, a colon comes first.
+    /// Such as `out=name.png`. In a URL, a colon comes first.
     private static func isOption(_ text: some Collection<UInt8>) -> Bool {
         text.first { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") } == UInt8(ascii: "=")
     }

@@ -1,11 +1,11 @@
-/// A path of a shape, of which ``rest`` remains to be followed. Not nested in the generic class,
-/// because its metadata would be looked up for each element of XML.
+/// A path of a shape, with the ``rest`` to follow. Not nested in the generic class, because its
+/// metadata would be looked up for each element of XML.
 struct Trail {
     let shape: Int
     let path: ManifestPath
     let isBase: Bool
     private(set) var rest: ArraySlice<ManifestPath.Segment>
-    /// A filter for the value at the end of the path.
+    /// A filter for the value at the path's end.
     private(set) var filter: ManifestPath.Segment?
 
     init(shape: Int, path: ManifestPath, isBase: Bool) {
@@ -56,8 +56,8 @@ extension [Trail] {
     }
 }
 
-/// The entries in a value that was read whole, in document order. An entry does not contain the
-/// entries within it, so that each icon belongs to one entry.
+/// The entries in a value that was read whole, in document order, without the entries within them,
+/// so that each icon belongs to one entry.
 struct NestedEntries {
     typealias Content = Result<ManifestValue, EntryError>
 
@@ -66,7 +66,7 @@ struct NestedEntries {
 
     init(_ recognition: ShapeRecognition) { self.recognition = recognition }
 
-    /// Finds the entries in a value. Returns the rest, or nil if the value is an entry.
+    /// Returns the rest of the value, or nil if it is an entry.
     mutating func take(
         _ content: Content, _ key: String?, _ line: Int?, _ trails: [Trail]
     ) -> Content? {
@@ -80,7 +80,7 @@ struct NestedEntries {
             }
         }
         let candidates = recognition.usable(ends.map(\.shape))
-        // The whole value decides, because a shape can be known by the entries within an entry.
+        // The whole value decides, because entries within an entry can identify the shape.
         var shape = recognition.shape(of: content, among: candidates)
         let index = entries.count
         let rest = content.map { takeInside($0, inner) }

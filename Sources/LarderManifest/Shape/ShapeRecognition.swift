@@ -1,6 +1,6 @@
 import LarderCore
 
-/// The detection of a manifest's shape. The first matching element determines the shape.
+/// The detection of a manifest's shape, by the first matching element.
 final class ShapeRecognition {
     private(set) var shapes: [ManifestShape] = []
     let isExplicit: Bool
@@ -12,7 +12,7 @@ final class ShapeRecognition {
     private(set) var isMap = false
     var base: String?
     let unread = UnreadIcons()
-    /// The indices of shapes whose elements can be in a top-level array or JSON Lines.
+    /// Shapes whose elements can be in a top-level array or JSON Lines.
     private(set) var lineShapes: [Int] = []
     private(set) var mapShapes: [Int] = []
     private var plain: Int?
@@ -42,7 +42,7 @@ final class ShapeRecognition {
         use(rules.shapes() + [.hashes, .urls])
     }
 
-    /// Selects the shapes of XML catalogues. Call this before any element is examined.
+    /// Call this before any element is examined.
     func prepareForXML() {
         isXML = true
         unread.isXML = true
@@ -69,8 +69,7 @@ final class ShapeRecognition {
         return shapes.count - 1
     }
 
-    /// Returns the shape of Munki's digests by icon name, or nil if `name` and `value` are not such
-    /// a member.
+    /// Returns the shape of Munki's digests by icon name, or nil for other members.
     func hashes(_ name: String, _ value: ManifestValue, isFirst: Bool) -> Int? {
         guard case .string(let hex, _) = value, Digest(hex: hex) != nil, !namesIcons,
             isHashes || settled == nil && isFirst && IconLikeness.isImageName(name)
@@ -118,10 +117,10 @@ final class ShapeRecognition {
         return plain ?? candidates.first ?? 0
     }
 
-    /// Whether there were elements, but no element had a known member.
+    /// Whether there were only elements without known members.
     var isStrange: Bool { settled == nil && hasStrange && !hasFamiliar }
 
-    /// Whether an element is itself a manifest, with a list of entries instead of an icon.
+    /// Whether an element has a list of entries instead of an icon.
     func isList(_ element: Result<ManifestValue, EntryError>) -> Bool {
         guard !isExplicit, case .success(.dictionary(let members)) = element else { return false }
         let element = ManifestValue.dictionary(members)
@@ -147,7 +146,7 @@ final class ShapeRecognition {
         return settled ?? 0
     }
 
-    /// Returns the shape of the root if the root is an entry, or else nil.
+    /// Returns nil if the root is not an entry.
     func rootShape(_ root: RootMembers, hasEntries: Bool) -> Int? {
         guard !isMap, settled != nil || !hasEntries else { return nil }
         let index = settled ?? shapes.firstIndex { isRoot($0) && $0.matches(root.value) }

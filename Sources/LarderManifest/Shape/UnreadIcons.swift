@@ -1,7 +1,7 @@
-/// A counter of unread values that look like icons, such as in a second list.
+/// A counter of unread values that look like icons.
 final class UnreadIcons {
     private static let maximumPlaces = 16
-    /// The maximum number of names with a cached rank. Entries of a list have the same names.
+    /// Limits names with a cached rank.
     private static let maximumNames = 1_024
 
     private typealias Place = (path: ManifestPath, isInEntry: Bool, count: Int)
@@ -32,9 +32,8 @@ final class UnreadIcons {
         }
     }
 
-    /// Counts the icons that `body` finds. Ignores a single icon in a dictionary with an icon's
-    /// name, such as `"icon": {"url": …}` in the root, because that icon belongs to the manifest
-    /// itself.
+    /// Counts the icons that `body` finds, except a single icon in a dictionary with an icon's
+    /// name, such as `"icon": {"url": …}` in the root, because it belongs to the manifest itself.
     func count(_ place: [ManifestPath.Segment], _ kind: ValueKind, _ body: () throws -> Void)
         rethrows
     {
@@ -59,8 +58,7 @@ final class UnreadIcons {
         count(value, rank)
     }
 
-    /// Counts an entry's unread icons. If an icon of the entry was read (`hasIcon`), other kinds of
-    /// images do not count.
+    /// Counts an entry's unread icons. If `hasIcon`, other kinds of images do not count.
     func look(at entry: ManifestValue, reading icons: [ManifestPath], hasIcon: Bool) {
         (isInEntry, known) = (true, icons)
         least = hasIcon ? IconLikeness.leastRankOfIcons : 0
