@@ -57,7 +57,7 @@ protocol ExportedFiles {
     /// Returns nil if the directory does not exist.
     func location(
         of rendition: Rendition, _ stem: String
-    ) throws -> (directory: FileDescriptor, name: String)?
+    ) -> (directory: FileDescriptor, name: String)?
 
     /// Writes the layout's index file. With `prune`, removes the files of unlisted icons.
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws

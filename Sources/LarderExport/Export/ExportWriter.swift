@@ -81,7 +81,9 @@ final class ExportWriter {
             return try place(object, as: name, in: directory, before: body)
         }
         if try isInPlace(rendition.digest, rendition.size, name, directory) { return .unchanged }
-        let bytes = try rendition.bytes()
+        guard let bytes = rendition.bytes else {
+            throw ResizeError("\(name) changed during the export; export again")
+        }
         let (temporary, file) = try newFile()
         try publish(temporary, file, as: name, in: directory, before: body) {
             try file.write(bytes)
@@ -93,9 +95,6 @@ final class ExportWriter {
     func verified(_ object: StoredObject) throws -> FileDescriptor {
         let (file, _) = try cache.open(object)
         try confirm(file, is: object)
-        guard lseek(file.raw, 0, SEEK_SET) == 0 else {
-            throw CacheError("seek", subject: file.subject, errno: errno)
-        }
         return file
     }
 
@@ -110,7 +109,7 @@ final class ExportWriter {
     }
 
     /// Whether the file has the correct bytes, and no hard links unless they are allowed.
-    private func isInPlace(
+    func isInPlace(
         _ digest: Digest, _ size: Int64, _ name: String, _ directory: FileDescriptor
     ) throws -> Bool {
         // Replace a file if it cannot be read or its dates cannot be set.

@@ -4,30 +4,62 @@ import LarderCache
 /// A process in its own process group, with files as standard streams.
 ///
 /// Files need no thread that copies, and the limit of file sizes also limits the output.
-final class LimitedProcess {
-    enum End: Equatable {
-        case exited(Int32)
-        case signalled(Int32)
-        case timedOut
+enum LimitedProcess {
+    /// The time between two looks at a process, in microseconds. A resize takes at least 30 ms.
+    /// Waiting for a process with a time limit would need pidfd_open(2), since Linux 5.3.
+    private static let pause: UInt32 = 2000
+
+    /// Runs a program to its end, and returns its output. Throws ``ResizeError`` if the program
+    /// fails or takes too long, `CancellationError` if cancelled.
+    ///
+    /// - Parameters:
+    ///   - arguments: The absolute path of the program, and its arguments.
+    ///   - input: A file, which the program reads from the start.
+    static func run(
+        _ arguments: [String], environment: [String], input: FileDescriptor?, seconds: Int,
+        unless isCancelled: () -> Bool
+    ) throws -> FileDescriptor {
+        let (output, errors) = (try FileDescriptor.unnamed(), try FileDescriptor.unnamed())
+        let input = try input ?? .open("/dev/null", flags: O_RDONLY)
+        lseek(input.raw, 0, SEEK_SET)
+        let pid = try start(arguments, environment, streams: [input, output, errors])
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        var information = siginfo_t()
+        var (isLate, isUnwanted) = (false, false)
+        while !isLate, !isUnwanted,
+            waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT) == 0,
+            information.si_signo != SIGCHLD
+        {
+            usleep(pause)
+            (isLate, isUnwanted) = (deadline < .now, isCancelled())
+        }
+        // Also ends the processes that the program has started. The process is a zombie until
+        // waitpid(2), so no other process group can have its number.
+        kill(-pid, SIGKILL)
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+        if isUnwanted { throw CancellationError() }
+        if isLate { throw ResizeError("vipsthumbnail did not end within \(seconds) s") }
+        let signal = status & 0x7F
+        guard signal == 0 else {
+            throw ResizeError(
+                "vipsthumbnail was ended by signal \(signal) "
+                    + "(\(String(cString: strsignal(signal))))")
+        }
+        guard status == 0 else {
+            let lines = try errors.read(at: 0, atMost: 16 << 10).split(
+                separator: UInt8(ascii: "\n"))
+            let complaint = lines.last.map {
+                ": " + String(decoding: $0.prefix(200), as: UTF8.self)
+            }
+            throw ResizeError("vipsthumbnail ended with status \(status >> 8)\(complaint ?? "")")
+        }
+        return output
     }
 
-    /// The time between two looks at a process, in microseconds. A resize takes at least 30 ms.
-    /// Waiting for several processes with a time limit would need pidfd_open(2), since Linux 5.3.
-    static let pause: UInt32 = 2000
-
-    let output: FileDescriptor
-    private let errors: FileDescriptor
-    private let pid: pid_t
-    private let deadline: ContinuousClock.Instant
-    private var isReaped = false
-
-    /// `arguments` begin with the absolute path of the program.
-    init(
-        _ arguments: [String], environment: [String], input: FileDescriptor?, seconds: Int
-    ) throws {
-        output = try .unnamed()
-        errors = try .unnamed()
-        let input = try input ?? .open("/dev/null", flags: O_RDONLY)
+    private static func start(
+        _ arguments: [String], _ environment: [String], streams: [FileDescriptor]
+    ) throws -> pid_t {
         #if canImport(Darwin)
             var actions: posix_spawn_file_actions_t?
             var attributes: posix_spawnattr_t?
@@ -51,7 +83,7 @@ final class LimitedProcess {
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setpgroup(&attributes, 0)
         posix_spawnattr_setflags(&attributes, Int16(flags))
-        for (number, file) in [input, output, errors].enumerated() {
+        for (number, file) in streams.enumerated() {
             posix_spawn_file_actions_adddup2(&actions, file.raw, Int32(number))
         }
         var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
@@ -60,54 +92,6 @@ final class LimitedProcess {
         var pid: pid_t = 0
         let code = posix_spawn(&pid, arguments[0], &actions, &attributes, &words, &variables)
         guard code == 0 else { throw CacheError("run", subject: arguments[0], errno: code) }
-        self.pid = pid
-        deadline = .now + .seconds(seconds)
-    }
-
-    deinit { if !isReaped { reap() } }
-
-    /// Ends the process and the processes that it has started. The process is a zombie until then,
-    /// so no other process group can have its number.
-    @discardableResult
-    private func reap() -> Int32 {
-        kill(-pid, SIGKILL)
-        var status: Int32 = 0
-        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-        isReaped = true
-        return status
-    }
-
-    /// Returns nil if the process is running. Ends it after its time.
-    func end() -> End? {
-        var information = siginfo_t()
-        let found = waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT)
-        guard found == 0, information.si_signo == SIGCHLD else {
-            guard deadline < .now else { return nil }
-            reap()
-            return .timedOut
-        }
-        let status = reap()
-        let signal = status & 0x7F
-        return signal == 0 ? .exited(status >> 8 & 0xFF) : .signalled(signal)
-    }
-
-    func wait() -> End {
-        while true {
-            if let end = end() { return end }
-            usleep(Self.pause)
-        }
-    }
-
-    /// Returns the last line on standard error after a colon, or "", for a message.
-    func complaint() throws -> String {
-        let bytes = try errors.read(at: 0, atMost: 16 << 10)
-        let lines = bytes.split(separator: UInt8(ascii: "\n"))
-        return lines.last.map { ": " + String(decoding: $0.prefix(200), as: UTF8.self) } ?? ""
-    }
-
-    /// Returns nil if the output is longer.
-    func bytes(atMost limit: Int) throws -> [UInt8]? {
-        let size = try output.status().st_size
-        return size <= limit ? try output.read(at: 0, atMost: Int(size)) : nil
+        return pid
     }
 }

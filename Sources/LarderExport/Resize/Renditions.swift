@@ -21,9 +21,7 @@ final class Renditions {
         self.largestOnly = largestOnly
         self.writer = writer
         resizer = program.map { Resizer(program: $0) }
-        images = try program.map {
-            try ResizedImages(recipe: $0.recipe, in: writer.tree.folder, writer.checkCancellation)
-        }
+        images = try program.map { try ResizedImages(recipe: $0.recipe, in: writer.tree.folder) }
     }
 
     /// The number of icons to pass to ``make(_:for:unless:)``, which keeps their files in memory.
@@ -48,16 +46,7 @@ final class Renditions {
         if isSmall(object, pixels) { return Rendition(object, scale: scale) }
         let job = Resizer.Job(object: object, pixels: pixels)
         guard let image = images?[job.source] else { return nil }
-        return Rendition(image, job.format, scale: scale) { [self] in
-            if let bytes = bytes[job.source] { return bytes }
-            // The file has the size of the image, but other bytes.
-            try make([job], unless: { false })
-            if let failure = failures[job.source] { throw failure }
-            guard let made = bytes[job.source], Digest(of: made) == image.digest else {
-                throw ResizeError("\(ResizedImages.file) has another digest; export again")
-            }
-            return made
-        }
+        return Rendition(image, job.format, scale: scale, bytes: bytes[job.source])
     }
 
     /// Without resized images that do not exist yet.
@@ -80,9 +69,9 @@ final class Renditions {
     /// Makes the images that the export does not have yet.
     func make(
         _ icons: some Sequence<(object: StoredObject, stem: String)>, for files: any ExportedFiles,
-        unless isCancelled: () -> Bool
+        unless isCancelled: @escaping () -> Bool
     ) throws {
-        guard resize != nil else { return }
+        guard let resizer else { return }
         bytes.removeAll(keepingCapacity: true)
         var jobs: [Resizer.Job] = []
         var sources: Set<ResizedImage.Source> = []
@@ -91,38 +80,32 @@ final class Renditions {
                 let job = Resizer.Job(object: object, pixels: pixels)
                 if failures[job.source] != nil { continue }
                 if let known = rendition(of: object, scale, pixels),
-                    let (directory, name) = try files.location(of: known, stem),
-                    try directory.sizeOfFile(name) == known.size
+                    let (directory, name) = files.location(of: known, stem),
+                    (try? writer.isInPlace(known.digest, known.size, name, directory)) == true
                 {
                     continue
                 }
                 if sources.insert(job.source).inserted { jobs.append(job) }
             }
         }
-        try make(jobs, unless: isCancelled)
-    }
-
-    private func make(_ jobs: [Resizer.Job], unless isCancelled: () -> Bool) throws {
-        guard let resizer else { return }
-        try resizer.run(jobs, opening: writer.verified, unless: isCancelled) { job, result in
-            do {
-                let made = try result.get()
+        let results = resizer.run(jobs, opening: writer.verified, unless: isCancelled)
+        for (job, result) in zip(jobs, results) {
+            switch result {
+            case .success(let made):
                 images?[job.source] = made.image
                 bytes[job.source] = made.bytes
-            } catch {
-                failures[job.source] = error
+            case .failure(let error): failures[job.source] = error
             }
         }
+        if isCancelled() { throw CancellationError() }
     }
 
     /// With `prune`, forgets images that are no longer exported.
     func finish(prune: Bool) throws {
         if let images {
             try images.write(with: writer, onlyUsed: prune)
-        } else if prune,
-            try writer.tree.folder.status(of: ResizedImages.file)?.isRegularFile == true
-        {
-            _ = try writer.remove(ResizedImages.file)
+        } else if prune {
+            try writer.removeIfPermitted(ResizedImages.file)
         }
     }
 }

@@ -42,34 +42,30 @@ struct Rendition {
     let height: Int?
     /// The cached icon; nil if resized.
     let original: StoredObject?
-    let bytes: () throws -> [UInt8]
+    /// The bytes of a resized icon that this export has made.
+    let bytes: [UInt8]?
 
     init(_ object: StoredObject, scale: Int? = nil) {
         self.scale = scale
         (digest, size, mediaType) = (object.digest, object.size, object.mediaType)
         (width, height) = (object.width, object.height)
-        original = object
-        bytes = { [] }
+        (original, bytes) = (object, nil)
     }
 
-    init(
-        _ image: ResizedImage, _ type: MediaType, scale: Int?,
-        bytes: @escaping () throws -> [UInt8]
-    ) {
+    init(_ image: ResizedImage, _ type: MediaType, scale: Int?, bytes: [UInt8]?) {
         self.scale = scale
         (digest, size, mediaType) = (image.digest, image.size, type.rawValue)
         (width, height) = (image.width, image.height)
-        original = nil
-        self.bytes = bytes
+        (original, self.bytes) = (nil, bytes)
     }
 
-    /// The name in layouts with readable names, as UIKit expects it.
+    /// Returns the name of the file in a layout with readable names, as UIKit expects it.
     func file(_ stem: String) -> String {
         let mark = scale.map { $0 > 1 ? "@\($0)x" : "" } ?? ""
         return "\(stem)\(mark).\(ImageFile.suffix(of: mediaType))"
     }
 
-    /// `name` has no extension. Safe names do not contain `@`.
+    /// Returns the stem of a file name without an extension. Safe names do not contain `@`.
     static func stem(withoutScale name: String) -> String {
         let tail = Array(name.utf8.suffix(3))
         guard tail.count == 3, tail[0] == UInt8(ascii: "@"), tail[2] == UInt8(ascii: "x"),

@@ -21,8 +21,11 @@ struct ResizeProgram {
     private let path: String
     private let seconds: Int
 
-    /// Finds the programs in `path`, a list like `PATH`. Throws ``MissingProgram`` if one is
-    /// missing or does not run.
+    /// Finds the programs. Throws ``MissingProgram`` if one is missing or does not run.
+    ///
+    /// - Parameters:
+    ///   - path: The directories to search, as in `PATH`.
+    ///   - seconds: The time of each process.
     init(path: String, seconds: Int) throws {
         func find(_ name: String) -> String? {
             // A relative directory would run a program from the working directory.
@@ -42,44 +45,45 @@ struct ResizeProgram {
         self.path = path
         self.seconds = seconds
         while true {
-            let process = try process(["--version"], input: nil, output: 1 << 20)
-            let end = process.wait()
-            let bytes = end == .exited(0) ? try process.bytes(atMost: 1 << 10) : nil
-            let version = bytes?.prefix { $0 > 0x20 && $0 < 0x7F } ?? []
-            if !version.isEmpty {
+            do {
+                let output = try run(["--version"], input: nil, longest: 1 << 20) { false }
+                let version = try output.read(at: 0, atMost: 1 << 10).prefix {
+                    $0 > 0x20 && $0 < 0x7F
+                }
+                guard !version.isEmpty else { throw ResizeError("vipsthumbnail has no version") }
                 // The number changes with the arguments in `Resizer`.
                 recipe = "\(String(decoding: version, as: UTF8.self)) 1"
                 return
+            } catch let error as ResizeError {
+                guard unshare != nil else {
+                    throw MissingProgram(
+                        "\(vipsthumbnail) does not run: \(error); install libvips-tools again")
+                }
+                unshare = nil
             }
-            guard unshare != nil, end != .timedOut else {
-                throw MissingProgram(
-                    "\(vipsthumbnail) does not run: \(try message(end, process)); "
-                        + "install libvips-tools again")
-            }
-            unshare = nil
         }
     }
 
-    /// The output may have `output` bytes.
-    func process(
-        _ arguments: [String], input: FileDescriptor?, output: Int
-    ) throws -> LimitedProcess {
+    /// Runs the program. Its output may have `longest` bytes.
+    func run(
+        _ arguments: [String], input: FileDescriptor?, longest: Int, unless isCancelled: () -> Bool
+    ) throws -> FileDescriptor {
         var words = unshare.map { [$0, "-rn"] } ?? []
         words.append(prlimit)
         #if os(Linux)
             words += [
                 limit("as", RLIMIT_AS, Self.addressSpace),
                 limit("cpu", RLIMIT_CPU, Self.processorTime),
-                limit("fsize", RLIMIT_FSIZE, UInt(output)),
+                limit("fsize", RLIMIT_FSIZE, UInt(longest)),
                 limit("nproc", __RLIMIT_NPROC, Self.processes), "--core=0",
             ]
         #endif
         words += [setpriv, "--no-new-privs", "--pdeathsig=KILL", vipsthumbnail]
-        return try LimitedProcess(
+        return try LimitedProcess.run(
             words + arguments,
             // Leaves out the decoders that libvips does not consider safe, such as ImageMagick.
             environment: ["PATH=\(path)", "LC_ALL=C", "VIPS_BLOCK_UNTRUSTED=1"],
-            input: input, seconds: seconds)
+            input: input, seconds: seconds, unless: isCancelled)
     }
 
     #if os(Linux)
@@ -94,18 +98,9 @@ struct ResizeProgram {
             return "--\(name)=\(min(wanted, highest)):\(min(wanted + 1, highest))"
         }
     #endif
-
-    func message(_ end: LimitedProcess.End, _ process: LimitedProcess) throws -> String {
-        switch end {
-        case .timedOut: "vipsthumbnail did not end within \(seconds) s"
-        case .signalled(let signal):
-            "vipsthumbnail was ended by signal \(signal) (\(String(cString: strsignal(signal))))"
-        case .exited(let status):
-            "vipsthumbnail ended with status \(status)\(try process.complaint())"
-        }
-    }
 }
 
+/// A program that an option needs, which is missing or does not run.
 package struct MissingProgram: Error, CustomStringConvertible {
     package let description: String
 

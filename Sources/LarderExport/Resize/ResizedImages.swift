@@ -23,7 +23,7 @@ struct ResizedImages {
     /// A hidden name, which image libraries and Xcode ignore.
     static let file = ".larder-resized"
     /// In bytes. A longer list is not read.
-    private static let longestList: Int64 = 256 << 20
+    private static let longestList: Int64 = 64 << 20
 
     private let header: [UInt8]
     private var images: [ResizedImage.Source: ResizedImage] = [:]
@@ -34,25 +34,15 @@ struct ResizedImages {
     }
 
     /// Reads the list of a directory, unless its program and version were others.
-    init(
-        recipe: String, in directory: FileDescriptor, _ checkCancellation: () throws -> Void
-    ) throws {
-        header = Array("larder resized images 1, \(recipe)\n".utf8)
+    init(recipe: String, in directory: FileDescriptor) throws {
+        header = Array("larder resized images 1, \(recipe)".utf8)
         guard let status = try directory.status(of: Self.file), status.isRegularFile,
             status.st_size <= min(Self.longestList, status.plausibleBytes),
-            let file = try? directory.file(Self.file),
-            try file.read(atMost: header.count) == header
+            let file = try? directory.file(Self.file)
         else { return }
-        var rest: [UInt8] = []
-        for _ in 0..<Self.longestList >> 16 {
-            try checkCancellation()
-            let bytes = try file.read(atMost: 1 << 16)
-            if bytes.isEmpty { return }
-            var lines = (rest + bytes).split(
-                separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-            rest = Array(lines.removeLast().prefix(1024))
-            lines.forEach { read($0) }
-        }
+        let lines = try file.read(atMost: Int(status.st_size)).split(separator: UInt8(ascii: "\n"))
+        guard lines.first?.elementsEqual(header) == true else { return }
+        lines.dropFirst().forEach { read($0) }
     }
 
     private mutating func read(_ line: ArraySlice<UInt8>) {
@@ -72,7 +62,7 @@ struct ResizedImages {
             ($0.key.digest, $0.key.pixels) < ($1.key.digest, $1.key.pixels)
         }
         try writer.write(as: Self.file) { file in
-            try file.write(header)
+            try file.write(header + [UInt8(ascii: "\n")])
             for (source, image) in sorted {
                 let numbers = [source.pixels, Int(image.size), image.width, image.height]
                 try file.write(

@@ -10,6 +10,7 @@ struct Resizer {
 
     struct Job {
         let object: StoredObject
+        /// The length of the longest side.
         let pixels: Int
 
         var source: ResizedImage.Source { .init(digest: object.digest, pixels: pixels) }
@@ -28,61 +29,33 @@ struct Resizer {
 
     let program: ResizeProgram
 
-    /// A run of one job. JPEG and WebP are decoded first, because otherwise the decoder would make
-    /// them smaller, with a loss of quality. An image that fits no colour profile, such as a grey
-    /// one, is resized in its own colours.
-    private struct Run {
-        enum Step { case decode, convert, keepColours }
-
-        let job: Job
-        var step: Step
-        var process: LimitedProcess
-    }
-
-    /// Runs as many jobs at once as there are cores.
+    /// Makes the images of jobs, as many at once as there are cores.
     func run(
-        _ jobs: [Job], opening open: (StoredObject) throws -> FileDescriptor,
-        unless isCancelled: () -> Bool,
-        _ body: (Job, Result<Made, any Error>) throws -> Void
-    ) throws {
-        var waiting = jobs.makeIterator()
-        var runs: [Run] = []
-        var isEmpty = false
-        while true {
-            while !isEmpty, runs.count < ProcessInfo.processInfo.activeProcessorCount {
-                guard let job = waiting.next() else {
-                    isEmpty = true
-                    break
-                }
-                do { runs.append(try start(job, open)) } catch { try body(job, .failure(error)) }
-            }
-            if runs.isEmpty { return }
-            // The processes of `runs` end with their last reference.
-            if isCancelled() { throw CancellationError() }
-            var left: [Run] = []
-            for run in runs {
-                do {
-                    guard let end = run.process.end() else {
-                        left.append(run)
-                        continue
-                    }
-                    if let next = try next(after: run, end, open) {
-                        left.append(next)
-                    } else {
-                        try body(run.job, Result { try made(by: run, end) })
-                    }
-                } catch let error as ResizeError {
-                    try body(run.job, .failure(error))
+        _ jobs: [Job], opening open: @escaping (StoredObject) throws -> FileDescriptor,
+        unless isCancelled: @escaping () -> Bool
+    ) -> [Result<Made, any Error>] {
+        let lock = NSLock()
+        // Unsafe because the compiler does not know that `lock` guards the functions and results.
+        nonisolated(unsafe) let (open, isCancelled) = (open, isCancelled)
+        nonisolated(unsafe) var results: [Int: Result<Made, any Error>] = [:]
+        DispatchQueue.concurrentPerform(iterations: jobs.count) { number in
+            let result = Result {
+                try make(jobs[number]) { object in
+                    try lock.withLock { try open(object) }
+                } unless: {
+                    lock.withLock { isCancelled() }
                 }
             }
-            if left.count == runs.count { usleep(LimitedProcess.pause) }
-            runs = left
+            lock.withLock { results[number] = result }
         }
+        return jobs.indices.map { results[$0]! }
     }
 
-    private func start(
-        _ job: Job, _ open: (StoredObject) throws -> FileDescriptor
-    ) throws -> Run {
+    private func make(
+        _ job: Job, opening open: (StoredObject) throws -> FileDescriptor,
+        unless isCancelled: () -> Bool
+    ) throws -> Made {
+        if isCancelled() { throw CancellationError() }
         let (width, height) = (job.object.width ?? 0, job.object.height ?? 0)
         // The index is untrusted.
         let (area, isOverflow) = width.multipliedReportingOverflow(by: height)
@@ -91,28 +64,32 @@ struct Resizer {
                 "the icon has \(width) × \(height) pixels; --resize needs a known size of at most "
                     + "\(Self.mostPixels) pixels")
         }
-        let step: Run.Step = job.format == .png ? .convert : .decode
-        return Run(job: job, step: step, process: try process(step, job, open(job.object)))
-    }
-
-    private func process(
-        _ step: Run.Step, _ job: Job, _ input: FileDescriptor
-    ) throws -> LimitedProcess {
-        var words = ["stdin", "--vips-concurrency=1", "-s"]
-        var longest = job.longestOutput
-        switch step {
-        case .decode:
-            let (width, height) = (job.object.width ?? 0, job.object.height ?? 0)
-            longest = 5 * width * height + 64 << 10
-            // The orientation of a photograph can swap the sides.
-            let side = max(width, height)
-            words += ["\(side)x\(side)", "-o", ".png[compression=1]"]
-        case .convert, .keepColours:
-            words += ["\(job.pixels)x\(job.pixels)"]
-            if step == .convert { words += ["-i", "srgb", "-e", "srgb"] }
-            words += ["-o", Self.output(job.format)]
+        func run(
+            _ input: FileDescriptor, side: Int, _ options: [String], longest: Int
+        ) throws -> FileDescriptor {
+            try program.run(
+                ["stdin", "--vips-concurrency=1", "-s", "\(side)x\(side)"] + options,
+                input: input, longest: longest, unless: isCancelled)
         }
-        return try program.process(words, input: input, output: longest)
+        var icon = try open(job.object)
+        if job.format != .png {
+            // Otherwise the decoder would make the image smaller, with a loss of quality. The
+            // orientation of a photograph can swap the sides.
+            icon = try run(
+                icon, side: max(width, height), ["-o", ".png[compression=1]"],
+                longest: 5 * area + 64 << 10)
+        }
+        func resize(_ colours: [String]) throws -> FileDescriptor {
+            try run(
+                icon, side: job.pixels, colours + ["-o", Self.output(job.format)],
+                longest: job.longestOutput)
+        }
+        do {
+            return try checked(resize(["-i", "srgb", "-e", "srgb"]), job)
+        } catch let error as ResizeError where error.description.utf8.contains("profile".utf8) {
+            // An image that fits no colour profile, such as a grey one, keeps its colours.
+            return try checked(resize([]), job)
+        }
     }
 
     /// Returns the form of the output. Metadata would depend on more than the pixels.
@@ -125,35 +102,13 @@ struct Resizer {
         }
     }
 
-    private func next(
-        after run: Run, _ end: LimitedProcess.End,
-        _ open: (StoredObject) throws -> FileDescriptor
-    ) throws -> Run? {
-        var next = run
-        if run.step == .decode, end == .exited(0) {
-            next.step = .convert
-            guard lseek(run.process.output.raw, 0, SEEK_SET) == 0 else { return nil }
-            next.process = try process(.convert, run.job, run.process.output)
-        } else if run.step == .convert, case .exited(1...) = end,
-            try run.process.complaint().utf8.contains("profile".utf8)
-        {
-            next.step = .keepColours
-            next.process = try process(.keepColours, run.job, open(run.job.object))
-        } else {
-            return nil
-        }
-        return next
-    }
-
-    /// Checks the image like a download.
-    private func made(by run: Run, _ end: LimitedProcess.End) throws -> Made {
-        let job = run.job
-        guard end == .exited(0), run.step != .decode else {
-            throw ResizeError(try program.message(end, run.process))
-        }
-        guard let bytes = try run.process.bytes(atMost: job.longestOutput) else {
+    /// Returns the image that a process has made, which is checked like a download.
+    private func checked(_ output: FileDescriptor, _ job: Job) throws -> Made {
+        let size = try output.status().st_size
+        guard size <= job.longestOutput else {
             throw ResizeError("vipsthumbnail wrote more than \(job.longestOutput) bytes")
         }
+        let bytes = try output.read(at: 0, atMost: Int(size))
         let info: ImageInfo
         do {
             info = try bytes.withUnsafeBytes { try ImageInspector.inspect($0) }
