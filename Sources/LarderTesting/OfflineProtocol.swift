@@ -8,6 +8,8 @@ import Foundation
 /// class can name the instance: On Linux, a configuration's header fields are not yet in the
 /// request.
 final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
+    private let answering = DispatchGroup()
+
     override class func canInit(with request: URLRequest) -> Bool {
         // These URLs contain the data or name a file.
         !["data", "file"].contains(request.url?.scheme?.lowercased())
@@ -15,7 +17,6 @@ final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
 
     override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
-    // Reads in the calling thread, because the client must be called there.
     override func startLoading() {
         #if canImport(FoundationNetworking)
             guard !(task is URLSessionDownloadTask) else {
@@ -32,20 +33,38 @@ final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
                 let response = HTTPURLResponse(
                     url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields)
             else { return fail(.badURL, "the request has no URL") }
-            client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
-            if request.httpMethod != "HEAD" { client?.urlProtocol(self, didLoad: data) }
-            client?.urlProtocolDidFinishLoading(self)
+            answer {
+                $0.client?.urlProtocol($0, didReceive: response, cacheStoragePolicy: .notAllowed)
+                if $0.request.httpMethod != "HEAD" { $0.client?.urlProtocol($0, didLoad: data) }
+                $0.client?.urlProtocolDidFinishLoading($0)
+            }
         } catch {
             fail(.resourceUnavailable, "\(error)")
         }
     }
 
-    override func stopLoading() {}
+    override func stopLoading() { answering.wait() }
+
+    private func answer(_ body: @escaping @Sendable (URLProtocol) -> Void) {
+        #if canImport(FoundationNetworking)
+            // Before Swift 6.4, a client that resumes a task blocks the session forever if another
+            // thread cancels the task and waits for the session (swift-corelibs-foundation 5412).
+            // So the session waits only until the client has surely read the session's tasks.
+            // Unsafe because the compiler does not know that only the client uses the request now.
+            nonisolated(unsafe) let request: URLProtocol = self
+            DispatchQueue(label: "larder.offline-icons").async(group: answering) { body(request) }
+            _ = answering.wait(timeout: .now() + 0.2)
+        #else
+            // A client must be called in this thread.
+            body(self)
+        #endif
+    }
 
     private func fail(_ code: URLError.Code, _ message: String) {
         var information: [String: Any] = [NSLocalizedDescriptionKey: message]
         if let url = request.url { information[NSURLErrorFailingURLErrorKey] = url }
-        client?.urlProtocol(self, didFailWithError: URLError(code, userInfo: information))
+        let error = URLError(code, userInfo: information)
+        answer { $0.client?.urlProtocol($0, didFailWithError: error) }
     }
 }
 

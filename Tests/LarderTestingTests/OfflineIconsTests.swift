@@ -97,6 +97,27 @@ import Testing
         }
     }
 
+    /// The first failure cancels the other requests, for which Foundation before Swift 6.4 waits
+    /// forever.
+    @Test(.timeLimit(.minutes(5))) func missingIconsEndAGroupOfRequests() async throws {
+        try await withCache([:]) { cache in
+            for _ in 0..<10 {
+                let icons = try OfflineIcons(cache: cache.url)
+                let session = URLSession(configuration: icons.configuration)
+                await #expect(throws: URLError.self) {
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        for number in 0..<10 {
+                            let url = "https://icons.example/\(number)"
+                            group.addTask { _ = try await session.bytes(url) }
+                        }
+                        for try await _ in group {}
+                    }
+                }
+                #expect(!icons.missing.isEmpty)
+            }
+        }
+    }
+
     @Test func aSessionFailsAfterItsIconsAreReleased() async throws {
         try await withCache([Self.notes: icon(1)]) { cache in
             let session = URLSession(
