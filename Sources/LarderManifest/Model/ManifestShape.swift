@@ -230,8 +230,17 @@ extension ManifestShape {
                 base: "/components/@media_baseurl", needsBase: false),
             ManifestShape(
                 "Unraid template",
-                ["/Container", "/Containers/Container", "/CommunityApplications"],
+                [
+                    "/Container", "/Containers/Container", "/Containers/Plugin", "/Plugin",
+                    "/CommunityApplications",
+                ],
                 marks: ["Icon", "Name"], names: ["Name"], icons: ["Icon", "Screenshot"]),
+            ManifestShape(
+                "Unraid plugin", ["/Containers"], marks: ["PluginURL"], names: ["Name"],
+                icons: ["Icon", "Screenshot"]),
+            ManifestShape(
+                "Unraid feed", ["$.applist[*]"], marks: ["Icon", "Repository", "PluginURL"],
+                requires: ["Name"], names: ["Name"], icons: ["Icon", "Screenshot"]),
             ManifestShape(
                 "Chocolatey package", ["/package/metadata"], marks: ["iconUrl", "id"],
                 names: ["title", "id"], icons: ["iconUrl"]),

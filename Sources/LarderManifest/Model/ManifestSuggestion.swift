@@ -40,7 +40,9 @@ public struct ManifestSuggestion: Equatable, Sendable {
         let entries = entries?.segments ?? []
         let whole = [entries + icon.segments, entries + [.elements] + icon.segments]
         return icons.contains { path in
-            whole.contains { $0.suffix(path.segments.count).elementsEqual(path.segments) }
+            whole.contains {
+                path.covers($0.suffix(path.hasDescendants ? $0.count : path.segments.count))
+            }
         }
     }
 

@@ -128,7 +128,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
             let kind = try cursor.kind()
             if kind == .scalar {
                 hasScalars = true
-                if isFirst || recognition.isHashes { return try takeHash(key, isFirst) }
+                let isPlist = cursor is PlistCursor || cursor is BinaryPlistCursor
+                if isPlist, isFirst || recognition.isHashes { return try takeHash(key, isFirst) }
             }
             guard mayBeMap, kind == .dictionary else {
                 return try skip([.member(key)])

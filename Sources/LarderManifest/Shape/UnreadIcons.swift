@@ -71,7 +71,8 @@ final class UnreadIcons {
         switch value {
         case .string(let text, _):
             let isNamed = isNamed(rank)
-            guard isNamed || rank == nil && isInList, !known.contains(where: { $0.covers(path) }),
+            guard isNamed || rank == nil && isInList,
+                !known.contains(where: { $0.covers(path[...]) }),
                 IconLikeness.likeness(of: text, rank: rank) > 0
             else { return }
             if isNamed {
@@ -134,11 +135,11 @@ final class UnreadIcons {
 }
 
 extension ManifestPath {
-    fileprivate func covers(_ place: [Segment]) -> Bool {
+    func covers(_ place: ArraySlice<Segment>) -> Bool {
         let segments = segments.filter {
             if isXML, case .elementsWhere = $0 { false } else { true }
         }
-        let place = isXML && place.last == .member(XMLCursor.text) ? place.dropLast() : place[...]
+        let place = isXML && place.last == .member(XMLCursor.text) ? place.dropLast() : place
         let parts = segments.split(separator: .descendants, omittingEmptySubsequences: false)
         guard let first = parts.first, let last = parts.last else { return false }
         func covers(_ own: ArraySlice<Segment>, _ place: ArraySlice<Segment>) -> Bool {
