@@ -57,8 +57,8 @@ public final class OfflineIcons: @unchecked Sendable {
     ///   - cache: A cache directory. A prefetch may add icons at the same time.
     ///   - manifest: A lock, the manifest of `larder prefetch --write-lock`. Only its icons are
     ///     answered, if they have its digests and sizes. Default: nil, for all cached icons.
-    ///   - missingList: A manifest for `larder prefetch` to which URLs of missing icons are
-    ///     appended. Tests and processes can share it. Default: nil.
+    ///   - missingList: A manifest for `larder prefetch`, to which each missing URL is added once.
+    ///     Tests and processes can share it. Default: nil.
     ///   - strict: Whether requests for missing icons fail. If false, they get `placeholder`, and
     ///     ``finish()`` does not throw for them. Default: true.
     ///   - placeholder: The colour of a PNG image of 64 × 64 pixels. Default: magenta.

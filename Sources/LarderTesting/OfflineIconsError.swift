@@ -48,7 +48,7 @@ public struct OfflineIconsError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// A file with one URL per line, to which several processes can append.
+/// A file with one line for each URL, to which several processes can append.
 struct MissingList {
     let path: String
 
@@ -61,13 +61,23 @@ struct MissingList {
         }
     }
 
+    /// Appends the URL unless the file contains it.
     func add(_ url: String) throws(OfflineIconsError) {
-        let file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        let file = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw failure(String(cString: strerror(errno))) }
         defer { close(file) }
-        // One write at the end of the file is atomic, so lines of other processes stay whole.
-        let line = Array("\(url)\n".utf8)
-        guard write(file, line, line.count) == line.count else {
+        // Until the file is closed. Other instances may add the same URL.
+        flock(file, LOCK_EX)
+        let handle = FileHandle(fileDescriptor: file)
+        do {
+            let text = try handle.readToEnd() ?? Data()
+            let newline = UInt8(ascii: "\n")
+            let isListed = text.split(separator: newline).contains { $0.elementsEqual(url.utf8) }
+            guard !isListed else { return }
+            // An editor may have removed the newline at the end.
+            let start = [nil, newline].contains(text.last) ? "" : "\n"
+            try handle.write(contentsOf: Data("\(start)\(url)\n".utf8))
+        } catch {
             throw failure("cannot be written")
         }
     }
