@@ -18,21 +18,15 @@ extension IconLoader {
     }
 
     /// An attempt to replace the ``shared`` loader.
-    public struct ConfigurationError: Error, CustomStringConvertible {
-        /// The kind of error.
-        public enum Code: String, Sendable {
-            /// ``IconLoader/configure(_:)`` was called before.
-            case configured
-            /// ``IconLoader/shared`` was used before, with the default loader.
-            case used
-        }
-
-        /// The kind of error.
-        public let code: Code
+    public enum ConfigurationError: String, Error, CustomStringConvertible {
+        /// ``IconLoader/configure(_:)`` was called before.
+        case configured
+        /// ``IconLoader/shared`` was used before, with the default loader.
+        case used
 
         /// The reason and the right use.
         public var description: String {
-            switch code {
+            switch self {
             case .configured:
                 "IconLoader.shared is already configured; call IconLoader.configure only once"
             case .used:
@@ -49,24 +43,23 @@ final class SharedLoader: @unchecked Sendable {
     static let app = SharedLoader()
 
     private let lock = NSLock()
-    private var current: IconLoader?
-    private var isConfigured = false
+    /// The loader and the reason why it cannot be replaced.
+    private var current: (loader: IconLoader, refusal: IconLoader.ConfigurationError)?
 
     var loader: IconLoader {
         lock.withLock {
-            let loader = current ?? Self.makeDefault()
-            current = loader
-            return loader
+            let now = current ?? (Self.makeDefault(), .used)
+            current = now
+            return now.loader
         }
     }
 
     func configure(_ loader: IconLoader) throws(IconLoader.ConfigurationError) {
-        let problem = lock.withLock { () -> IconLoader.ConfigurationError.Code? in
-            guard current == nil else { return isConfigured ? .configured : .used }
-            (current, isConfigured) = (loader, true)
-            return nil
+        let refusal = lock.withLock {
+            defer { current = current ?? (loader, .configured) }
+            return current?.refusal
         }
-        if let problem { throw IconLoader.ConfigurationError(code: problem) }
+        if let refusal { throw refusal }
     }
 
     private static func makeDefault() -> IconLoader {

@@ -16,7 +16,7 @@ import Testing
         let error = #expect(throws: IconLoader.ConfigurationError.self) {
             try IconLoader.configure(self.loader(nil))
         }
-        #expect(error?.code == .configured)
+        #expect(error == .configured)
         #expect(error?.description.contains("call IconLoader.configure only once") == true)
         #expect(IconLoader.shared === loader)
     }
@@ -27,7 +27,7 @@ import Testing
         let error = #expect(throws: IconLoader.ConfigurationError.self) {
             try shared.configure(loader(nil))
         }
-        #expect(error?.code == .used)
+        #expect(error == .used)
         #expect(error?.description.contains("already in use") == true)
         #expect(shared.loader === first)
     }
