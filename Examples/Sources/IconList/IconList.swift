@@ -1,3 +1,4 @@
+// Not yet compiled on Apple's platforms.
 #if canImport(SwiftUI)
     import LarderIcons
     import SwiftUI

@@ -1,3 +1,4 @@
+// Not yet compiled on Apple's platforms.
 #if canImport(UIKit) && !os(watchOS)
     import LarderIcons
     import UIKit

@@ -1,10 +1,10 @@
-import LarderCore
-
+// Not yet compiled on Apple's platforms.
 // Not for Linux, where FoundationNetworking depends on libcurl.
 #if canImport(Darwin)
     import Foundation
     import ImageIO
     import LarderCache
+    import LarderCore
     import UniformTypeIdentifiers
 
     /// A fetcher that uses `URLSession`.

@@ -81,6 +81,7 @@ public final class MemoryPressure: @unchecked Sendable {
     }
 }
 
+// Not yet compiled on Apple's platforms.
 #if canImport(Darwin)
     private final class DispatchWatch: @unchecked Sendable {
         // Unchecked because dispatch sources are not `Sendable`. This source is only set up and

@@ -1,4 +1,4 @@
-// Not yet compiled on Apple's platforms. `Scripts/lint` checks the syntax.
+// Not yet compiled on Apple's platforms.
 #if canImport(SwiftUI) && canImport(ImageIO)
     import SwiftUI
 
