@@ -1,4 +1,4 @@
-// Not yet compiled on Apple's platforms. `Scripts/lint` checks the syntax.
+// Not yet compiled on Apple's platforms.
 #if canImport(ImageIO)
     import Foundation
     import ImageIO
@@ -40,11 +40,9 @@
             for url: URL, pointSize: CGFloat, scale: CGFloat, priority: IconPriority = .normal
         ) async throws -> CGImage {
             let entry = try await icon(for: url, priority: priority)
-            // Detached because the caller may be on the main thread.
-            let image = await Task.detached(priority: .userInitiated) {
-                entry.image(pointSize: pointSize, scale: scale)
-            }.value
-            guard let image else {
+            try Task.checkCancellation()
+            // Functions that are async and not isolated do not run on the main thread.
+            guard let image = entry.image(pointSize: pointSize, scale: scale) else {
                 throw IconFailure(.unreadable, url: url, "the system cannot decode the image")
             }
             return image

@@ -1,4 +1,4 @@
-// Not yet compiled on Apple's platforms. `Scripts/lint` checks the syntax.
+// Not yet compiled on Apple's platforms.
 #if canImport(UIKit) && canImport(ImageIO) && !os(watchOS)
     import UIKit
 
@@ -12,7 +12,7 @@
         private var loading: Task<Void, Never>?
 
         /// Shows an icon, with a symbol until the icon is loaded, and another one if that fails.
-        /// The load has a very high priority. It is cancelled when the cell is reused.
+        /// The load has a very high priority. It is cancelled when the cell is reused or released.
         ///
         /// - Parameters:
         ///   - url: The icon's URL.
@@ -34,10 +34,13 @@
             }
         }
 
-        /// Cancels the load.
+        deinit { loading?.cancel() }
+
+        /// Cancels the load, and removes the icon in case the next row has none.
         open override func prepareForReuse() {
             super.prepareForReuse()
             loading?.cancel()
+            imageView?.image = nil
         }
     }
 #endif
