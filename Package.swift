@@ -194,6 +194,9 @@ let package = Package(
                 "LarderCache", "LarderCore", "LarderIcons", "LarderManifest", "LarderPrefetch",
             ],
             path: "Tests/RepeatedRuns"),
+        // The example of a disk cache for Nuke, which `Examples/` also compiles.
+        .target(
+            name: "NukeCache", dependencies: ["LarderIcons"], path: "Examples/Sources/NukeCache"),
         // A check that these modules link without libcurl.
         .executableTarget(
             name: "links-without-curl",
@@ -240,7 +243,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "LarderIconsTests",
-            dependencies: ["LarderCache", "LarderCore", "LarderIcons", "LarderTestSupport"]),
+            dependencies: [
+                "LarderCache", "LarderCore", "LarderIcons", "LarderTestSupport", "NukeCache",
+            ]),
         .testTarget(
             name: "LarderTestingTests",
             dependencies: [

@@ -4,37 +4,7 @@ import LarderIcons
 import LarderTestSupport
 import Testing
 
-/// The protocol of Nuke 13, which `LarderDataCache` implements.
-protocol DataCaching: Sendable {
-    func cachedData(for key: String) -> Data?
-    func containsData(for key: String) -> Bool
-    func storeData(_ data: Data, for key: String)
-    func removeData(for key: String)
-    func removeAll()
-}
-
-final class LarderDataCache: DataCaching {
-    private let own: (any DataCaching)?
-    private let bundled: BundledIcons
-
-    /// - Parameter own: Nuke's cache. Its icons are newer, so they are used first.
-    init(_ own: (any DataCaching)?, bundle: URL) {
-        self.own = own
-        bundled = BundledIcons(directory: bundle)
-    }
-
-    func cachedData(for key: String) -> Data? {
-        own?.cachedData(for: key) ?? bundled.cachedData(for: key)
-    }
-
-    func containsData(for key: String) -> Bool {
-        own?.containsData(for: key) == true || bundled.containsData(for: key)
-    }
-
-    func storeData(_ data: Data, for key: String) { own?.storeData(data, for: key) }
-    func removeData(for key: String) { own?.removeData(for: key) }
-    func removeAll() { own?.removeAll() }
-}
+@testable import NukeCache
 
 /// A disk cache in memory, in place of Nuke's.
 private final class DictionaryCache: DataCaching {
@@ -153,17 +123,5 @@ private final class DictionaryCache: DataCaching {
             }
             #expect(right == 200)
         }
-    }
-
-    /// The example's type, compiled above.
-    @Test func theCodeOfTheNukeExampleIsCompiled() throws {
-        var root = URL(fileURLWithPath: #filePath)
-        for _ in 0..<4 { root.deleteLastPathComponent() }
-        let example = try String(
-            contentsOf: root.appendingPathComponent(
-                "Examples/Sources/NukeCache/LarderDataCache.swift"), encoding: .utf8)
-        let code = try #require(example.range(of: "final class LarderDataCache"))
-        let source = try String(contentsOfFile: #filePath, encoding: .utf8)
-        #expect(source.contains(example[code.lowerBound...]))
     }
 }
