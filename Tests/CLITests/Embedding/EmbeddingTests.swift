@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Apps that embed LarderCache or LarderIcons, the README's code, and the examples. Takes minutes,
+/// Apps that embed LarderCache or LarderIcons, the pages' code, and the examples. Takes minutes,
 /// because the tests build from scratch.
 @Suite struct EmbeddingTests {
     private static let root = URL(fileURLWithPath: #filePath)
@@ -20,7 +20,8 @@ import Testing
             let app = larder.directory.path("app")
             try FileManager.default.createDirectory(
                 atPath: app + "/Sources/App", withIntermediateDirectories: true)
-            try Data(Self.package.utf8).write(to: URL(fileURLWithPath: app + "/Package.swift"))
+            try Data(try Self.package().utf8)
+                .write(to: URL(fileURLWithPath: app + "/Package.swift"))
             try Data(try Self.main(url).utf8)
                 .write(to: URL(fileURLWithPath: app + "/Sources/App/main.swift"))
             let build = try await swift("build", "--package-path", app, "--jobs", "2")
@@ -48,7 +49,7 @@ import Testing
             let app = directory.path("app")
             try FileManager.default.createDirectory(
                 atPath: app + "/Sources/App", withIntermediateDirectories: true)
-            let package = Self.package.replacingOccurrences(of: ", traits: []", with: "")
+            let package = try Self.package().replacingOccurrences(of: ", traits: []", with: "")
             try Data(package.utf8).write(to: URL(fileURLWithPath: app + "/Package.swift"))
             try Data("import LarderCache\n".utf8)
                 .write(to: URL(fileURLWithPath: app + "/Sources/App/main.swift"))
@@ -182,30 +183,21 @@ import Testing
         }
     }
 
-    /// A package with the lines from the README.
-    private static let package = """
-        // swift-tools-version: 6.1
-        import PackageDescription
-
-        let package = Package(
-            name: "App",
-            platforms: [.macOS(.v15), .iOS(.v16)],
-            dependencies: [.package(name: "larder", path: "\(root)", traits: [])],
-            targets: [
-                .executableTarget(
-                    name: "App", dependencies: [.product(name: "LarderCache", package: "larder")])
-            ])
-        """
-
-    /// Returns the README's code with another URL. It prints the size of the icon.
-    private static func main(_ url: String) throws -> String {
-        let article = try String(
-            contentsOfFile: root + "/Sources/LarderCache/LarderCache.docc/GettingStarted.md",
-            encoding: .utf8)
+    /// Returns the package of the page about apps, as a program that uses LarderCache.
+    private static func package() throws -> String {
         let code = try #require(
-            article.components(separatedBy: "```swift\n").dropFirst()
-                .compactMap { $0.components(separatedBy: "```").first }
-                .first { $0.contains("import LarderCache\n") })
+            try Article.blocks(of: "docs/apps.md").first { $0.contains("PackageDescription") })
+        return code.replacingOccurrences(of: "../larder", with: root)
+            .replacingOccurrences(of: ".package(", with: #".package(name: "larder", "#)
+            .replacingOccurrences(of: ".target(", with: ".executableTarget(")
+            .replacingOccurrences(of: "LarderIcons", with: "LarderCache")
+    }
+
+    /// Returns the article's code. It prints the size of the icon with this URL.
+    private static func main(_ url: String) throws -> String {
+        let article = "Sources/LarderCache/LarderCache.docc/GettingStarted.md"
+        let code = try #require(
+            try Article.blocks(of: article).first { $0.contains("import LarderCache\n") })
         return code + """
             print(try icon("\(url)", inCacheAt: CommandLine.arguments[1])?.count ?? 0)
 

@@ -45,6 +45,8 @@ import Testing
             let words = CommandLine.arguments.map { URL(fileURLWithPath: $0) }
             let (copied, failed) = try \(type).install(from: words[1], into: words[2])
             print(copied, failed)
+            // An app's call.
+            func start() throws { try \(type).install() }
             """
         try scene.overwrite("\(folder)/main.swift", with: Array(main.utf8))
         let compiled = try compiler(
