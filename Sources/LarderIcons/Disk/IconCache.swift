@@ -16,14 +16,6 @@ import LarderCore
 /// Bytes are verified at the first read, and again only if the file has changed. Uses are recorded
 /// in batches, for `larder evict`.
 public final class IconCache: Sendable {
-    /// The record of a cached icon.
-    public struct Match: Sendable {
-        /// The icon's URL, object and validators.
-        public let resource: Resource
-        /// The cache that contains the icon.
-        public let source: MemoryCache.Entry.Source
-    }
-
     static let maximumReads = 4
 
     /// The icons in memory.
@@ -34,7 +26,6 @@ public final class IconCache: Sendable {
     private let recorder: UseRecorder?
     private let writer: IconWriter?
     let reads = SharedWork<MemoryCache.Entry?>()
-    private let lookups = SharedWork<Match?>()
     let queue = OperationQueue()
 
     /// The directory `icons` in the user's caches directory, in a directory named after the app's
@@ -109,23 +100,6 @@ public final class IconCache: Sendable {
         }
     }
 
-    /// Returns the icon's record without its bytes, or nil if it is not cached.
-    ///
-    /// - Throws: `CacheError` if the index cannot be read, `CancellationError`.
-    public func lookup(_ url: URL) async throws -> Match? {
-        let key = url.absoluteString
-        return try await lookups.value(for: key) { finish in
-            perform { finish(Result { try self.matches(key).first?.match }) }
-        }
-    }
-
-    /// Whether the icon is cached. Throws like ``lookup(_:)``.
-    public func contains(_ url: URL) async throws -> Bool {
-        let key = url.absoluteString
-        if memory.contains(key) || unstoredEntry(key) != nil { return true }
-        return try await lookup(url) != nil
-    }
-
     /// Adds a fetched icon to memory, and to the disk unless its URL has credentials or is not http
     /// or https. `isStored` is true if the icon is being written to the disk.
     func keep(
@@ -180,14 +154,14 @@ public final class IconCache: Sendable {
             return entry
         }
         var failure: (any Error)?
-        for (layer, match) in try matches(key) {
+        for (layer, resource) in try copies(key) {
             do {
-                let object = match.resource.object
+                let object = resource.object
                 guard let data = try layer.data(of: object) else { continue }
                 let entry = MemoryCache.Entry(
-                    data: data, mediaType: object.mediaType, source: match.source)
+                    data: data, mediaType: object.mediaType, source: layer.source)
                 memory.insert(entry, for: key)
-                if match.source == .disk { recorder?.note(object) }
+                if layer.source == .disk { recorder?.note(object) }
                 return entry
             } catch {
                 // The other cache may have an undamaged copy.
@@ -199,19 +173,18 @@ public final class IconCache: Sendable {
     }
 
     /// The most recently received copy is first.
-    private func matches(_ key: String) throws -> [(layer: CacheLayer, match: Match)] {
-        var found: [(layer: CacheLayer, match: Match)] = []
+    private func copies(_ key: String) throws -> [(layer: CacheLayer, resource: Resource)] {
+        var found: [(layer: CacheLayer, resource: Resource)] = []
         var failure: (any Error)?
         for layer in layers {
             do {
-                guard let resource = try layer.resource(key) else { continue }
-                found.append((layer, Match(resource: resource, source: layer.source)))
+                if let resource = try layer.resource(key) { found.append((layer, resource)) }
             } catch {
                 failure = failure ?? error
             }
         }
         if found.isEmpty, let failure { throw failure }
-        let times = found.map(\.match.resource.receivedAt)
+        let times = found.map(\.resource.receivedAt)
         return times.count == 2 && times[1] > times[0] ? found.reversed() : found
     }
 

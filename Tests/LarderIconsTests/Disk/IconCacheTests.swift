@@ -29,7 +29,6 @@ import Testing
             let file = try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
             let icons = icons(main)
             #expect(icons.entry(inMemoryFor: url) == nil)
-            #expect(try await icons.contains(url))
             let entry = try #require(try await icons.entry(for: url))
             #expect(Array(entry.data) == bytes)
             guard case .disk = entry.source else { return #expect(Bool(false)) }
@@ -45,8 +44,6 @@ import Testing
             try CacheFixture.fill(main.path, with: ["https://b.example/": bytes])
             let icons = icons(main, bundle: bundle)
             #expect(try await icons.data(for: url) == nil)
-            #expect(try await icons.lookup(url) == nil)
-            #expect(try await !icons.contains(url))
         }
     }
 
@@ -65,7 +62,7 @@ import Testing
         try await withDirectories { main, bundle in
             try CacheFixture.fill(main.path, with: ["https://b.example/": bytes])
             let icons = icons(main)
-            #expect(try await icons.contains(URL(string: "https://b.example/")!))
+            #expect(try await icons.data(for: URL(string: "https://b.example/")!) == Data(bytes))
             let other = IconPainter.png(seed: 2, size: 8)
             try CacheFixture.fill(bundle.path, with: [url.absoluteString: other])
             try FileManager.default.removeItem(at: main)
@@ -118,8 +115,8 @@ import Testing
                 receivedAt: isBundleNewer ? Date() : past)
             let icons = icons(main, bundle: bundle)
             #expect(try await icons.data(for: url) == Data(isBundleNewer ? other : bytes))
-            let match = try #require(try await icons.lookup(url))
-            if case .bundle = match.source {
+            let entry = try #require(try await icons.entry(for: url))
+            if case .bundle = entry.source {
                 #expect(isBundleNewer)
             } else {
                 #expect(!isBundleNewer)
@@ -208,8 +205,8 @@ import Testing
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
             icons.queue.isSuspended = false
-            // This lookup is queued after the cancelled read.
-            _ = try await icons.lookup(url)
+            // This read is queued after the cancelled one.
+            #expect(try await icons.data(for: URL(string: "https://b.example/")!) == nil)
             #expect(icons.memory.counts.insertions == 0)
         }
     }
@@ -252,12 +249,18 @@ import Testing
                 withUnsafeCurrentTask { $0?.cancel() }
                 await icons.flush()
             }.value
-            let used = try #require(try await icons.lookup(url)).resource.object.usedAt
+            let used = try usedAt(main)
             #expect(used > Date(timeIntervalSinceNow: -3_600))
         }
     }
 
     // MARK: - Use
+
+    private func usedAt(_ directory: URL) throws -> Date {
+        let cache = try Cache.open(at: directory.path)
+        defer { cache.close() }
+        return try #require(try cache.resource(url.absoluteString)).object.usedAt
+    }
 
     @Test func usesOfIconsAreRecordedForEviction() async throws {
         try await withDirectories { main, _ in
@@ -265,11 +268,11 @@ import Testing
                 main.path, with: [url.absoluteString: bytes],
                 receivedAt: Date(timeIntervalSinceNow: -86_400))
             let icons = icons(main)
-            let before = try #require(try await icons.lookup(url)).resource.object.usedAt
+            let before = try usedAt(main)
             #expect(before < Date(timeIntervalSinceNow: -80_000))
             _ = try await icons.data(for: url)
             await icons.flush()
-            let after = try #require(try await icons.lookup(url)).resource.object.usedAt
+            let after = try usedAt(main)
             #expect(after > Date(timeIntervalSinceNow: -3_600))
         }
     }
@@ -284,7 +287,6 @@ import Testing
             let icons = icons(main)
             (released, memory) = (icons, icons.memory)
             _ = try await icons.data(for: url)
-            _ = try await icons.lookup(url)
             await icons.flush()
         }
         #expect(released == nil && memory == nil)

@@ -223,7 +223,7 @@ import Testing
                     _ = try await loader.icon(for: url("\(number)"))
                     // The icon may not even be staged yet.
                     _ = try await loader.icon(for: url("\(number)"))
-                    #expect(try await loader.cache.contains(url("\(number)")))
+                    #expect(try await loader.cache.entry(for: url("\(number)")) != nil)
                 }
             }
             #expect(fetcher.count == 20)
