@@ -38,7 +38,7 @@
                 }
             }
             .frame(width: pointSize, height: pointSize)
-            .task(id: url) {
+            .task(id: "\(pointSize * scale) \(url)") {
                 let image = try? await loader.image(
                     for: url, pointSize: pointSize, scale: scale, priority: .veryHigh)
                 if !Task.isCancelled { shown = (url, image) }
