@@ -1,11 +1,9 @@
 import Foundation
 
 /// An entry of the manifest `apps.json` in the app's bundle.
-struct App: Codable, Identifiable, Hashable {
+struct App: Decodable, Hashable {
     let name: String
     let icon: URL
-
-    var id: URL { icon }
 
     static func bundled() -> [App] {
         guard let file = Bundle.main.url(forResource: "apps", withExtension: "json"),

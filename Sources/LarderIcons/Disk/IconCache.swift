@@ -5,7 +5,6 @@ import LarderCore
 /// The icons of a cache directory and its memory cache. An ``IconLoader`` adds fetched icons.
 ///
 ///     let icons = IconCache(directory: caches.appendingPathComponent("icons"))
-///     cell.image = icons.entry(inMemoryFor: url).flatMap { UIImage(data: $0.data) }
 ///     let data = try await icons.data(for: url)
 ///
 /// A URL matches the manifest's URL if both are equal by the WHATWG URL standard, or by RFC 3986
