@@ -63,9 +63,7 @@ enum HEIFStructure {
             if box.type == "meta", meta == nil { meta = try HEIFItems(&box.content) }
             if box.type == "moov" { isFilm = true }
             if box.type == "mini", meta == nil {
-                let mini = try HEIFMini(&box.content, claimed: claimed)
-                return ImageInfo(
-                    mediaType: mini.mediaType, width: mini.size.width, height: mini.size.height)
+                return try HEIFMini.inspect(&box.content, claimed: claimed)
             }
         }
         guard let meta else {
@@ -143,11 +141,8 @@ struct HEIFItems {
         guard let primary, let types, let locations, let properties, let associations else {
             throw meta.damaged("has no location for its primary image")
         }
-        self.primary = primary
-        self.types = types
-        self.locations = locations
-        self.properties = properties
-        self.associations = associations
+        (self.primary, self.types, self.locations) = (primary, types, locations)
+        (self.properties, self.associations) = (properties, associations)
         self.dataLength = dataLength
     }
 
@@ -293,17 +288,11 @@ struct HEIFItems {
 
 /// The low-overhead form of a HEIF file (ISO/IEC 23008-12, `mini`): a bit-packed description, then
 /// the image data.
-struct HEIFMini {
-    let mediaType: MediaType
-    private let width: Int
-    private let height: Int
-    private let isTurned: Bool
-
-    /// The size after the orientation is applied.
-    var size: (width: Int, height: Int) { isTurned ? (height, width) : (width, height) }
-
+enum HEIFMini {
     /// Checks the length of the data. The box may specify a format other than `claimed`.
-    init(_ box: inout ByteReader, claimed: MediaType) throws(ImageError) {
+    static func inspect(
+        _ box: inout ByteReader, claimed: MediaType
+    ) throws(ImageError) -> ImageInfo {
         box.place = "the mini box"
         var bits = BitReader(box)
         guard try bits.next(2) == 0 else { throw box.damaged("has a mini box of unknown version") }
@@ -316,14 +305,15 @@ struct HEIFMini {
         let (hasICC, hasExif, hasXMP) = (try bits.flag(), try bits.flag(), try bits.flag())
         let subsampling = try bits.next(2)
         // Orientations 5 to 8 swap width and height.
-        isTurned = try bits.next(3) >= 4
+        let isTurned = try bits.next(3) >= 4
         let dimension = try bits.flag() ? 15 : 7
-        width = try bits.next(dimension) + 1
-        height = try bits.next(dimension) + 1
+        let width = try bits.next(dimension) + 1
+        let height = try bits.next(dimension) + 1
         try bits.skipSampling(subsampling)
         try bits.skipDepth(isFloat: isFloat)
         if hasAlpha { try bits.skip(1) }
         if hasColours { try bits.skip(subsampling == 0 ? 16 : 24) }
+        var mediaType = claimed
         if namesCodec {
             let codec = FourCC(value: UInt32(try bits.next(32)))
             try bits.skip(32)
@@ -332,8 +322,6 @@ struct HEIFMini {
             case "hvc1", "hev1": mediaType = .heic
             default: throw .notAnImage("a HEIF file coded as \(codec)")
             }
-        } else {
-            mediaType = claimed
         }
         var hasGainMap = false
         var hasToneMapICC = false
@@ -353,40 +341,36 @@ struct HEIFMini {
         let metadataWidth = hasMetadata ? try bits.flag() ? 20 : 10 : 10
         let configurationWidth = try bits.flag() ? 12 : 3
         let dataWidth = try bits.flag() ? 28 : 15
+        func optionalData() throws(ImageError) -> Int {
+            let data = try bits.next(dataWidth)
+            return try data == 0 ? 0 : data + bits.next(configurationWidth)
+        }
         var length = 0
         if hasICC { length += try bits.next(metadataWidth) + 1 }
         if hasToneMapICC { length += try bits.next(metadataWidth) + 1 }
-        if hasGainMap {
-            length += try bits.next(metadataWidth)
-            let data = try bits.next(dataWidth)
-            length += data
-            if data > 0 { length += try bits.next(configurationWidth) }
-        }
+        if hasGainMap { length += try bits.next(metadataWidth) + optionalData() }
         length += try bits.next(configurationWidth)
         length += try bits.next(dataWidth) + 1
-        if hasAlpha {
-            let data = try bits.next(dataWidth)
-            length += data
-            if data > 0 { length += try bits.next(configurationWidth) }
-        }
+        if hasAlpha { length += try optionalData() }
         if hasExif || hasXMP { try bits.skip(1) }
         if hasExif { length += try bits.next(metadataWidth) + 1 }
         if hasXMP { length += try bits.next(metadataWidth) + 1 }
-        guard length <= bits.remainingBytes else {
+        guard length <= bits.bytes.remaining else {
             throw box.damaged("has less data than its mini box specifies")
         }
+        return isTurned
+            ? ImageInfo(mediaType: mediaType, width: height, height: width)
+            : ImageInfo(mediaType: mediaType, width: width, height: height)
     }
 }
 
 /// A reader of numbers of up to 32 bits, most significant bit first.
 private struct BitReader {
-    private var bytes: ByteReader
+    private(set) var bytes: ByteReader
     private var current = 0
     private var left = 0
 
     init(_ bytes: ByteReader) { self.bytes = bytes }
-
-    var remainingBytes: Int { bytes.remaining }
 
     mutating func next(_ width: Int) throws(ImageError) -> Int {
         var value = 0
