@@ -133,14 +133,11 @@ struct XMLAttributeParser {
     private let replacement: UInt8?
     private let offsets: XMLOffsets?
     /// The next byte, and its offset in the file.
-    private var index: Int
+    private var index = 0
     private var offset: Int
 
-    init(
-        _ tag: XMLTag, line: Int, replacement: UInt8?, offset: Int, _ offsets: XMLOffsets?
-    ) {
+    init(_ tag: XMLTag, line: Int, replacement: UInt8?, offset: Int, _ offsets: XMLOffsets?) {
         bytes = tag.content
-        index = 0
         self.line = line
         self.replacement = replacement
         self.offsets = offsets
@@ -157,8 +154,7 @@ struct XMLAttributeParser {
                 throw error(.malformed, "white space is missing before an attribute")
             }
             guard attributes.count < Self.maximumCount else {
-                throw error(
-                    .tooLarge, "an element has more than \(Self.maximumCount) attributes")
+                throw error(.tooLarge, "an element has more than \(Self.maximumCount) attributes")
             }
             let name = try name()
             guard !attributes.contains(where: { $0.name.utf8.elementsEqual(name.utf8) }) else {
@@ -212,13 +208,8 @@ struct XMLAttributeParser {
     }
 
     private static func isNameByte(_ byte: UInt8, isFirst: Bool) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "_"), UInt8(ascii: ":"), 0x80...:
-            true
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."): !isFirst
-        default: false
-        }
+        if byte.isDigit || "-.".utf8.contains(byte) { return !isFirst }
+        return byte.isASCIILetterOrDigit || byte >= 0x80 || "_:".utf8.contains(byte)
     }
 
     /// Replaces references, and white space as XML 1.0 (section 3.3.3) requires.

@@ -8,10 +8,7 @@ import LarderCore
 /// handler.
 package final class XMLReader {
     package enum Node {
-        case start
-        case end
-        case text
-        case finished
+        case start, end, text, finished
     }
 
     private let reader: xmlTextReaderPtr
@@ -82,12 +79,8 @@ package final class XMLReader {
             default: throw failure()
             }
             switch xmlReaderTypes(UInt32(bitPattern: xmlTextReaderNodeType(reader))) {
-            case XML_READER_TYPE_ELEMENT:
-                takeTag(isEnd: false)
-                return .start
-            case XML_READER_TYPE_END_ELEMENT:
-                takeTag(isEnd: true)
-                return .end
+            case XML_READER_TYPE_ELEMENT: return takeTag(.start)
+            case XML_READER_TYPE_END_ELEMENT: return takeTag(.end)
             case XML_READER_TYPE_TEXT:
                 lineOfTag = 0
                 return .text
@@ -102,12 +95,13 @@ package final class XMLReader {
         }
     }
 
-    private func takeTag(isEnd: Bool) {
-        guard let tag = source.filter.takeTag() else { return }
+    private func takeTag(_ node: Node) -> Node {
+        guard let tag = source.filter.takeTag() else { return node }
         lineOfTag = tag.line
         attributes = tag.attributes
-        content = isEnd && isAfterStart ? tag.text : nil
-        isAfterStart = !isEnd && !isEmpty
+        content = node == .end && isAfterStart ? tag.text : nil
+        isAfterStart = node == .start && !isEmpty
+        return node
     }
 
     /// The element's index in ``XMLRules/elements``.
