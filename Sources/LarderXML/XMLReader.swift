@@ -7,9 +7,7 @@ import LarderCore
 /// Create, use and release a reader on one thread, because it replaces the thread's XML error
 /// handler.
 package final class XMLReader {
-    package enum Node {
-        case start, end, text, finished
-    }
+    package enum Node { case start, end, text, finished }
 
     private let reader: xmlTextReaderPtr
     private let problem: UnsafeMutablePointer<larder_xml_problem>

@@ -17,9 +17,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     /// Creates a digest from 32 bytes, or returns nil.
     public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.byteCount,
-            let digest = Array(bytes).withUnsafeBytes({ Digest(bytes: $0) })
-        else { return nil }
+        guard let digest = Array(bytes).withUnsafeBytes({ Digest(bytes: $0) }) else { return nil }
         self = digest
     }
 

@@ -1,8 +1,4 @@
 extension String {
-    package func percentEncoding(except isPlain: (UInt8) -> Bool) -> String {
-        utf8.percentEncoded(except: isPlain)
-    }
-
     /// Decodes UTF-8. For invalid bytes, percent-encodes all non-ASCII bytes, like the parser.
     package init(urlBytes bytes: some Collection<UInt8>) {
         self = String(valid: bytes) ?? bytes.percentEncoded { $0 < 0x80 }
@@ -36,7 +32,7 @@ extension [UInt8] {
 }
 
 extension Collection<UInt8> {
-    fileprivate func percentEncoded(except isPlain: (UInt8) -> Bool) -> String {
+    package func percentEncoded(except isPlain: (UInt8) -> Bool) -> String {
         // An array for each byte would take most of the time.
         var encoded: [UInt8] = []
         encoded.reserveCapacity(count)

@@ -30,7 +30,7 @@ package enum LocalizeTarget: Sendable {
         if names.contains(where: { $0.isSame(as: "..") }) {
             names = steps(from: from.place, to: to.place)
         }
-        let prefix = names.map { $0.percentEncoding(except: \.isUnreserved) + "/" }.joined()
+        let prefix = names.map { $0.utf8.percentEncoded(except: \.isUnreserved) + "/" }.joined()
         return .icons(directory: directory, prefix: prefix)
     }
 

@@ -9,7 +9,7 @@ extension S3Settings {
     func listRequest(_ prefix: String, after last: String?) throws -> TransferRequest {
         // The signature requires encoded slashes and a sorted query.
         func encoded(_ key: String) -> String {
-            (location.prefix + key).percentEncoding(except: \.isUnreserved)
+            (location.prefix + key).utf8.percentEncoded(except: \.isUnreserved)
         }
         var query = "?list-type=2&max-keys=1000&prefix=\(encoded(prefix))"
         if let last { query += "&start-after=\(encoded(last))" }

@@ -61,7 +61,7 @@ public struct IconTemplate: Equatable, Sendable {
             guard value.utf8.contains(where: { $0 != UInt8(ascii: ".") }) else {
                 throw Self.error(path, "is \(value.quoted())")
             }
-            url += before + value.percentEncoding(except: \.isUnreserved)
+            url += before + value.utf8.percentEncoded(except: \.isUnreserved)
         }
         return url + end
     }
