@@ -87,13 +87,8 @@ package struct UsersPath {
     /// Whether a path is on procfs. Only the kernel creates links there, and some targets are not
     /// paths.
     private static func isOfProcesses(_ path: String) -> Bool {
-        #if os(Linux)
-            var status = statfs()
-            return path.withPath({ statfs($0, &status) }) == 0
-                && UInt32(truncatingIfNeeded: status.f_type) == 0x9FA0
-        #else
-            return false
-        #endif
+        var status = statfs()
+        return path.withPath({ statfs($0, &status) }) == 0 && status.isOfProcesses
     }
 
     /// Throws `.unusable` for another user's link. With `isLast`, checks only the last name.
@@ -198,11 +193,12 @@ package struct UsersPath {
 
 extension FileDescriptor {
     fileprivate var isOfProcesses: Bool {
-        #if os(Linux)
-            var status = statfs()
-            return fstatfs(raw, &status) == 0 && UInt32(truncatingIfNeeded: status.f_type) == 0x9FA0
-        #else
-            return false
-        #endif
+        var status = statfs()
+        return fstatfs(raw, &status) == 0 && status.isOfProcesses
     }
+}
+
+extension statfs {
+    /// No file system of macOS has this number (PROC_SUPER_MAGIC in linux/magic.h).
+    fileprivate var isOfProcesses: Bool { UInt32(truncatingIfNeeded: f_type) == 0x9FA0 }
 }
