@@ -83,10 +83,6 @@ final class RunDirectory: Sendable {
         }
         return swept
     }
-
-    static func isRun(_ name: String, _ status: stat) -> Bool {
-        status.isDirectory && name.hasPrefix("run-")
-    }
 }
 
 /// Objects that failed verification, kept for inspection.

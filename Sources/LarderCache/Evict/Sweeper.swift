@@ -14,8 +14,7 @@ struct Sweeper {
         swept[.runs] = try RunDirectory.sweepAbandoned(in: directory, isDryRun: policy.isDryRun)
         swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial]) { _, _ in true }
         swept[.temporaries] = try sweep([CacheLayout.temporary]) { name, status in
-            !RunDirectory.isRun(name, status)
-                && !(status.isDirectory && name == CacheLayout.partial)
+            !(status.isDirectory && (name.hasPrefix("run-") || name == CacheLayout.partial))
         }
         swept[.quarantined] = try sweep([CacheLayout.quarantine]) { name, _ in
             Quarantine.isOwn(name)
