@@ -17,22 +17,17 @@ enum ConfinedFile {
     }
 
     private static let lock = NSLock()
-    private struct Kind: Hashable {
-        let original: UnsafePointer<sqlite3_io_methods>
-        let isFrozen: Bool
-    }
-
-    /// Never freed, because open files use the methods. Unsafe because the dictionary is a
-    /// variable. `lock` guards it.
-    private nonisolated(unsafe) static var known: [Kind: UnsafeMutablePointer<Methods>] = [:]
+    /// Replaced methods by `isFrozen` and original. Never freed, because open files use the
+    /// methods. Unsafe because the dictionary is a variable. `lock` guards it.
+    private nonisolated(unsafe) static var known:
+        [Bool: [UnsafePointer<sqlite3_io_methods>: UnsafeMutablePointer<Methods>]] = [:]
 
     /// Locks of a frozen file do nothing.
     static func methods(
         over original: UnsafePointer<sqlite3_io_methods>, isFrozen: Bool
     ) -> UnsafePointer<sqlite3_io_methods> {
         let methods = lock.withLock {
-            let kind = Kind(original: original, isFrozen: isFrozen)
-            if let methods = known[kind] { return methods }
+            if let methods = known[isFrozen]?[original] { return methods }
             let methods = UnsafeMutablePointer<Methods>.allocate(capacity: 1)
             methods.initialize(to: Methods(replaced: original.pointee, original: original))
             replace(&methods.pointee.replaced)
@@ -45,7 +40,7 @@ enum ConfinedFile {
                     return SQLITE_OK
                 }
             }
-            known[kind] = methods
+            known[isFrozen, default: [:]][original] = methods
             return methods
         }
         return UnsafeRawPointer(methods).assumingMemoryBound(to: sqlite3_io_methods.self)
@@ -54,49 +49,42 @@ enum ConfinedFile {
     private static func replace(_ methods: inout sqlite3_io_methods) {
         // Swift does not import SQLite's names for these error codes.
         methods.xRead = { file, bytes, count, offset in
-            guard let read = original(of: file)?.pointee.xRead else { return SQLITE_MISUSE }
             let (readError, corruptFileSystem) = (SQLITE_IOERR | 1 << 8, SQLITE_IOERR | 33 << 8)
             if SharedMemory.isLost { return readError }
-            let code = read(file, bytes, count, offset)
+            let code = original(of: file).xRead(file, bytes, count, offset)
             return code == corruptFileSystem ? readError : code
         }
         methods.xWrite = { file, bytes, count, offset in
-            guard let write = original(of: file)?.pointee.xWrite else { return SQLITE_MISUSE }
             // SQLITE_IOERR_WRITE
-            return SharedMemory.isLost ? SQLITE_IOERR | 3 << 8 : write(file, bytes, count, offset)
+            SharedMemory.isLost
+                ? SQLITE_IOERR | 3 << 8 : original(of: file).xWrite(file, bytes, count, offset)
         }
         methods.xSync = { file, flags in
-            guard let sync = original(of: file)?.pointee.xSync else { return SQLITE_MISUSE }
             // SQLITE_IOERR_FSYNC
-            return SharedMemory.isLost ? SQLITE_IOERR | 4 << 8 : sync(file, flags)
+            SharedMemory.isLost ? SQLITE_IOERR | 4 << 8 : original(of: file).xSync(file, flags)
         }
         guard methods.iVersion >= 2, methods.xShmMap != nil else { return }
         methods.xShmLock = { file, place, count, flags in
-            guard let lock = original(of: file)?.pointee.xShmLock else { return SQLITE_MISUSE }
             // SQLITE_IOERR_SHMLOCK. Locks can still be released.
             let isRefused = SharedMemory.isLost && flags & SQLITE_SHM_LOCK != 0
-            return isRefused ? SQLITE_IOERR | 20 << 8 : lock(file, place, count, flags)
+            if isRefused { return SQLITE_IOERR | 20 << 8 }
+            return original(of: file).xShmLock(file, place, count, flags)
         }
         methods.xShmMap = { file, region, size, isExtending, address in
-            guard let address, let map = original(of: file)?.pointee.xShmMap else {
-                return SQLITE_MISUSE
-            }
-            let code = map(file, region, size, isExtending, address)
-            guard code == SQLITE_OK, let start = address.pointee,
-                !allocateBlocks(start, Int(size))
+            let code = original(of: file).xShmMap(file, region, size, isExtending, address)
+            guard code == SQLITE_OK, let start = address?.pointee, !allocateBlocks(start, Int(size))
             else { return code }
             // SQLite would otherwise use the address.
-            address.pointee = nil
+            address?.pointee = nil
             return SQLITE_FULL
         }
     }
 }
 
-private func original(
-    of file: UnsafeMutablePointer<sqlite3_file>?
-) -> UnsafePointer<sqlite3_io_methods>? {
-    guard let own = file?.pointee.pMethods else { return nil }
-    return UnsafeRawPointer(own).assumingMemoryBound(to: ConfinedFile.Methods.self).pointee.original
+/// SQLite calls a replaced method only with a file that has ``ConfinedFile/Methods``.
+private func original(of file: UnsafeMutablePointer<sqlite3_file>?) -> sqlite3_io_methods {
+    UnsafeRawPointer(file!.pointee.pMethods!)
+        .assumingMemoryBound(to: ConfinedFile.Methods.self).pointee.original.pointee
 }
 
 /// Returns false if the disk is full, but always true before Linux 5.14.
