@@ -57,10 +57,13 @@ extension CacheIndex {
         directory.log(.debug, "folded the log into the index")
     }
 
-    /// Other processes can write between steps.
+    /// Pauses between steps, so that other processes can take SQLite's write lock. Waiting
+    /// processes cannot be detected.
     func writeStep(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         try write(isDurable: isDurable, body)
-        pause.stepEnded()
+        guard lastPause.withLock({ ContinuousClock.now - $0 >= WriteStep.time }) else { return }
+        usleep(3_000)
+        lastPause.withLock { $0 = .now }
     }
 
     func syncLog() throws(CacheError) {

@@ -16,7 +16,7 @@ final class CacheIndex: Sendable {
     let formerKeys: Locked<[String: String]?>?
     let hasDamaged: Bool
     private let wait: WriterWait
-    let pause = StepPause()
+    let lastPause = Locked(ContinuousClock.now)
     var path: String { file.path }
     var directory: CacheDirectory { file.directory }
 

@@ -70,18 +70,3 @@ final class StepLimit {
         return value(SQLITE_DBSTATUS_CACHE_USED) + value(SQLITE_DBSTATUS_CACHE_WRITE) * 4_096
     }
 }
-
-/// Pauses between steps, so that other processes can take SQLite's write lock. Waiting processes
-/// cannot be detected.
-final class StepPause: Sendable {
-    private static let microseconds: UInt32 = 3_000
-    private static let interval = Duration.milliseconds(20)
-
-    private let last = Locked(ContinuousClock.now)
-
-    func stepEnded() {
-        guard last.withLock({ ContinuousClock.now - $0 >= Self.interval }) else { return }
-        usleep(Self.microseconds)
-        last.withLock { $0 = .now }
-    }
-}
