@@ -45,8 +45,7 @@ package final class LiveCache: @unchecked Sendable {
         withExtendedLifetime(lock.withLock { cache.take() }) {}
     }
 
-    @discardableResult
-    package func closeIfReplaced() -> Bool {
+    private func closeIfReplaced() -> Bool {
         let index = Cache.indexFile(ofCacheAt: path)
         let closed = lock.withLock { () -> Cache? in
             guard let cache else { return nil }

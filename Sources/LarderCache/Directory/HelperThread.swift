@@ -111,7 +111,6 @@ package enum HelperThread {
     static var lacksRoom: Bool { !hasRoom(1 << 20) }
 
     private static func hasRoom(_ count: Int) -> Bool {
-        guard count > 0 else { return true }
         let place = mmap(nil, count, PROT_NONE, MAP_PRIVATE | MAP_ANON, -1, 0)
         guard let place, place != MAP_FAILED else { return false }
         munmap(place, count)

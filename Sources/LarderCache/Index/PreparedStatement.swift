@@ -239,17 +239,14 @@ package protocol SQLiteValue {
 /// SQLITE_TRANSIENT, which Swift does not import.
 private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-extension Int64: SQLiteValue {
-    package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
-        sqlite3_bind_int64(statement, position, self)
-    }
-}
-
-extension Int: SQLiteValue {
+extension SQLiteValue where Self: BinaryInteger {
     package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
         sqlite3_bind_int64(statement, position, Int64(self))
     }
 }
+
+extension Int: SQLiteValue {}
+extension Int64: SQLiteValue {}
 
 extension Bool: SQLiteValue {
     package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
