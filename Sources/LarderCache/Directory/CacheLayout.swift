@@ -23,9 +23,7 @@ enum CacheLayout {
 
     static func setAside(at time: String) -> String { "\(damage)-\(time).sqlite" }
 
-    static func run(_ run: String, _ file: String? = nil) -> String {
-        "\(temporary)/\(run)" + (file.map { "/\($0)" } ?? "")
-    }
+    static func run(_ run: String, _ file: String) -> String { "\(temporary)/\(run)/\(file)" }
 
     /// The umask applies only to the root and the directories above it.
     static let directoryMode: mode_t = 0o755

@@ -46,11 +46,9 @@ extension Cache {
         let index = try requireWritable()
         var (count, step) = (0, [String]())
         func finishStep() throws {
-            var counted = 0
             try index.writeStep { db in
-                for key in step where try body(db, key) { counted += 1 }
+                for key in step where try body(db, key) { count += 1 }
             }
-            count += counted
             step.removeAll(keepingCapacity: true)
         }
         try keys { key in

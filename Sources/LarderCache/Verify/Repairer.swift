@@ -80,7 +80,6 @@ struct Repairer {
         guard !suspects.isEmpty else { return }
         var repairs: [Int: VerifyReport.Finding.Repair] = [:]
         try index.write { db in
-            repairs = [:]
             for (position, digest, place) in suspects {
                 if case .whole(let size) = place {
                     try db.prepared("UPDATE objects SET size = ?1 WHERE digest = ?2 AND size <> ?1")
