@@ -85,27 +85,21 @@ final class RunDirectory: Sendable {
     }
 }
 
-/// Objects that failed verification, kept for inspection.
-struct Quarantine {
-    private let quarantine: FileDescriptor
-    private let log: CacheLog
-
-    init(of directory: CacheDirectory) throws(CacheError) {
-        log = directory.log
-        quarantine = try directory.root.directory(CacheLayout.quarantine, create: true)
-    }
-
-    static func isOwn(_ name: String) -> Bool {
+extension CacheDirectory {
+    /// Whether a name in `quarantine/` is from ``quarantine(_:from:inode:)``.
+    static func isQuarantined(_ name: String) -> Bool {
         let parts = name.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, UInt64(parts[1], radix: 36) != nil else { return false }
         let former = String(parts[0])
         return Digest(hex: former)?.hex == former || ObjectTree.isFanOut(former)
     }
 
-    /// Returns the new path; nil if the file with `inode` is gone. Moves another file back.
-    func take(
+    /// Keeps a file that failed verification. Returns the new path; nil if the file with `inode` is
+    /// gone. Moves another file back.
+    func quarantine(
         _ name: String, from parent: FileDescriptor, inode: ino_t
     ) throws(CacheError) -> String? {
+        let quarantine = try root.directory(CacheLayout.quarantine, create: true)
         guard try parent.status(of: name)?.st_ino == inode else { return nil }
         let target = "\(name)-\(String(UInt64.random(in: .min ... .max), radix: 36))"
         guard renameat(parent.raw, name, quarantine.raw, target) == 0 else {

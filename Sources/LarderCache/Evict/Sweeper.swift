@@ -17,7 +17,7 @@ struct Sweeper {
             !(status.isDirectory && (name.hasPrefix("run-") || name == CacheLayout.partial))
         }
         swept[.quarantined] = try sweep([CacheLayout.quarantine]) { name, _ in
-            Quarantine.isOwn(name)
+            CacheDirectory.isQuarantined(name)
         }
         // Without an index, every object would look like an orphan.
         if let index { swept[.orphans] = try sweepOrphans(index) }

@@ -71,7 +71,7 @@ struct Repairer {
                 continue  // The bytes may be intact.
             }
             if case .bad(let inode) = place {
-                findings[position].quarantine = try Quarantine(of: directory).take(
+                findings[position].quarantine = try directory.quarantine(
                     digest.hex, from: directory.fanOut(digest), inode: inode)
                 if findings[position].quarantine != nil { place = .empty }
             }
@@ -163,7 +163,7 @@ struct Repairer {
                 return
             }
         }
-        finding.quarantine = try Quarantine(of: directory).take(
+        finding.quarantine = try directory.quarantine(
             digest.hex, from: parent, inode: status.st_ino)
         finding.repair = .removed
     }
@@ -178,8 +178,7 @@ struct Repairer {
         }
         guard let status = try parent.status(of: name), status.isDirectory != isForObjects
         else { return }
-        finding.quarantine = try Quarantine(of: directory).take(
-            name, from: parent, inode: status.st_ino)
+        finding.quarantine = try directory.quarantine(name, from: parent, inode: status.st_ino)
         finding.repair = .removed
     }
 

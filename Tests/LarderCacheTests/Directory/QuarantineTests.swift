@@ -10,7 +10,7 @@ import Testing
         ("05-1z", true), (String(repeating: "a", count: 64) + "-0", true), ("05", false),
         ("5-1", false), ("05-1-1", false), ("05-_", false), ("notes-1", false),
     ]) func quarantineNamesAreRecognised(_ name: String, _ isOwn: Bool) {
-        #expect(Quarantine.isOwn(name) == isOwn)
+        #expect(CacheDirectory.isQuarantined(name) == isOwn)
     }
 
     /// Another thread replaces the file all the time. Only the file with the given inode may be
@@ -20,7 +20,6 @@ import Testing
             _ = try Cache.create(at: directory.path)
             let cache = try CacheDirectory(path: directory.path, create: false)
             let parent = try cache.objects()
-            let quarantine = try Quarantine(of: cache)
             let place = directory.path("objects/sha256/05")
             try Tree.put([0], at: place)
             let isOver = Atomic(false)
@@ -38,7 +37,7 @@ import Testing
             }
             for _ in 0..<20_000 {
                 guard let inode = try parent.status(of: "05")?.st_ino,
-                    let taken = try quarantine.take("05", from: parent, inode: inode)
+                    let taken = try cache.quarantine("05", from: parent, inode: inode)
                 else { continue }
                 var status = stat()
                 try #require(lstat(directory.path(taken), &status) == 0 && status.st_ino == inode)
