@@ -99,10 +99,10 @@ extension FileDescriptor {
         _ name: String, isDryRun: Bool = false
     ) throws(CacheError) -> (isGone: Bool, bytes: Int64) {
         guard let status = try status(of: name) else { return (true, 0) }
+        if status.isDirectory, try self.status().st_dev != status.st_dev { return (false, 0) }
         var (isEmpty, bytes) = (true, Int64(0))
-        if status.isDirectory {
-            guard try self.status().st_dev == status.st_dev else { return (false, 0) }
-            do throws(CacheError) {
+        do throws(CacheError) {
+            if status.isDirectory {
                 // Another user's directory is allowed, because no file is read.
                 let inner = try open(name, flags: O_RDONLY | O_DIRECTORY)
                 for file in try inner.names() {
@@ -110,16 +110,14 @@ extension FileDescriptor {
                     isEmpty = isEmpty && removed.isGone
                     bytes += removed.bytes
                 }
-            } catch {
-                guard error.code != .storage else { throw error }
-                return (false, bytes)
             }
-        }
-        guard isEmpty else { return (false, bytes) }
-        if !isDryRun, unlinkat(raw, name, status.isDirectory ? AT_REMOVEDIR : 0) != 0,
-            errno != ENOENT
-        {
-            let error = CacheError("unlink", subject: name, errno: errno)
+            guard isEmpty else { return (false, bytes) }
+            if !isDryRun, unlinkat(raw, name, status.isDirectory ? AT_REMOVEDIR : 0) != 0,
+                errno != ENOENT
+            {
+                throw CacheError("unlink", subject: name, errno: errno)
+            }
+        } catch {
             guard error.code != .storage else { throw error }
             return (false, bytes)
         }

@@ -43,8 +43,8 @@ package struct UsersPath {
                 continue
             }
             let target = Self.target(of: path, status)
-            if target == nil || !Ownership.isTrusted(status.st_uid) {
-                if foreignLink == nil { foreignLink = (path, status.st_uid, rest.isEmpty) }
+            if foreignLink == nil, target == nil || !Ownership.isTrusted(status.st_uid) {
+                foreignLink = (path, status.st_uid, rest.isEmpty)
             }
             links += 1
             guard let target, links <= Self.linkLimit else {

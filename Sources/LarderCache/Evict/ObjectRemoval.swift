@@ -121,10 +121,8 @@ struct FileRemoval: Sendable {
     ) throws(CacheError) -> FileDescriptor? {
         do throws(CacheError) {
             return try objects.directory(name)
-        } catch  where error.isAbsence {
-            return nil
         } catch  where error.isOutOfReach {
-            outcome.refusal = error
+            if !error.isAbsence { outcome.refusal = error }
             return nil
         }
     }

@@ -27,8 +27,8 @@ struct CacheSnapshot {
             try database.writeWithoutTransaction {
                 // The copied header requests a log. A draft needs no journal.
                 try $0.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA foreign_keys = ON")
+                try IndexSchema.migrate($0)
             }
-            try database.writeWithoutTransaction { try IndexSchema.migrate($0) }
             try copyObjects(of: database, to: copy, &report)
             report.resources = try database.read {
                 try Int.fetchOne($0, sql: "SELECT count(*) FROM resources") ?? 0
