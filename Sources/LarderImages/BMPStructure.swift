@@ -1,7 +1,3 @@
-extension MediaType {
-    package static let bmp = MediaType(rawValue: "image/bmp", name: "BMP")
-}
-
 extension ImageFormat {
     static let bmp = ImageFormat(
         mediaType: .bmp, suffixes: ["bmp"], inspect: BMPStructure.inspect,

@@ -1,7 +1,3 @@
-extension MediaType {
-    package static let gif = MediaType(rawValue: "image/gif", name: "GIF")
-}
-
 extension ImageFormat {
     static let gif = ImageFormat(
         mediaType: .gif, suffixes: ["gif"], inspect: GIFStructure.inspect

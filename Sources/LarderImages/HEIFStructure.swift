@@ -1,10 +1,5 @@
 // all text: codes of four bytes
 
-extension MediaType {
-    package static let avif = MediaType(rawValue: "image/avif", name: "AVIF")
-    package static let heic = MediaType(rawValue: "image/heic", name: "HEIC")
-}
-
 extension ImageFormat {
     static let avif = ImageFormat(
         mediaType: .avif, suffixes: ["avif"],

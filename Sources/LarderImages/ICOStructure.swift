@@ -1,7 +1,3 @@
-extension MediaType {
-    package static let ico = MediaType(rawValue: "image/vnd.microsoft.icon", name: "ICO")
-}
-
 extension ImageFormat {
     static let ico = ImageFormat(
         mediaType: .ico, suffixes: ["ico"], inspect: ICOStructure.inspect

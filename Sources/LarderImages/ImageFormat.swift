@@ -1,6 +1,7 @@
 import LarderCore
 
-/// An image format. To add one, declare a static constant in a new file and list it in ``all``.
+/// An image format. To add one, declare a static constant in a new file, and list it in ``all`` and
+/// its ``MediaType`` below.
 package struct ImageFormat: Sendable {
     /// In matching order.
     package static let all: [ImageFormat] = [
@@ -29,4 +30,14 @@ package struct ImageFormat: Sendable {
 package struct MediaType: Equatable, Sendable {
     package let rawValue: String
     package let name: String
+
+    package static let png = MediaType(rawValue: "image/png", name: "PNG")
+    package static let jpeg = MediaType(rawValue: "image/jpeg", name: "JPEG")
+    package static let gif = MediaType(rawValue: "image/gif", name: "GIF")
+    package static let webp = MediaType(rawValue: "image/webp", name: "WebP")
+    package static let ico = MediaType(rawValue: "image/vnd.microsoft.icon", name: "ICO")
+    package static let bmp = MediaType(rawValue: "image/bmp", name: "BMP")
+    package static let svg = MediaType(rawValue: "image/svg+xml", name: "SVG")
+    package static let avif = MediaType(rawValue: "image/avif", name: "AVIF")
+    package static let heic = MediaType(rawValue: "image/heic", name: "HEIC")
 }

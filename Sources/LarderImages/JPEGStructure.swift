@@ -1,7 +1,3 @@
-extension MediaType {
-    package static let jpeg = MediaType(rawValue: "image/jpeg", name: "JPEG")
-}
-
 extension ImageFormat {
     static let jpeg = ImageFormat(
         mediaType: .jpeg, suffixes: ["jpg", "jpeg"], isForAssetCatalogs: true,

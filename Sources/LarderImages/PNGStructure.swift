@@ -1,9 +1,5 @@
 // all text: codes of four bytes
 
-extension MediaType {
-    package static let png = MediaType(rawValue: "image/png", name: "PNG")
-}
-
 extension ImageFormat {
     static let png = ImageFormat(
         mediaType: .png, suffixes: ["png"], isForAssetCatalogs: true,

@@ -1,9 +1,5 @@
 import LarderCore
 
-extension MediaType {
-    package static let svg = MediaType(rawValue: "image/svg+xml", name: "SVG")
-}
-
 extension ImageFormat {
     static let svg = ImageFormat(
         mediaType: .svg, suffixes: ["svg"], isForAssetCatalogs: true, isVector: true,

@@ -1,9 +1,5 @@
 // all text: codes of four bytes
 
-extension MediaType {
-    package static let webp = MediaType(rawValue: "image/webp", name: "WebP")
-}
-
 extension ImageFormat {
     static let webp = ImageFormat(
         mediaType: .webp, suffixes: ["webp"], inspect: WebPStructure.inspect
