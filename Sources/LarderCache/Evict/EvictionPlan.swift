@@ -232,7 +232,8 @@ final class EvictionPlan {
                 iif(o.\(policy.order.clock) < ?1, ?3, o.\(policy.order.clock)) AS since
             FROM cache.objects o LEFT JOIN main.held h ON h.object = o.id
                 LEFT JOIN main.wanted w ON w.object = o.id
-            ORDER BY mandate IS NULL, mandate IS NULL AND o.size <= ?5, since, o.digest
+            ORDER BY mandate IS NULL, mandate IS NULL AND o.size <= ?5, \(policy.order.sort),
+                o.digest
             """)
         try statement.bind(
             ObjectUse.earliest, policy.only != nil, now, policy.maximumAge, policy.maximumBytes)

@@ -39,6 +39,8 @@ public struct EvictionOrder: Sendable, Equatable {
     public let name: String
     /// The column with the start of an object's age.
     let clock: String
+    /// The SQL terms that sort objects `o` with the start of their age, `since`.
+    var sort = "since"
 
     /// Least recently used first.
     public static let used = EvictionOrder(name: "used", clock: "used_at")
