@@ -151,10 +151,10 @@ private struct EvictionHistory {
         if random.next(below: 3) == 0 { order.count = random.next(below: 40) }
         order.order = EvictionOrder.all[random.next(below: EvictionOrder.all.count)]
         if random.next(below: 3) == 0 {
-            let objects = model.objects.values.map { order.order == .fetched ? $0.stored : $0.used }
+            let instants = model.objects.values.map { order.instant($0) }
             // The limit is the time of an object, or now.
             order.oldest =
-                objects.sorted().filter { $0 <= start }.randomElement(using: &random) ?? start
+                instants.sorted().filter { $0 <= start }.randomElement(using: &random) ?? start
         }
         if random.next(below: 2) == 0 { order.kept = Set(some(of: 6, allKeys)) }
         if random.next(below: 4) == 0 { order.only = Set(some(of: 2, allKeys)) }

@@ -21,6 +21,11 @@ struct EvictionModel {
         var needsAllSpace = false
         var kept: Set<String> = []
         var only: Set<String>?
+
+        /// Returns the start of an object's age.
+        func instant(_ object: Object) -> Double {
+            order == .fetched ? object.stored : object.used
+        }
     }
 
     var objects: [Digest: Object] = [:]
@@ -34,11 +39,8 @@ struct EvictionModel {
     mutating func evict(
         _ order: Order
     ) -> (victims: [EvictionReport.Victim], missed: [EvictionReport.Reason]) {
-        func instant(_ object: Object) -> Double {
-            order.order == .fetched ? object.stored : object.used
-        }
         let ordered = objects.sorted {
-            (instant($0.value), $0.key) < (instant($1.value), $1.key)
+            (order.instant($0.value), $0.key) < (order.instant($1.value), $1.key)
         }
         let held = Set(resources.filter { pins.union(order.kept).contains($0.key) }.values)
         let wanted = order.only.map { only in
@@ -46,7 +48,7 @@ struct EvictionModel {
         }
         func mandate(_ digest: Digest, _ object: Object) -> EvictionReport.Reason? {
             if let wanted, !wanted.contains(digest) { return .only }
-            return order.oldest.map { instant(object) <= $0 } == true ? .age : nil
+            return order.oldest.map { order.instant(object) <= $0 } == true ? .age : nil
         }
         var victims: [EvictionReport.Victim] = []
         for (digest, object) in ordered where !held.contains(digest) {
@@ -54,7 +56,11 @@ struct EvictionModel {
             victims.append(.init(digest: digest, size: object.size, reason: reason))
             objects[digest] = nil
         }
-        for (digest, object) in ordered
+        // Objects larger than the limit come first, because removing smaller ones does not help.
+        let limit = order.bytes ?? .max
+        let remaining =
+            ordered.filter { $0.value.size > limit } + ordered.filter { $0.value.size <= limit }
+        for (digest, object) in remaining
         where !held.contains(digest) && mandate(digest, object) == nil {
             guard let reason = missed(order).first else { break }
             victims.append(.init(digest: digest, size: object.size, reason: reason))
