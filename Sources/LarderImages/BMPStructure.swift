@@ -1,6 +1,6 @@
 extension ImageFormat {
     static let bmp = ImageFormat(
-        mediaType: .bmp, suffixes: ["bmp"], inspect: BMPStructure.inspect,
+        mediaType: .bmp, suffixes: ["bmp"], isResizable: false, inspect: BMPStructure.inspect,
         recognises: BMPStructure.recognises)
 }
 

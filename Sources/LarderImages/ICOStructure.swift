@@ -1,6 +1,6 @@
 extension ImageFormat {
     static let ico = ImageFormat(
-        mediaType: .ico, suffixes: ["ico"], inspect: ICOStructure.inspect
+        mediaType: .ico, suffixes: ["ico"], isResizable: false, inspect: ICOStructure.inspect
     ) { $0.starts(with: [0, 0, 1, 0]) }
 }
 

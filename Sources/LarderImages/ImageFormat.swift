@@ -14,6 +14,8 @@ package struct ImageFormat: Sendable {
     /// Whether Xcode's `actool` accepts the format in an image set.
     package var isForAssetCatalogs = false
     package var isVector = false
+    /// Whether `vipsthumbnail` reads the format from an untrusted source.
+    package var isResizable = true
     let inspect: @Sendable (UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo
     let recognises: @Sendable (UnsafeRawBufferPointer) -> Bool
 

@@ -20,11 +20,10 @@ package struct Resize: Sendable {
         self.scales = scales.sorted()
     }
 
-    /// Returns the lengths in pixels to make from an image. Vector graphics fit any size, and
-    /// `vipsthumbnail` does not read ICO and BMP from an untrusted source.
+    /// Returns the lengths in pixels to make from an image. Vector graphics fit any size.
     func sizes(of object: StoredObject, largestOnly: Bool) -> [(scale: Int?, pixels: Int)] {
         guard let format = ImageFormat.of(mediaType: object.mediaType), !format.isVector,
-            format.mediaType != .ico, format.mediaType != .bmp
+            format.isResizable
         else { return [] }
         return largestOnly
             ? [(nil, points * scales[scales.count - 1])] : scales.map { ($0, points * $0) }
