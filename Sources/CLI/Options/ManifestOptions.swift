@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import LarderCache
 import LarderCore
+import LarderImages
 import LarderManifest
 
 struct ManifestOptions: ParsableArguments {
@@ -13,7 +14,10 @@ struct ManifestOptions: ParsableArguments {
             """, "manifest"), completion: .manifest)
     var manifests: [String]
 
-    @Flag(help: .rare("Accept files that are not images.")) var anyContent = false
+    private static let formats = ImageFormat.all.map(\.mediaType.name).joined(separator: ", ")
+
+    @Flag(help: .rare("Accept files that are not images (\(Self.formats))."))
+    var anyContent = false
 
     func sources() throws -> [ManifestSource] { try manifests.map(Self.source) }
 

@@ -1,4 +1,5 @@
 import Foundation
+import LarderImages
 import LarderTestSupport
 import Testing
 
@@ -98,6 +99,11 @@ import Testing
             #expect(Set(all).subtracting(["--version"]) == Set(command.options), "\(command.name)")
             #expect(all.count == Set(all).count)
         }
+    }
+
+    @Test func theHelpNamesEveryImageFormat() throws {
+        let text = try help("prefetch", "--help-all")
+        for format in ImageFormat.all { #expect(text.contains(format.mediaType.name)) }
     }
 
     @Test(arguments: [("-n", "--dry-run"), ("-j", "--max-concurrent")])
