@@ -1,4 +1,5 @@
 import Foundation
+import LarderExport
 import LarderTestSupport
 import Testing
 
@@ -43,9 +44,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "nuke", "sdwebimage", "kingfisher", "kingfisher7", "coil", "coil2", "glide", "files",
-    ])
+    @Test(arguments: ExportLayout.allCases.filter(\.isImportable).map(\.rawValue))
     func exportedIconsCanBeImported(_ layout: String) async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(4)

@@ -6,7 +6,7 @@ import Testing
 
 /// Exports to directories with a journal that an app wrote.
 @Suite struct JournalTests {
-    private static let layouts: [ExportLayout] = [.coil, .coil2, .glide]
+    private static let layouts = ExportLayout.allCases.filter { $0.library?.journal != nil }
     private static let url = "https://a.example/icons/a.svg"
 
     /// The directory of a library's cache, as an app leaves it.

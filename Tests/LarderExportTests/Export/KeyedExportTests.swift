@@ -10,9 +10,7 @@ import Testing
 /// Exports in the layouts of image libraries.
 @Suite struct KeyedExportTests {
     private static let urls = (0..<5).map { "https://a.example/icons/\($0).svg?size=64" }
-    private static let layouts: [ExportLayout] = [
-        .nuke, .sdwebimage, .kingfisher, .kingfisher7, .coil, .coil2, .glide,
-    ]
+    private static let layouts = ExportLayout.allCases.filter(\.hasFolder)
 
     /// Returns the files that a library looks for, by an independent version of its rules.
     private static func expected(

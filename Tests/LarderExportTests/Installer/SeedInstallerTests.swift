@@ -61,7 +61,7 @@ import Testing
         return finished.standardOutput.trimmingCharacters(in: .newlines)
     }
 
-    @Test(arguments: [ExportLayout.coil, .coil2, .glide, .files, .assetCatalog])
+    @Test(arguments: ExportLayout.allCases.filter { !$0.hasInstaller })
     func layoutsOfOtherProgramsHaveNoInstaller(_ layout: ExportLayout) throws {
         let report = ExportReport(layout: layout, directory: "/seed")
         #expect(try SeedInstaller(report, directory: "/seed") == nil)

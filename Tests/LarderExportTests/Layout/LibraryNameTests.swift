@@ -100,11 +100,7 @@ import Testing
             String(hex.prefix(31)) + ".png", String(hex.prefix(32)) + ".",
             String(hex.prefix(32)) + "x.png",
         ] {
-            for layout in [
-                NukeLayout(), SDWebImageLayout(), KingfisherLayout(version: 8),
-                KingfisherLayout(version: 7), CoilLayout(version: 2), CoilLayout(version: 3),
-                GlideLayout(),
-            ] as [any KeyedLayout] {
+            for layout in ExportLayout.allCases.compactMap(\.library) {
                 #expect(layout.stem(ofFile: name) == nil, "\(layout) \(name)")
             }
         }
