@@ -52,12 +52,14 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
 
     func validate() throws {
         try workers.validate(perHost: transfer.maxPerHost)
-        if let format = health.format, json, format != .json {
-            throw ValidationError("--json and --format \(format) cannot be combined.")
-        }
-        if health.isOn, explain {
-            throw ValidationError("--health and --explain cannot be combined.")
-        }
+        let format = health.format ?? .json
+        for (option, other, areUsed) in [
+            ("--json", "--format \(format)", json && format != .json),
+            ("--health", "--explain", health.isOn && explain),
+            ("--health", "--force", health.isOn && revalidation.force),
+            ("--health", "--retry-failed", health.isOn && revalidation.retryFailed),
+            ("--icon-files", "--base-url", health.iconFiles != nil && reading.entry.baseURL != nil),
+        ] where areUsed { throw ValidationError("\(option) and \(other) cannot be combined.") }
     }
 
     func run() async throws {
