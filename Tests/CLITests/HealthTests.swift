@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import LarderTestSupport
 import Testing
 
@@ -65,6 +66,8 @@ import Testing
             #expect(places("insecure", in: all) == [1, 2, 3, 4, 5, 6])
             // 300 pixels are more than twice 70 points with 2 pixels each.
             #expect(places("oversized", in: all) == [1, 2])
+            // An entry without an icon is not an icon.
+            #expect(last["entries"] == .integer(9) && last["icons"] == .integer(8))
             #expect(last["own_host"] == .string("127.0.0.1"))
             #expect(last["third_party"] == .object(["icons.example": .integer(1)]))
             #expect(last["findings"]?.object?["third-party"] == .integer(1))
@@ -72,6 +75,42 @@ import Testing
             let atScale = try larder.run(
                 "plan", manifest, "--health", "--json", "--shown-size", "50", "--scale", "3")
             #expect(places("oversized", in: try findings(atScale).all).isEmpty)
+        }
+    }
+
+    /// The report must not contain the time since an event.
+    @Test func theSameCacheGivesTheSameReportLater() async throws {
+        try await withFixture { larder in
+            let manifest = try prefetched(larder)
+            func reports() throws -> [String] {
+                try ["text", "json", "junit"].map { format in
+                    let finished = try larder.run("plan", manifest, "--health", "--format", format)
+                    #expect(finished.standardOutput.contains("status 404"), "\(finished)")
+                    return finished.standardOutput
+                }
+            }
+            let first = try reports()
+            let index = try DatabaseQueue(path: "\(larder.cache)/index.sqlite")
+            try await index.write { db in
+                try db.execute(sql: "UPDATE failures SET failed_at = failed_at - 100000")
+            }
+            try index.close()
+            #expect(try reports() == first)
+        }
+    }
+
+    @Test func aMissingIconIsComparedOnlyWithARequirement() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest([
+                ["icon": "https://a.example/1"],
+                ["icon": "https://a.example/2", "sha256": String(repeating: "a", count: 64)],
+                ["icon": "https://a.example/3", "size": 7],
+            ])
+            let finished = try larder.run("plan", manifest, "--health", "--json")
+            let messages = try JSONValue.lines(finished.standardOutputBytes)
+                .compactMap { $0["message"]?.string }
+            let demanded = "not in the cache as the manifest requires"
+            #expect(messages == ["not in the cache", demanded, demanded], "\(finished)")
         }
     }
 
@@ -132,12 +171,15 @@ import Testing
             try FileManager.default.createSymbolicLink(
                 atPath: larder.directory.path("icons/link.png"),
                 withDestinationPath: "../outside.png")
-            let manifest = try larder.manifest("../outside.png", "link.png", "./in.png", "icons/")
+            let manifest = try larder.manifest(
+                "../outside.png", "link.png", "./in.png", "icons/", "mdi:home")
             _ = try larder.write(Icons.png, to: "icons/in.png")
             let finished = try larder.run(
                 "plan", manifest, "--health", "--json", "--icon-files",
                 larder.directory.path("icons"))
-            let (all, _) = try findings(finished)
+            let (all, last) = try findings(finished)
+            // Icons that are files count as read.
+            #expect(last["unfetched"] == .object(["icon-set": .integer(1)]))
             #expect(
                 all == [
                     Finding(kind: "missing", position: 1), Finding(kind: "failed", position: 2),
@@ -149,6 +191,16 @@ import Testing
         }
     }
 
+    @Test func aDirectoryWithoutARelativeIconIsNamed() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest("https://a.example/1")
+            let finished = try larder.run(
+                "plan", manifest, "--health", "--icon-files", larder.directory.path("."))
+            #expect(finished.status == 0)
+            #expect(finished.standardError.contains("--icon-files: no icon"), "\(finished)")
+        }
+    }
+
     @Test func aJUnitReportHasTheStructureOfTheFormat() async throws {
         try await withFixture { larder in
             _ = try prefetched(larder)
@@ -156,6 +208,7 @@ import Testing
             let manifest = try larder.manifest([
                 ["name": hostile, "icon": larder.origin.url("/gone")],
                 ["name": hostile, "icon": "https://\(hostile)/"], ["name": hostile],
+                ["icon": "mdi:home"], ["icon": "mdi:away"], ["icon": "a.png"],
             ])
             let finished = try larder.run(
                 "plan", manifest, "--health", "--format", "junit", "--fail-on", "failed,no-icon")
@@ -170,7 +223,10 @@ import Testing
             // A kind without findings is a passed test.
             #expect(
                 report.suites["missing"] == JUnitReport.Suite(tests: 1, failures: 0, skipped: 0))
-            #expect(report.suites.count == 8)
+            // Each kind of icon that is never fetched is a skipped test.
+            #expect(
+                report.suites["unfetched"] == JUnitReport.Suite(tests: 2, failures: 0, skipped: 2))
+            #expect(report.suites.count == 9)
             #expect(!finished.standardOutput.contains("\u{1B}"))
         }
     }

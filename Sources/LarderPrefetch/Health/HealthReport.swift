@@ -24,6 +24,8 @@ package struct HealthFinding {
 
 /// The findings about the icons of manifests, in the plan's database to limit memory.
 package struct HealthReport {
+    /// The number of relative icons that are files.
+    package let files: Int
     /// The number of findings, or of ``otherHosts``, by kind, without zeros.
     package let counts: [HealthFinding.Kind: Int]
     /// The host of most icons, or nil without URLs.
@@ -32,8 +34,9 @@ package struct HealthReport {
     package let otherHosts: [(host: String, icons: Int)]
     private let plan: Plan
 
-    fileprivate init(of plan: Plan) throws {
+    fileprivate init(of plan: Plan, checksFiles: Bool) throws {
         self.plan = plan
+        var files = 0
         var hosts: [String: Int] = [:]
         var counts: [HealthFinding.Kind: Int] = [:]
         try plan.database.unsafeRead { db in
@@ -46,7 +49,10 @@ package struct HealthReport {
                 let kind = HealthFinding.Kind(rawValue: try row.requireText())
                 if let kind { counts[kind] = Int(row.integer()) }
             }
+            let count = "SELECT count(*) FROM files"
+            if checksFiles { files = Int(try db.prepared(count).firstInteger() ?? 0) }
         }
+        self.files = files
         let sorted = hosts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         let own = sorted.first?.key ?? ""
         ownHost = sorted.first?.key
@@ -54,6 +60,17 @@ package struct HealthReport {
             .map { ($0.key, $0.value) }
         if !otherHosts.isEmpty { counts[.thirdParty] = otherHosts.count }
         self.counts = counts
+    }
+
+    package var entries: Int { plan.summary.entries }
+
+    /// Without entries that have no icon.
+    package var icons: Int { plan.summary.icons - counts[.noIcon, default: 0] }
+
+    /// The number of icons that are neither fetched nor files, by their `IconValue.Kind`.
+    package var unfetched: [String: Int] {
+        let relative = [IconValue.Kind.relative.rawValue: -files]
+        return plan.summary.unfetched.merging(relative, uniquingKeysWith: +).filter { $1 > 0 }
     }
 
     /// Calls `body` in manifest order.
@@ -93,7 +110,7 @@ extension Planner {
                 }
             }
             try plan.releaseIndex()
-            try conclude(plan.summary, HealthReport(of: plan))
+            try conclude(plan.summary, HealthReport(of: plan, checksFiles: files != nil))
         }
     }
 }
@@ -155,19 +172,20 @@ private struct HealthCheck {
         func kind(_ code: String) -> HealthFinding.Kind {
             ImageError.Code(rawValue: code) == nil ? .failed : .notAnImage
         }
+        // Without the failure's age, the same cache gives the same report.
+        if let past = entry.lastFailure, (entry.failure?.code ?? past.code) == past.code {
+            return (kind(past.code), past.reason)
+        }
         if let failure = entry.failure {
             if failure.code == "no-icon" { return (.noIcon, failure.message) }
-            if failure == .offline { return (.missing, failure.message) }
             return failure.isSkip ? nil : (kind(failure.code), failure.message)
-        }
-        if let past = entry.lastFailure {
-            return (kind(past.code), "\(past.reason) \(past.age) ago")
         }
         if let object = entry.object, object.mediaType == nil {
             return (.notAnImage, "the object in the cache is not an image")
         }
         guard entry.status == .missing else { return nil }
-        return (.missing, "not in the cache as the manifest requires")
+        let isDemanding = entry.expectation.isDemanding
+        return (.missing, "not in the cache" + (isDemanding ? " as the manifest requires" : ""))
     }
 
     private func addSize(

@@ -11,6 +11,7 @@ final class JUnitReport: NSObject, XMLParserDelegate {
         var tests = 0
         var failures = 0
         var skipped = 0
+        var errors = 0
     }
 
     private struct Element {
@@ -20,13 +21,18 @@ final class JUnitReport: NSObject, XMLParserDelegate {
     }
 
     private static let elements = [
-        "testsuites": Element(parent: nil, required: [], optional: ["name", "tests", "failures"]),
+        // The schema does not require the counts of all suites, and has no "skipped" there.
+        "testsuites": Element(
+            parent: nil, required: ["tests", "failures", "errors"], optional: ["name", "time"]),
         "testsuite": Element(
-            parent: "testsuites", required: ["name", "tests"],
-            optional: ["failures", "errors", "skipped"]),
-        "testcase": Element(parent: "testsuite", required: ["name", "classname"]),
+            parent: "testsuites", required: ["name", "tests", "failures", "errors"],
+            optional: ["skipped", "time", "timestamp", "hostname", "id", "package"]),
+        // Jenkins groups tests by their class names.
+        "testcase": Element(
+            parent: "testsuite", required: ["name", "classname"], optional: ["time"]),
         "failure": Element(parent: "testcase", required: [], optional: ["type", "message"]),
-        "skipped": Element(parent: "testcase", required: [], optional: ["message"]),
+        "skipped": Element(parent: "testcase", required: [], optional: ["type", "message"]),
+        "error": Element(parent: "testcase", required: [], optional: ["type", "message"]),
     ]
 
     private(set) var problems: [String] = []
@@ -34,7 +40,9 @@ final class JUnitReport: NSObject, XMLParserDelegate {
     private(set) var suites: [String: Suite] = [:]
     private var open: [String] = []
     private var stated: [String: Suite] = [:]
+    private var statedTotal = Suite()
     private var suite = ""
+    private var results = 0
 
     init(_ text: Data) throws {
         super.init()
@@ -42,6 +50,12 @@ final class JUnitReport: NSObject, XMLParserDelegate {
         parser.delegate = self
         if !parser.parse() { problems.append("line \(parser.lineNumber): not well-formed") }
         if stated != suites { problems.append("counts: \(stated), counted: \(suites)") }
+        let total = suites.values.reduce(into: Suite()) {
+            $0.tests += $1.tests
+            $0.failures += $1.failures
+            $0.errors += $1.errors
+        }
+        if statedTotal != total { problems.append("totals: \(statedTotal), counted: \(total)") }
     }
 
     func parser(
@@ -57,19 +71,32 @@ final class JUnitReport: NSObject, XMLParserDelegate {
         {
             problems.append("<\(name)> with \(names)")
         }
-        func count(_ name: String) -> Int { attributes[name].flatMap { Int($0) } ?? 0 }
+        func count(_ name: String) -> Int {
+            guard let text = attributes[name] else { return 0 }
+            if Int(text) == nil { problems.append("\(name)=\(text)") }
+            return Int(text) ?? 0
+        }
         switch name {
+        case "testsuites":
+            statedTotal = Suite(
+                tests: count("tests"), failures: count("failures"), errors: count("errors"))
         case "testsuite":
             suite = attributes["name"] ?? ""
             if suites[suite] != nil { problems.append("a second suite \(suite)") }
             suites[suite] = Suite()
             stated[suite] = Suite(
-                tests: count("tests"), failures: count("failures"), skipped: count("skipped"))
-        case "testcase": suites[suite]?.tests += 1
+                tests: count("tests"), failures: count("failures"), skipped: count("skipped"),
+                errors: count("errors"))
+        case "testcase":
+            suites[suite]?.tests += 1
+            results = 0
         case "failure": suites[suite]?.failures += 1
         case "skipped": suites[suite]?.skipped += 1
+        case "error": suites[suite]?.errors += 1
         default: break
         }
+        if element.parent == "testcase" { results += 1 }
+        if results > 1 { problems.append("a test with \(results) results") }
     }
 
     func parser(

@@ -61,7 +61,6 @@ extension PlanCommand {
         if let directory = health.iconFiles { try MissingInput.checkDirectory(directory) }
         let line = ProgressLine(isQuiet: quiet)
         let failing = Set(health.failOn ?? [])
-        var status = ExitStatus.done
         try planner.health(
             of: sources, shownPixels: health.shownSize.map { $0 * (health.scale ?? 2) },
             filesIn: health.iconFiles, onProgress: { line.show($0.text) }
@@ -69,23 +68,24 @@ extension PlanCommand {
             line.clear()
             (summary.complaints(of: sources) + summary.notes(of: sources))
                 .forEach(Console.complain)
-            if !failing.isDisjoint(with: report.counts.keys) { status = .someFailed }
+            if health.iconFiles != nil, report.files == 0 {
+                Console.complain("--icon-files: no icon is a relative name without a base URL")
+            }
             switch health.format ?? (json ? .json : .text) {
             case .junit: try report.writeJUnit(failing: failing) { print($0) }
             case .json:
                 if !quiet { try report.forEach { print($0.json) } }
-                print(report.json(summary))
+                print(report.json)
             case .text:
                 let paint = colors.output
                 if !quiet {
                     try report.forEach { print($0.text(paint)) }
                     report.hostLines.forEach { print($0) }
                 }
-                print(report.text(summary))
-                let unfetched = summary.unfetched.unfetchedLines
-                if !quiet, health.iconFiles == nil { unfetched.forEach { print($0) } }
+                print(report.text)
+                if !quiet { report.unfetched.unfetchedLines.forEach { print($0) } }
             }
+            if !failing.isDisjoint(with: report.counts.keys) { try ExitStatus.someFailed.exit() }
         }
-        try status.exit()
     }
 }

@@ -10,52 +10,67 @@ extension HealthReport {
         otherHosts.map { "third-party  \($0.host)  \($0.icons.of("icon")), not \(ownHost ?? "")" }
     }
 
-    func text(_ summary: PlanSummary) -> String {
+    var text: String {
         let kinds = HealthFinding.Kind.allCases.compactMap { kind in
             counts[kind].map { "\(kind.rawValue) \($0)" }
         }
-        return summary.entries.of("entry", "entries") + ", \(summary.icons.of("icon")): "
+        return entries.of("entry", "entries") + ", \(icons.of("icon")): "
             + (kinds.isEmpty ? "no findings" : kinds.joined(separator: ", "))
     }
 
-    func json(_ summary: PlanSummary) -> String {
+    var json: String {
         var kinds = JSONObject()
         for kind in HealthFinding.Kind.allCases { kinds.set(kind.rawValue, counts[kind] ?? 0) }
         var object = JSONObject()
-        object.set(["entries": summary.entries, "icons": summary.icons])
+        object.set(["entries": entries, "icons": icons])
         object.set("findings", kinds)
         object.set("own_host", ownHost)
         let hosts = otherHosts.map { ($0.host, $0.icons) }
         object.set("third_party", counts: Dictionary(hosts) { $1 })
-        object.set("unfetched", counts: summary.unfetched)
+        object.set("unfetched", counts: unfetched)
         return object.text
     }
 
     /// Writes a report in JUnit's XML format: a suite for each kind, with a test for each finding
-    /// or a passed test. Findings of other kinds than `failing` are skipped tests.
+    /// or a passed test. Findings of other kinds than `failing` and kinds of icons that are never
+    /// fetched are skipped tests.
     func writeJUnit(failing: Set<HealthFinding.Kind>, _ write: (String) -> Void) throws {
-        write(#"<?xml version="1.0" encoding="UTF-8"?>\#n<testsuites name="larder">"#)
-        for kind in HealthFinding.Kind.allCases {
-            let (name, count) = (kind.rawValue, counts[kind] ?? 0)
-            let failed = failing.contains(kind) ? count : 0
-            let element = failed > 0 ? #"failure type="\#(name)""# : "skipped"
+        typealias Suite = HealthFinding.Kind?
+        let suites: [Suite] = HealthFinding.Kind.allCases + [nil]
+        func count(_ kind: Suite) -> Int { kind.map { counts[$0, default: 0] } ?? unfetched.count }
+        func failed(_ kind: Suite) -> Int { kind.map(failing.contains) == true ? count(kind) : 0 }
+        func totals(_ suites: [Suite]) -> String {
+            let tests = suites.reduce(0) { $0 + max(count($1), 1) }
+            let failures = suites.reduce(0) { $0 + failed($1) }
+            return #"tests="\#(tests)" failures="\#(failures)" errors="0""#
+        }
+        write(#"<?xml version="1.0" encoding="UTF-8"?>"#)
+        write(#"<testsuites name="larder" \#(totals(suites))>"#)
+        for kind in suites {
+            let name = kind?.rawValue ?? "unfetched"
+            let element = failed(kind) > 0 ? #"failure type="\#(name)""# : "skipped"
             func writeTest(_ place: String, _ title: String, _ message: String) {
                 let (place, title) = (place.escapedForXML, title.escapedForXML)
                 write(
                     #"<testcase classname="\#(place)" name="\#(title)">"#
                         + #"<\#(element) message="\#(message.escapedForXML)"/></testcase>"#)
             }
-            write(
-                #"<testsuite name="\#(name)" tests="\#(max(count, 1))" failures="\#(failed)""#
-                    + #" skipped="\#(count - failed)">"#)
-            if count == 0 { write(#"<testcase classname="larder" name="\#(name)"/>"#) }
-            try forEach(kind) { finding in
-                let entry = finding.entry
-                let label = entry.name.isEmpty ? "" : ": \(entry.name)"
-                let url = entry.url.map { "\($0.shownAsURL): " } ?? ""
-                writeTest(
-                    entry.manifest, "entry \(entry.position), icon \(entry.icon)\(label)",
-                    url + finding.message)
+            let skipped = count(kind) - failed(kind)
+            write(#"<testsuite name="\#(name)" \#(totals([kind])) skipped="\#(skipped)">"#)
+            if count(kind) == 0 { write(#"<testcase classname="larder" name="\#(name)"/>"#) }
+            if let kind {
+                try forEach(kind) { finding in
+                    let entry = finding.entry
+                    let label = entry.name.isEmpty ? "" : ": \(entry.name)"
+                    let url = entry.url.map { "\($0.shownAsURL): " } ?? ""
+                    writeTest(
+                        entry.manifest, "entry \(entry.position), icon \(entry.icon)\(label)",
+                        url + finding.message)
+                }
+            } else {
+                for (kind, note) in unfetched.notes {
+                    writeTest("icons", kind, "not fetched: \(note)")
+                }
             }
             for other in kind == .thirdParty ? otherHosts : [] {
                 writeTest("hosts", other.host, "\(other.icons.of("icon")), not \(ownHost ?? "")")

@@ -94,15 +94,19 @@ extension Report {
 }
 
 extension [String: Int] {
-    var unfetchedLines: [String] {
+    /// The number of icons of each kind that is never fetched, and an advice.
+    var notes: [(kind: String, note: String)] {
         let advice = [
             "icon-set": "; --icon-set maps a set to URLs",
             "relative": "; --base-url resolves them",
             "other-scheme": "; for ipfs:, use --ipfs-gateway",
+            "not-in-manifest": "; --icon-template built their URLs, so no value can change",
         ]
         return sorted { $0.key < $1.key }
-            .map { "  not fetched, \($0.key): \($0.value)\(advice[$0.key, default: ""])" }
+            .map { ($0.key, "\($0.value)\(advice[$0.key, default: ""])") }
     }
+
+    var unfetchedLines: [String] { notes.map { "  not fetched, \($0.kind): \($0.note)" } }
 }
 
 extension RemoteReport {
