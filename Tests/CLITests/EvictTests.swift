@@ -45,6 +45,31 @@ import Testing
         }
     }
 
+    /// A set and a template lead to icons that the manifest does not name.
+    @Test func evictAndPinReadAManifestWithTheOptionsOfThePrefetch() async throws {
+        try await withFixture { larder in
+            let other = larder.origin.serveIcons(2)[1]
+            larder.origin.on("/home", Icons.reply(2))
+            let text = #"[{"id": "0"}, {"icon": "mdi:home"}]"#
+            let manifest = try larder.write(text.utf8, to: "index.json")
+            let root = larder.origin.url("/")
+            let options = [
+                "--icon-key", "icon", "--icon-template", "\(root){id}", "--icon-set",
+                "mdi=\(root){name}",
+            ]
+            let prefetch = try larder.prefetch(manifest, options: options)
+            try #require(prefetch.outcomes == ["fetched", "fetched"], "\(prefetch.finished)")
+            _ = try larder.prefetch(try larder.manifest(other))
+            // The other icon was used last.
+            let evict = try larder.run(
+                arguments: ["evict", "--max-count", "2", "--keep", manifest] + options)
+            #expect(evict.status == 0, "\(evict)")
+            #expect(try cached(larder) == ["\(root)0", "\(root)home"])
+            let pin = try larder.run(arguments: ["pin", manifest] + options)
+            #expect(pin.standardOutput == "pinned 2\n", "\(pin)")
+        }
+    }
+
     /// Objects with several URLs and objects without a URL are listed, too.
     @Test func aDryRunListsTheObjectsToEvict() async throws {
         try await withFixture { larder in

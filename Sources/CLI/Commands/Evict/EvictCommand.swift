@@ -62,7 +62,7 @@ struct EvictCommand: AsyncParsableCommand {
         help: .common(
             """
             Keep the icons in this manifest: a file, a URL that was prefetched, or - for standard \
-            input. May be repeated.
+            input. Pass the options for reading manifests of its prefetch, too. May be repeated.
             """, "manifest"), completion: .manifest)
     var keep: [String] = []
 
