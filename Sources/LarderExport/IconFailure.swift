@@ -22,24 +22,26 @@ package struct IconFailure<Code: FailureCode>: Sendable, Equatable {
     }
 }
 
-/// The counts by reason, and the first 100 failures.
+/// The counts by reason, and the first 100 failures. Failures of icons with a placeholder are
+/// counted apart.
 package struct IconFailures<Code: FailureCode>: Sendable {
     package private(set) var counts: [Code: Int] = [:]
     package private(set) var failures: [IconFailure<Code>] = []
     /// The number of failures that are like an earlier one.
     package private(set) var repeats = 0
+    package private(set) var placeholders = 0
 
     package var skipped: Int { counts.reduce(0) { $1.key.isSkip ? $0 + $1.value : $0 } }
     package var failed: Int { counts.reduce(0) { $1.key.isSkip ? $0 : $0 + $1.value } }
 
-    mutating func note(_ failure: IconFailure<Code>) {
-        counts[failure.code, default: 0] += 1
+    mutating func note(_ failure: IconFailure<Code>, hasPlaceholder: Bool = false) {
+        if hasPlaceholder { placeholders += 1 } else { counts[failure.code, default: 0] += 1 }
         if !failure.code.isSkip, failures.count < 100 { failures.append(failure) }
     }
 
     /// Counts failures of a value that has already failed.
-    mutating func noteAgain(_ code: Code, count: Int = 1) {
-        counts[code, default: 0] += count
+    mutating func noteAgain(_ code: Code, count: Int = 1, hasPlaceholder: Bool) {
+        if hasPlaceholder { placeholders += count } else { counts[code, default: 0] += count }
         repeats += count
     }
 

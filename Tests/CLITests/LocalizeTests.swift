@@ -8,8 +8,15 @@ import Testing
         try String(contentsOfFile: path, encoding: .utf8)
     }
 
+    /// Also checks that each value is counted once.
     private func report(_ finished: Finished) throws -> [String: JSONValue] {
-        try #require(try JSONValue.lines(finished.standardOutputBytes).first, "\(finished)")
+        let lines = try JSONValue.lines(finished.standardOutputBytes)
+        let report = try #require(lines.first, "\(finished)")
+        let kinds = report["kinds"]?.object?.values.compactMap(\.integer) ?? []
+        let sum = ["localized", "unchanged", "placeholders", "failed"]
+            .compactMap { report[$0]?.integer }.reduce(kinds.reduce(0, +), +)
+        #expect(report["icons"]?.integer == sum, "\(finished)")
+        return report
     }
 
     /// Writes a manifest with CRLF line ends, an icon of an icon set and other text.
@@ -118,7 +125,16 @@ import Testing
             let placed = try larder.run(
                 "localize", manifest, "--output", output, "--missing", "placeholder")
             #expect(placed.status == 2)
+            let counts = ": 1 localized, 1 left, 2 placeholders; wrote"
+            #expect(placed.standardOutput.contains(counts), "\(placed)")
+            #expect(placed.standardOutput.contains("  left, icon-set: 1;"), "\(placed)")
+            #expect(!placed.standardOutput.contains("failed"), "\(placed)")
             #expect(try !text(output).contains("http"))
+            let again = ["localize", manifest, "--output", output, "--missing", "placeholder"]
+            let quiet = try larder.run(arguments: again + ["--quiet"])
+            #expect(quiet.standardError.contains("icons: 2 placeholders, such as"), "\(quiet)")
+            let json = try report(try larder.run(arguments: again + ["--json"]))
+            #expect(json["placeholders"] == .integer(2) && json["failed"] == .integer(0))
         }
     }
 
@@ -180,7 +196,9 @@ import Testing
             let finished = try larder.run(
                 arguments: ["localize", manifest, "--output", output] + template)
             #expect(finished.status == 0, "\(finished)")
-            #expect(finished.standardOutput.contains(": 2 not-in-manifest"), "\(finished)")
+            #expect(finished.standardOutput.contains(": 2 left ("), "\(finished)")
+            let note = "  left, not-in-manifest: 2; --icon-template built their URLs"
+            #expect(finished.standardOutput.contains(note), "\(finished)")
             #expect(try text(output) == text(manifest))
         }
     }

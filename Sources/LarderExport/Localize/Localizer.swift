@@ -94,8 +94,7 @@ package final class Localizer {
         try replace(page)
         try edits.forEachSpoiled { code, count in
             report.localized -= count
-            if hasPlaceholders { report.placeholders += count }
-            report.problems.noteAgain(code, count: count)
+            report.problems.noteAgain(code, count: count, hasPlaceholder: hasPlaceholders)
         }
     }
 
@@ -155,13 +154,13 @@ package final class Localizer {
             var isKept: Bool
             if let known = try edits.icon(identity) {
                 (number, code, isKept) = known
-                if let code { report.problems.noteAgain(code) }
+                if let code { report.problems.noteAgain(code, hasPlaceholder: hasPlaceholders) }
             } else {
                 var (new, failure) = try replacement(of: place, resource?.object)
                 if new?.isSame(as: place.written) == true { new = nil }
                 (code, isKept) = (failure?.code, new == nil)
                 number = try edits.add(identity, written: place.written, new: new, code: code)
-                if let failure { report.problems.note(failure) }
+                if let failure { report.problems.note(failure, hasPlaceholder: hasPlaceholders) }
             }
             if code == nil, isKept {
                 report.unchanged += 1
@@ -169,9 +168,7 @@ package final class Localizer {
             }
             if code == nil {
                 report.localized += 1
-            } else if hasPlaceholders {
-                report.placeholders += 1
-            } else {
+            } else if !hasPlaceholders {
                 noteRemaining(place.written)
             }
             try edits.add(place.span, number: number)

@@ -26,6 +26,12 @@ import Testing
         var output: [UInt8] = []
         let catalogue = try Catalogue(.bytes(Array(text.utf8), name: "test"))
         let report = try localizer.localize(catalogue) { output += $0 }
+        let problems = report.problems
+        // Each value is counted once.
+        let sum =
+            report.localized + report.unchanged + report.kinds.values.reduce(0, +)
+            + problems.placeholders + problems.failed
+        #expect(report.icons == sum)
         var run = Run(text: String(decoding: output, as: UTF8.self), report: report)
         try localizer.edits.forEachIcon { run.values[$0] = $1 }
         return run
@@ -116,7 +122,7 @@ import Testing
             #expect(run.report.remaining == 0)
             let placed = try localize(
                 text, in: scene, .server("http://h"), hasPlaceholders: true)
-            #expect(placed.report.unchanged == 1 && placed.report.placeholders == 1)
+            #expect(placed.report.unchanged == 1 && placed.report.problems.placeholders == 1)
             #expect(!placed.text.contains("a.example/1"))
         }
     }
@@ -184,7 +190,8 @@ import Testing
             let placed = try localize(
                 text, in: scene, .icons(scene.target, seenFrom: scene.target),
                 hasPlaceholders: true)
-            #expect(placed.report.placeholders == 4 && placed.report.problems.failed == 5)
+            let problems = placed.report.problems
+            #expect(problems.placeholders == 4 && problems.counts == [.badEntry: 1, .noIcon: 1])
             #expect(placed.codes.count == 4)
             let names = try files(scene).filter { $0.hasPrefix("missing-") }
             #expect(names.count == 1)
@@ -215,7 +222,7 @@ import Testing
             #expect(run.report.problems.failed == 2 && run.values == [url: new])
             let placed = try localize(
                 merged, in: scene, .data(limit: 1 << 20), hasPlaceholders: true)
-            #expect(placed.report.placeholders == 2 && placed.report.localized == 0)
+            #expect(placed.report.problems.placeholders == 2 && placed.report.localized == 0)
             #expect(!placed.text.contains(url))
         }
     }

@@ -42,19 +42,21 @@ extension ExportReport {
 extension IconFailures {
     func lines(_ paint: Paint) -> [String] {
         let lines = failures.map { paint.failed($0.text) }
-        let others = failed - failures.count - repeats
+        let others = failed + placeholders - failures.count - repeats
         return others > 0 ? lines + ["and \(others) more failed"] : lines
     }
 
     var parts: [String] {
-        let skips = skipped > 0 ? ["\(skipped) skipped (\(reasons { $0.isSkip }))"] : []
-        return failed > 0 ? skips + ["\(failed) failed (\(reasons { !$0.isSkip }))"] : skips
+        (skipped > 0 ? ["\(skipped) skipped (\(reasons { $0.isSkip }))"] : []) + failedParts
+    }
+
+    var failedParts: [String] {
+        (placeholders > 0 ? [placeholders.of("placeholder")] : [])
+            + (failed > 0 ? ["\(failed) failed (\(reasons { !$0.isSkip }))"] : [])
     }
 
     var complaint: String? {
-        failures.first.map {
-            "\(failed.of("icon")) failed (\(reasons { !$0.isSkip })), such as \($0.text)"
-        }
+        failures.first.map { "icons: \(failedParts.joined(separator: ", ")), such as \($0.text)" }
     }
 
     private func reasons(_ isNamed: (Code) -> Bool) -> String {

@@ -177,7 +177,8 @@ struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
                 Console.complain(
                     "--strict: \(report.remaining.of("image URL remains", "image URLs remain"))")
             }
-            try (report.problems.failed > 0 || remains ? ExitStatus.someFailed : fetched).exit()
+            let hasFailed = !report.problems.failures.isEmpty
+            try (hasFailed || remains ? ExitStatus.someFailed : fetched).exit()
         }
     }
 

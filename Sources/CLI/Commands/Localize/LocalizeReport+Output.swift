@@ -6,17 +6,19 @@ extension LocalizeReport {
     func text(of manifest: String, _ paint: Paint = .none) -> String {
         var lines = problems.lines(paint)
         var parts = [
-            (localized, "localized"), (unchanged, "unchanged"),
-            (placeholders, placeholders == 1 ? "placeholder" : "placeholders"),
+            (localized, "localized"), (unchanged, "unchanged"), (kinds.values.reduce(0, +), "left"),
         ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-        parts += kinds.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
-        parts += problems.parts
+        parts += problems.failedParts
         let counts = parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")
         let written =
             files > 0 ? "; wrote \(files.of("file")), \(ByteText.describe(bytes))" : ""
         lines.append(
             "\(icons.of("icon")) in \(manifest.shownAsURL)\(counts)\(written) "
                 + "(\(DurationText.describe(seconds)))")
+        lines += kinds.notes.map { "  left, \($0.kind): \($0.note)" }
+        if problems.skipped > 0 {
+            lines.append(problems.skipped.of("entry has no icon", "entries have no icon"))
+        }
         lines.append(
             isInterrupted
                 ? Self.interruption
@@ -38,7 +40,7 @@ extension LocalizeReport {
         object.set("output", exactly: output)
         object.set([
             "icons": icons, "localized": localized, "unchanged": unchanged,
-            "placeholders": placeholders, "skipped": problems.skipped,
+            "placeholders": problems.placeholders, "skipped": problems.skipped,
             "failed": problems.failed, "files": files, "bytes": bytes, "remaining": remaining,
         ])
         object.set("kinds", counts: kinds)
