@@ -62,7 +62,7 @@ struct EvictCommand: AsyncParsableCommand {
         help: .common(
             """
             Keep the icons in this manifest: a file, a URL that was prefetched, or - for standard \
-            input. Pass the options for reading manifests of its prefetch, too. May be repeated.
+            input. Pass the same options for reading it as to prefetch. May be repeated.
             """, "manifest"), completion: .manifest)
     var keep: [String] = []
 

@@ -11,7 +11,7 @@ struct HealthOptions: ParsableArguments {
 
     @Flag(
         name: .customLong("health"),
-        help: "Show problems of the catalogue and its cached icons, one per line.")
+        help: "Show problems of the catalogue and its icons, one per line. Run prefetch first.")
     var isOn = false
 
     @Option(help: "The format of --health. (default: text)") var format: Format?
