@@ -21,15 +21,14 @@ final class JUnitReport: NSObject, XMLParserDelegate {
     }
 
     private static let elements = [
-        // The schema does not require the counts of all suites, and has no "skipped" there.
+        // The schema does not require totals, times and class names, but readers show them. It
+        // has no "skipped" here.
         "testsuites": Element(
-            parent: nil, required: ["tests", "failures", "errors"], optional: ["name", "time"]),
+            parent: nil, required: ["tests", "failures", "errors", "time"], optional: ["name"]),
         "testsuite": Element(
-            parent: "testsuites", required: ["name", "tests", "failures", "errors"],
-            optional: ["skipped", "time", "timestamp", "hostname", "id", "package"]),
-        // Jenkins groups tests by their class names.
-        "testcase": Element(
-            parent: "testsuite", required: ["name", "classname"], optional: ["time"]),
+            parent: "testsuites", required: ["name", "tests", "failures", "errors", "time"],
+            optional: ["skipped", "timestamp", "hostname", "id", "package"]),
+        "testcase": Element(parent: "testsuite", required: ["name", "classname", "time"]),
         "failure": Element(parent: "testcase", required: [], optional: ["type", "message"]),
         "skipped": Element(parent: "testcase", required: [], optional: ["type", "message"]),
         "error": Element(parent: "testcase", required: [], optional: ["type", "message"]),

@@ -36,7 +36,7 @@ struct HealthOptions: ParsableArguments {
     var scale: Int?
 
     @Option(
-        help: .common("A directory of relative icons, for --health.", "dir"),
+        help: .common("Check the files of relative icons in this directory, for --health.", "dir"),
         completion: .directory)
     var iconFiles: String?
 

@@ -42,7 +42,7 @@ extension HealthReport {
         func totals(_ suites: [Suite]) -> String {
             let tests = suites.reduce(0) { $0 + max(count($1), 1) }
             let failures = suites.reduce(0) { $0 + failed($1) }
-            return #"tests="\#(tests)" failures="\#(failures)" errors="0""#
+            return #"tests="\#(tests)" failures="\#(failures)" errors="0" time="0""#
         }
         write(#"<?xml version="1.0" encoding="UTF-8"?>"#)
         write(#"<testsuites name="larder" \#(totals(suites))>"#)
@@ -52,12 +52,14 @@ extension HealthReport {
             func writeTest(_ place: String, _ title: String, _ message: String) {
                 let (place, title) = (place.escapedForXML, title.escapedForXML)
                 write(
-                    #"<testcase classname="\#(place)" name="\#(title)">"#
+                    #"<testcase classname="\#(place)" name="\#(title)" time="0">"#
                         + #"<\#(element) message="\#(message.escapedForXML)"/></testcase>"#)
             }
             let skipped = count(kind) - failed(kind)
             write(#"<testsuite name="\#(name)" \#(totals([kind])) skipped="\#(skipped)">"#)
-            if count(kind) == 0 { write(#"<testcase classname="larder" name="\#(name)"/>"#) }
+            if count(kind) == 0 {
+                write(#"<testcase classname="larder" name="\#(name)" time="0"/>"#)
+            }
             if let kind {
                 try forEach(kind) { finding in
                     let entry = finding.entry
