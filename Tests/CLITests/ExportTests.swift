@@ -89,6 +89,25 @@ import Testing
         }
     }
 
+    @Test func anExportWithoutIconsSaysSo() async throws {
+        try await withFixture { larder in
+            let none = try larder.write("[]".utf8, to: "none.json")
+            let inline = try larder.write(
+                #"[{"icon": "data:image/svg+xml;base64,PHN2Zy8+"}]"#.utf8, to: "inline.json")
+            _ = try larder.prefetch(none)
+            let seed = larder.directory.path("seed")
+            for (arguments, source) in [
+                (["--json"], larder.cache), (["--manifest", none], none),
+                (["--manifest", inline, "--quiet"], inline),
+            ] {
+                let finished = try larder.run(
+                    arguments: ["export", seed, "--layout", "nuke"] + arguments)
+                #expect(finished.status == 0, "\(finished)")
+                #expect(finished.standardError == "larder: \(source): no icons to export\n")
+            }
+        }
+    }
+
     @Test func exportPrintsEachFailedIcon() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)

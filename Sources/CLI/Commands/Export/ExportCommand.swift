@@ -118,6 +118,10 @@ struct ExportCommand: AsyncParsableCommand {
             output.write(
                 json: report.json, text: report.text(colors.output), complaint: report.complaint)
             if report.isInterrupted { try run.interrupts.status.exit() }
+            if report.icons == report.skipped {
+                let sources = selection.manifest.isEmpty ? [self.cache.path] : selection.manifest
+                Console.complain("\(sources.joined(separator: ", ")): no icons to export")
+            }
             if report.failed > 0 { try ExitStatus.someFailed.exit() }
         }
     }
