@@ -58,7 +58,8 @@ enum GIFStructure {
                 guard width > 0, height > 0 else {
                     throw reader.damaged("has an invalid size, \(width) × \(height)")
                 }
-                return ImageInfo(mediaType: .gif, width: width, height: height)
+                return ImageInfo(
+                    mediaType: .gif, width: width, height: height, isAnimated: images > 1)
             case let other:
                 throw reader.damaged("has an unknown block, 0x\(String(other, radix: 16))")
             }

@@ -69,7 +69,8 @@ enum HEIFStructure {
         try meta.checkLocations(fileLength: bytes.count)
         let size = try meta.primarySize()
         return ImageInfo(
-            mediaType: try meta.codec(claimed: claimed), width: size.width, height: size.height)
+            mediaType: try meta.codec(claimed: claimed), width: size.width, height: size.height,
+            isAnimated: isFilm)
     }
 
     /// Whether the remaining bytes are neither a complete box nor the start of image data.

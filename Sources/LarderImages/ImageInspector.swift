@@ -18,11 +18,15 @@ package struct ImageInfo: Sendable, Equatable {
     /// In pixels. Nil for an SVG without a size.
     package let width: Int?
     package let height: Int?
+    package let isAnimated: Bool
 
-    package init(mediaType: MediaType, width: Int? = nil, height: Int? = nil) {
+    package init(
+        mediaType: MediaType, width: Int? = nil, height: Int? = nil, isAnimated: Bool = false
+    ) {
         self.mediaType = mediaType
         self.width = width
         self.height = height
+        self.isAnimated = isAnimated
     }
 }
 

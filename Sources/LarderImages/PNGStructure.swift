@@ -31,8 +31,9 @@ enum PNGStructure {
         var hasPalette = false
         var dataLength = 0
         var previous = chunk.type
+        var isAnimated = false
         while true {
-            let chunk = try nextChunk(&reader)
+            var chunk = try nextChunk(&reader)
             switch chunk.type {
             case "IDAT":
                 guard dataLength == 0 || previous == "IDAT" else {
@@ -50,7 +51,11 @@ enum PNGStructure {
                 hasPalette = true
             case "IEND":
                 guard dataLength > 0 else { throw reader.damaged("has no pixels (no IDAT)") }
-                return ImageInfo(mediaType: .png, width: header.width, height: header.height)
+                return ImageInfo(
+                    mediaType: .png, width: header.width, height: header.height,
+                    isAnimated: isAnimated)
+            case "acTL":
+                isAnimated = ((try? chunk.content.big(4)) ?? 0) > 1
             default:
                 guard chunk.type.value & ancillaryBit != 0 else {
                     throw reader.damaged("has an unexpected critical chunk \(chunk.type)")

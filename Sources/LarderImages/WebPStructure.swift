@@ -48,7 +48,8 @@ enum WebPStructure {
             throw file.damaged("has an image whose size differs from its canvas")
         }
         let size = canvas ?? image
-        return ImageInfo(mediaType: .webp, width: size?.width, height: size?.height)
+        return ImageInfo(
+            mediaType: .webp, width: size?.width, height: size?.height, isAnimated: frames > 1)
     }
 
     /// Whether the remaining bytes are a truncated chunk without image data.

@@ -35,7 +35,7 @@ struct HEIFStructureTests: ImageTests {
         #expect(fault(file.bytes) == nil)
     }
 
-    @Test func bytesAfterTheHEIFBoxesAreIgnored() {
+    @Test func bytesAfterTheHEIFBoxesAreIgnored() throws {
         let junk = [
             [1, 2, 3], Bytes.big(3, 4) + Bytes.big(0, 4), Array("<!-- served by -->".utf8),
         ]
@@ -43,6 +43,7 @@ struct HEIFStructureTests: ImageTests {
             #expect(fault(HEIFFile().bytes + junk) == nil)
             // The frames of a sequence can be anywhere in the file.
             let film = HEIFFile(data: HEIFFile.box("mdat", [1]) + HEIFFile.box("moov", []))
+            #expect(try inspect(film.bytes).isAnimated)
             #expect(fault(film.bytes + junk) != nil)
         }
         #expect(fault(HEIFFile().bytes + Bytes.big(90, 4) + Array("free".utf8)) == nil)

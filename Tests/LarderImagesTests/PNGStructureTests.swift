@@ -18,14 +18,17 @@ struct PNGStructureTests: ImageTests {
         #expect(fault(png([header, pixels, end, [0, 0, 13, 10]])) == nil)
     }
 
-    @Test func animatedPNGFilesAreAccepted() {
-        let file = png([
-            header, Self.chunk("acTL", Bytes.big(2, 4) + Bytes.big(0, 4)),
-            Self.chunk("fcTL", Bytes.big(0, 26)),
-            pixels, Self.chunk("fcTL", Bytes.big(1, 26)),
-            Self.chunk("fdAT", Bytes.big(2, 4) + [1, 2]), end,
-        ])
-        #expect(fault(file) == nil)
+    @Test func animatedPNGFilesAreRecognised() throws {
+        func file(frames: Int) -> [UInt8] {
+            png([
+                header, Self.chunk("acTL", Bytes.big(frames, 4) + Bytes.big(0, 4)),
+                Self.chunk("fcTL", Bytes.big(0, 26)),
+                pixels, Self.chunk("fcTL", Bytes.big(1, 26)),
+                Self.chunk("fdAT", Bytes.big(2, 4) + [1, 2]), end,
+            ])
+        }
+        #expect(try inspect(file(frames: 2)).isAnimated)
+        #expect(try !inspect(file(frames: 1)).isAnimated)
     }
 
     @Test func applesVariantOfPNGIsAccepted() {

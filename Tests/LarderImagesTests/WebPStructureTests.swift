@@ -16,7 +16,8 @@ struct WebPStructureTests: ImageTests {
     @Test func anAnimatedWebPHasTheSizeOfItsCanvas() throws {
         let loop = Self.chunk("ANIM", [0, 0, 0, 0, 0, 0])
         let info = try inspect(riff(canvas(90, 80) + loop + frame + frame))
-        #expect(info.width == 90 && info.height == 80)
+        #expect(info.width == 90 && info.height == 80 && info.isAnimated)
+        #expect(try !inspect(riff(canvas(90, 80) + loop + frame)).isAnimated)
     }
 
     @Test func theStatedLengthOfAWebPIsItsEnd() {
