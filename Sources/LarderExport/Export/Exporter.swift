@@ -86,8 +86,6 @@ package struct Exporter {
                     try NamedFiles(writer, renditions)
                 }
             try files.begin(list)
-            // An interrupted export does not make its images again.
-            defer { if isCancelled() { try? renditions.finish(prune: false) } }
             try place(list, files, renditions, &report)
             if !isCancelled() {
                 try files.finish(list, prune: mayPrune(report), &report)
@@ -156,12 +154,12 @@ package struct Exporter {
                 report.note(placed.placement, bytes: placed.bytes)
             } catch let error as CacheError {
                 let code = try cache.exportCode(of: error, object)
-                let message = error.message(for: code, in: cache)
-                failure = (code, message)
-                report.problems.note(icon.failure(code, message))
+                failure = (code, error.message(for: code, in: cache))
             } catch let error as ResizeError {
                 failure = (.notResized, error.description)
-                report.problems.note(icon.failure(.notResized, error.description))
+            }
+            if let (code, message) = failure {
+                report.problems.note(icon.failure(code, message))
             }
         }
         try list.forEachPage { page in

@@ -11,7 +11,7 @@ final class Renditions {
     private var images: ResizedImages?
     /// The bytes of the images of ``make(_:for:unless:)``.
     private var bytes: [ResizedImage.Source: [UInt8]] = [:]
-    private var failures: [ResizedImage.Source: any Error] = [:]
+    private var failures: [Digest: any Error] = [:]
 
     /// - Parameter largestOnly: Whether to write only the largest size.
     init(
@@ -21,7 +21,7 @@ final class Renditions {
         self.largestOnly = largestOnly
         self.writer = writer
         resizer = program.map { Resizer(program: $0) }
-        images = try program.map { try ResizedImages(recipe: $0.recipe, in: writer.tree.folder) }
+        images = try program.map { try ResizedImages(recipe: $0.recipe, with: writer) }
     }
 
     /// The number of icons to pass to ``make(_:for:unless:)``, which keeps their files in memory.
@@ -31,37 +31,35 @@ final class Renditions {
         return max(cores, 8 * cores / (largestOnly ? 1 : resize.scales.count))
     }
 
-    private func sizes(of object: StoredObject) -> [(scale: Int?, pixels: Int)] {
-        resize?.sizes(of: object, largestOnly: largestOnly) ?? []
+    private func sizes(of object: StoredObject) -> [(scale: Int?, side: Int)] {
+        guard images?[.unchanged(object.digest)] == nil else { return [] }
+        return resize?.sizes(of: object, largestOnly: largestOnly) ?? []
     }
 
-    private func isSmall(_ object: StoredObject, _ pixels: Int) -> Bool {
+    private func isSmall(_ object: StoredObject, _ side: Int) -> Bool {
         guard let width = object.width, let height = object.height else { return false }
-        return max(width, height) <= pixels
+        return max(width, height) <= side
     }
 
-    private func rendition(
-        of object: StoredObject, _ scale: Int?, _ pixels: Int
-    ) -> Rendition? {
-        if isSmall(object, pixels) { return Rendition(object, scale: scale) }
-        let job = Resizer.Job(object: object, pixels: pixels)
-        guard let image = images?[job.source] else { return nil }
-        return Rendition(image, job.format, scale: scale, bytes: bytes[job.source])
+    private func rendition(of object: StoredObject, _ scale: Int?, _ side: Int) -> Rendition? {
+        if isSmall(object, side) { return Rendition(object, scale: scale) }
+        let source = ResizedImage.Source(digest: object.digest, side: side)
+        guard let image = images?[source] else { return nil }
+        return Rendition(image, Resizer.format(of: object), scale: scale, bytes: bytes[source])
     }
 
     /// Without resized images that do not exist yet.
     func known(_ object: StoredObject) -> [Rendition] {
         let sizes = sizes(of: object)
         if sizes.isEmpty { return [Rendition(object)] }
-        return sizes.compactMap { rendition(of: object, $0.scale, $0.pixels) }
+        return sizes.compactMap { rendition(of: object, $0.scale, $0.side) }
     }
 
     /// Throws if one of the files could not be made.
     func all(_ object: StoredObject) throws -> [Rendition] {
-        for (_, pixels) in sizes(of: object) {
-            let source = ResizedImage.Source(digest: object.digest, pixels: pixels)
-            if let failure = failures[source] { throw failure }
-            images?[source]?.isUsed = true
+        if let failure = failures[object.digest] { throw failure }
+        for side in [0] + sizes(of: object).map({ $0.side }) {
+            images?[ResizedImage.Source(digest: object.digest, side: side)]?.isUsed = true
         }
         return known(object)
     }
@@ -73,28 +71,26 @@ final class Renditions {
     ) throws {
         guard let resizer else { return }
         bytes.removeAll(keepingCapacity: true)
-        var jobs: [Resizer.Job] = []
-        var sources: Set<ResizedImage.Source> = []
-        for (object, stem) in icons {
-            for (scale, pixels) in sizes(of: object) where !isSmall(object, pixels) {
-                let job = Resizer.Job(object: object, pixels: pixels)
-                if failures[job.source] != nil { continue }
-                if let known = rendition(of: object, scale, pixels),
+        var jobs: [Digest: Resizer.Job] = [:]
+        for (object, stem) in icons where failures[object.digest] == nil {
+            for (scale, side) in sizes(of: object) where !isSmall(object, side) {
+                if let known = rendition(of: object, scale, side),
                     let (directory, name) = files.location(of: known, stem),
                     (try? writer.isInPlace(known.digest, known.size, name, directory)) == true
                 {
                     continue
                 }
-                if sources.insert(job.source).inserted { jobs.append(job) }
+                jobs[object.digest, default: .init(object: object)].sides.insert(side)
             }
         }
-        let results = resizer.run(jobs, opening: writer.verified, unless: isCancelled)
-        for (job, result) in zip(jobs, results) {
+        let work = Array(jobs.values)
+        let results = resizer.run(work, opening: writer.verified, unless: isCancelled)
+        for (job, result) in zip(work, results) {
             switch result {
             case .success(let made):
-                images?[job.source] = made.image
-                bytes[job.source] = made.bytes
-            case .failure(let error): failures[job.source] = error
+                try images?.add(made)
+                for (source, _, content) in made { bytes[source] = content }
+            case .failure(let error): failures[job.object.digest] = error
             }
         }
         if isCancelled() { throw CancellationError() }

@@ -21,7 +21,7 @@ package struct Resize: Sendable {
     }
 
     /// Returns the lengths in pixels to make from an image. Vector graphics fit any size.
-    func sizes(of object: StoredObject, largestOnly: Bool) -> [(scale: Int?, pixels: Int)] {
+    func sizes(of object: StoredObject, largestOnly: Bool) -> [(scale: Int?, side: Int)] {
         guard let format = ImageFormat.of(mediaType: object.mediaType), !format.isVector,
             format.isResizable
         else { return [] }

@@ -4,98 +4,158 @@ import LarderCache
 /// The program `vipsthumbnail`, run in processes with limits and without a network, because images
 /// are untrusted.
 struct ResizeProgram {
-    /// The processor time of each process in seconds. Lower limits of this process apply instead.
-    private static let processorTime: UInt = 20
-    /// In bytes.
-    private static let addressSpace: UInt = 2 << 30
-    /// The user's other processes and threads count too.
-    private static let processes: UInt = 4096
+    /// The time between two looks at a process, in microseconds. A resize takes at least 30 ms.
+    /// Waiting for a process with a time limit would need pidfd_open(2), since Linux 5.3.
+    private static let pause: UInt32 = 2000
 
     /// The program's version and the form of its arguments, which the bytes depend on.
     private(set) var recipe = ""
-    private let vipsthumbnail: String
-    private let prlimit: String
-    private let setpriv: String
-    /// Nil if the system does not let users remove the network.
-    private var unshare: String?
+    /// Empty if the system does not let users remove the network.
+    private var isolation = ["unshare", "-rn"]
     private let path: String
     private let seconds: Int
 
-    /// Finds the programs. Throws ``MissingProgram`` if one is missing or does not run.
+    /// Throws ``MissingProgram`` if a program is missing or does not run.
     ///
     /// - Parameters:
     ///   - path: The directories to search, as in `PATH`.
     ///   - seconds: The time of each process.
     init(path: String, seconds: Int) throws {
-        func find(_ name: String) -> String? {
-            // A relative directory would run a program from the working directory.
-            path.utf8.split(separator: UInt8(ascii: ":")).lazy
-                .filter { $0.first == UInt8(ascii: "/") }
-                .map { "\(Substring($0))/\(name)" }.first { access($0, X_OK) == 0 }
+        // A relative directory would run a program from the working directory.
+        let directories = path.utf8.split(separator: UInt8(ascii: ":"))
+            .filter { $0.first == UInt8(ascii: "/") }.map { String(Substring($0)) }
+        for (program, package) in [
+            ("vipsthumbnail", "libvips-tools (Debian, Ubuntu) or vips-tools (Fedora)"),
+            ("prlimit", "util-linux (on Linux)"), ("setpriv", "util-linux (on Linux)"),
+        ] where !directories.contains(where: { access("\($0)/\(program)", X_OK) == 0 }) {
+            throw MissingProgram("--resize needs the program \(program); install \(package)")
         }
-        func require(_ name: String, from packages: String) throws -> String {
-            if let found = find(name) { return found }
-            throw MissingProgram("--resize needs the program \(name); install \(packages)")
-        }
-        vipsthumbnail = try require(
-            "vipsthumbnail", from: "libvips-tools (Debian, Ubuntu) or vips-tools (Fedora)")
-        prlimit = try require("prlimit", from: "util-linux (on Linux)")
-        setpriv = try require("setpriv", from: "util-linux (on Linux)")
-        unshare = find("unshare")
-        self.path = path
+        self.path = directories.joined(separator: ":")
         self.seconds = seconds
-        while true {
+        while recipe.utf8.isEmpty {
             do {
                 let output = try run(["--version"], input: nil, longest: 1 << 20) { false }
                 let version = try output.read(at: 0, atMost: 1 << 10).prefix {
                     $0 > 0x20 && $0 < 0x7F
                 }
                 guard !version.isEmpty else { throw ResizeError("vipsthumbnail has no version") }
-                // The number changes with the arguments in `Resizer`.
-                recipe = "\(String(decoding: version, as: UTF8.self)) 1"
-                return
+                // The number changes with the rules in `Resizer`.
+                recipe = "\(String(decoding: version, as: UTF8.self)) 2"
             } catch let error as ResizeError {
-                guard unshare != nil else {
+                guard !isolation.isEmpty else {
                     throw MissingProgram(
-                        "\(vipsthumbnail) does not run: \(error); install libvips-tools again")
+                        "vipsthumbnail does not run: \(error); install libvips-tools again")
                 }
-                unshare = nil
+                isolation = []
             }
         }
     }
 
-    /// Runs the program. Its output may have `longest` bytes.
+    /// Runs the program to its end, and returns its output of at most `longest` bytes. Throws
+    /// ``ResizeError`` if the program fails or takes too long, `CancellationError` if cancelled.
+    ///
+    /// The standard streams are files. They need no thread that copies, a program that ends early
+    /// breaks no pipe, and the limit of file sizes also limits the output.
     func run(
         _ arguments: [String], input: FileDescriptor?, longest: Int, unless isCancelled: () -> Bool
     ) throws -> FileDescriptor {
-        var words = unshare.map { [$0, "-rn"] } ?? []
-        words.append(prlimit)
         #if os(Linux)
-            words += [
-                limit("as", RLIMIT_AS, Self.addressSpace),
-                limit("cpu", RLIMIT_CPU, Self.processorTime),
-                limit("fsize", RLIMIT_FSIZE, UInt(longest)),
-                limit("nproc", __RLIMIT_NPROC, Self.processes), "--core=0",
-            ]
+            let (output, errors) = (try FileDescriptor.unnamed(), try FileDescriptor.unnamed())
+            let input = try input ?? .open("/dev/null", flags: O_RDONLY)
+            lseek(input.raw, 0, SEEK_SET)
+            let pid = try start(
+                wrappers(longest: longest) + ["vipsthumbnail"] + arguments,
+                streams: [input, output, errors])
+            let deadline = ContinuousClock.now + .seconds(seconds)
+            var information = siginfo_t()
+            var (isLate, isUnwanted) = (false, false)
+            while !isLate, !isUnwanted,
+                waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT) == 0,
+                information.si_signo != SIGCHLD
+            {
+                usleep(Self.pause)
+                (isLate, isUnwanted) = (deadline < .now, isCancelled())
+            }
+            // Also ends the processes that the program has started. The process is a zombie until
+            // waitpid(2), so no other process group can have its number.
+            kill(-pid, SIGKILL)
+            var status: Int32 = 0
+            while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+            if isUnwanted { throw CancellationError() }
+            if isLate { throw ResizeError("vipsthumbnail did not end within \(seconds) s") }
+            let signal = status & 0x7F
+            guard signal == 0 else {
+                throw ResizeError(
+                    "vipsthumbnail was ended by signal \(signal) "
+                        + "(\(String(cString: strsignal(signal))))")
+            }
+            guard status == 0 else {
+                let last = try errors.read(at: 0, atMost: 16 << 10)
+                    .split(separator: UInt8(ascii: "\n")).suffix(1)
+                    .map { ": " + String(decoding: $0.prefix(200), as: UTF8.self) }
+                throw ResizeError(
+                    "vipsthumbnail ended with status \(status >> 8)" + last.joined(separator: ""))
+            }
+            return output
+        #else
+            throw MissingProgram("--resize needs Linux")
         #endif
-        words += [setpriv, "--no-new-privs", "--pdeathsig=KILL", vipsthumbnail]
-        return try LimitedProcess.run(
-            words + arguments,
-            // Leaves out the decoders that libvips does not consider safe, such as ImageMagick.
-            environment: ["PATH=\(path)", "LC_ALL=C", "VIPS_BLOCK_UNTRUSTED=1"],
-            input: input, seconds: seconds, unless: isCancelled)
     }
 
     #if os(Linux)
-        /// Returns an option of `prlimit`, which cannot raise a limit. The signal for processor
-        /// time is sent only if the hard limit is higher.
-        private func limit(
-            _ name: String, _ resource: __rlimit_resource, _ wanted: UInt
-        ) -> String {
-            var limit = rlimit()
-            let isKnown = getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0
-            let highest = isKnown ? UInt(limit.rlim_max) : .max
-            return "--\(name)=\(min(wanted, highest)):\(min(wanted + 1, highest))"
+        /// Returns the programs that limit a process, with their arguments.
+        private func wrappers(longest: Int) -> [String] {
+            // Lower limits of this process apply, because `prlimit` cannot raise a limit. The
+            // signal for processor time is sent only if the hard limit is higher.
+            let limits: [(String, __rlimit_resource, UInt)] = [
+                ("as", RLIMIT_AS, 2 << 30),  // bytes
+                ("cpu", RLIMIT_CPU, 20),  // seconds
+                ("fsize", RLIMIT_FSIZE, UInt(longest)),
+                // The user's other processes and threads count too.
+                ("nproc", __RLIMIT_NPROC, 4096),
+            ]
+            let options = limits.map { name, resource, wanted in
+                var limit = rlimit()
+                let isKnown = getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0
+                let highest = isKnown ? UInt(limit.rlim_max) : .max
+                return "--\(name)=\(min(wanted, highest)):\(min(wanted + 1, highest))"
+            }
+            // libvips leaves out the decoders that it does not consider safe, such as ImageMagick.
+            return ["/usr/bin/env", "-i", "PATH=\(path)", "LC_ALL=C", "VIPS_BLOCK_UNTRUSTED=1"]
+                + isolation + ["prlimit", "--core=0"] + options
+                + ["setpriv", "--no-new-privs", "--pdeathsig=KILL"]
+        }
+
+        /// Starts a program in a new process group.
+        ///
+        /// Foundation's `Process` is unsuitable. Its children inherit the signals that worker
+        /// threads block, also those of the limits. It reaps a child at any time, so the group's
+        /// number could belong to another process. It learns of the end from a socket that
+        /// children started at the same time can inherit.
+        private func start(_ arguments: [String], streams: [FileDescriptor]) throws -> pid_t {
+            var actions = posix_spawn_file_actions_t()
+            posix_spawn_file_actions_init(&actions)
+            defer { posix_spawn_file_actions_destroy(&actions) }
+            for (number, file) in streams.enumerated() {
+                posix_spawn_file_actions_adddup2(&actions, file.raw, Int32(number))
+            }
+            var attributes = posix_spawnattr_t()
+            posix_spawnattr_init(&attributes)
+            defer { posix_spawnattr_destroy(&attributes) }
+            var signals = sigset_t()
+            sigemptyset(&signals)
+            posix_spawnattr_setsigmask(&attributes, &signals)
+            sigfillset(&signals)
+            posix_spawnattr_setsigdefault(&attributes, &signals)
+            posix_spawnattr_setflags(
+                &attributes,
+                Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+            var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+            defer { for word in words { free(word) } }
+            var pid: pid_t = 0
+            let code = posix_spawn(&pid, arguments[0], &actions, &attributes, &words, nil)
+            guard code == 0 else { throw CacheError("run", subject: arguments[0], errno: code) }
+            return pid
         }
     #endif
 }
@@ -103,6 +163,13 @@ struct ResizeProgram {
 /// A program that an option needs, which is missing or does not run.
 package struct MissingProgram: Error, CustomStringConvertible {
     package let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// The failure of one icon.
+struct ResizeError: Error, CustomStringConvertible {
+    let description: String
 
     init(_ description: String) { self.description = description }
 }

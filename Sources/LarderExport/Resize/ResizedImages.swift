@@ -5,8 +5,10 @@ import LarderCore
 struct ResizedImage {
     struct Source: Hashable {
         let digest: Digest
-        /// The length of the longest side.
-        let pixels: Int
+        /// The length of the longest side in pixels; 0 for an icon that is never resized.
+        let side: Int
+
+        static func unchanged(_ digest: Digest) -> Source { Source(digest: digest, side: 0) }
     }
 
     let digest: Digest
@@ -19,14 +21,17 @@ struct ResizedImage {
 
 /// The list of an export's resized images, so that the next export makes only new ones. A wrong
 /// line does no harm, because a file is used only if its bytes have the listed digest.
+///
+/// Lines are appended during an export, so that a killed export loses only the last images.
 struct ResizedImages {
     /// A hidden name, which image libraries and Xcode ignore.
     static let file = ".larder-resized"
     /// In bytes. A longer list is not read.
     private static let longestList: Int64 = 64 << 20
 
-    private let header: [UInt8]
+    private let header: String
     private var images: [ResizedImage.Source: ResizedImage] = [:]
+    private var appended: FileDescriptor?
 
     subscript(source: ResizedImage.Source) -> ResizedImage? {
         get { images[source] }
@@ -34,15 +39,26 @@ struct ResizedImages {
     }
 
     /// Reads the list of a directory, unless its program and version were others.
-    init(recipe: String, in directory: FileDescriptor) throws {
-        header = Array("larder resized images 1, \(recipe)".utf8)
-        guard let status = try directory.status(of: Self.file), status.isRegularFile,
+    init(recipe: String, with writer: ExportWriter) throws {
+        header = "larder resized images 1, \(recipe)"
+        let directory = writer.tree.folder
+        if let status = try directory.status(of: Self.file), status.isRegularFile,
             status.st_size <= min(Self.longestList, status.plausibleBytes),
             let file = try? directory.file(Self.file)
-        else { return }
-        let lines = try file.read(atMost: Int(status.st_size)).split(separator: UInt8(ascii: "\n"))
-        guard lines.first?.elementsEqual(header) == true else { return }
-        lines.dropFirst().forEach { read($0) }
+        {
+            let lines = try file.read(atMost: Int(status.st_size))
+                .split(separator: UInt8(ascii: "\n"))
+            if lines.first?.elementsEqual(header.utf8) == true {
+                lines.dropFirst().forEach { read($0) }
+            }
+        }
+        try write(with: writer, onlyUsed: false)
+        // Another hard link could be a foreign file.
+        if let file = try? directory.open(Self.file, flags: O_WRONLY | O_APPEND | O_NONBLOCK),
+            let status = try? file.status(), status.isRegularFile, status.st_nlink == 1
+        {
+            appended = file
+        }
     }
 
     private mutating func read(_ line: ArraySlice<UInt8>) {
@@ -52,23 +68,29 @@ struct ResizedImages {
         guard words.count == 6, numbers.count == 4, let source = Digest(hex: words[0]),
             let digest = Digest(hex: words[1])
         else { return }
-        images[.init(digest: source, pixels: numbers[0])] = ResizedImage(
+        images[.init(digest: source, side: numbers[0])] = ResizedImage(
             digest: digest, size: Int64(numbers[1]), width: numbers[2], height: numbers[3])
+    }
+
+    private static func line(_ source: ResizedImage.Source, _ image: ResizedImage) -> String {
+        "\(source.digest.hex) \(image.digest.hex) \(source.side) \(image.size) \(image.width) "
+            + "\(image.height)\n"
+    }
+
+    mutating func add(_ made: [Resizer.Made]) throws {
+        for (source, image, _) in made { images[source] = image }
+        let lines = made.map { Self.line($0.source, $0.image) }.joined(separator: "")
+        try appended?.write(Array(lines.utf8))
     }
 
     /// Writes the list, sorted.
     func write(with writer: ExportWriter, onlyUsed: Bool) throws {
         let sorted = images.filter { $0.value.isUsed || !onlyUsed }.sorted {
-            ($0.key.digest, $0.key.pixels) < ($1.key.digest, $1.key.pixels)
+            ($0.key.digest, $0.key.side) < ($1.key.digest, $1.key.side)
         }
         try writer.write(as: Self.file) { file in
-            try file.write(header + [UInt8(ascii: "\n")])
-            for (source, image) in sorted {
-                let numbers = [source.pixels, Int(image.size), image.width, image.height]
-                try file.write(
-                    "\(source.digest.hex) \(image.digest.hex) "
-                        + "\(numbers.map(String.init).joined(separator: " "))\n")
-            }
+            try file.write(header + "\n")
+            for (source, image) in sorted { try file.write(Self.line(source, image)) }
         }
     }
 }

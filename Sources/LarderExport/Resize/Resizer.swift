@@ -7,37 +7,33 @@ import LarderImages
 struct Resizer {
     /// Images with more pixels are decompression bombs.
     private static let mostPixels = 8192 * 8192
+    /// The maximum size of an icon in bytes. Each thread has one in memory.
+    private static let longestIcon: Int64 = 64 << 20
 
+    /// An icon, and the missing lengths of the longest side.
     struct Job {
         let object: StoredObject
-        /// The length of the longest side.
-        let pixels: Int
-
-        var source: ResizedImage.Source { .init(digest: object.digest, pixels: pixels) }
-
-        /// The format of the resized image: the icon's if `vipsthumbnail` can write it, else PNG.
-        var format: MediaType {
-            [MediaType.jpeg, .webp].first { object.mediaType?.isSame(as: $0.rawValue) == true }
-                ?? .png
-        }
-
-        /// In bytes: 16 bits for each of four channels, uncompressed.
-        fileprivate var longestOutput: Int { 8 * pixels * pixels + 64 << 10 }
+        var sides: Set<Int> = []
     }
 
-    typealias Made = (image: ResizedImage, bytes: [UInt8])
+    typealias Made = (source: ResizedImage.Source, image: ResizedImage, bytes: [UInt8])
 
     let program: ResizeProgram
 
-    /// Makes the images of jobs, as many at once as there are cores.
+    /// The format of a resized image: the icon's if `vipsthumbnail` can write it, else PNG.
+    static func format(of object: StoredObject) -> MediaType {
+        [MediaType.jpeg, .webp].first { object.mediaType?.isSame(as: $0.rawValue) == true } ?? .png
+    }
+
+    /// Makes the images of icons, as many icons at once as there are cores.
     func run(
         _ jobs: [Job], opening open: @escaping (StoredObject) throws -> FileDescriptor,
         unless isCancelled: @escaping () -> Bool
-    ) -> [Result<Made, any Error>] {
+    ) -> [Result<[Made], any Error>] {
         let lock = NSLock()
         // Unsafe because the compiler does not know that `lock` guards the functions and results.
         nonisolated(unsafe) let (open, isCancelled) = (open, isCancelled)
-        nonisolated(unsafe) var results: [Int: Result<Made, any Error>] = [:]
+        nonisolated(unsafe) var results: [Int: Result<[Made], any Error>] = [:]
         DispatchQueue.concurrentPerform(iterations: jobs.count) { number in
             let result = Result {
                 try make(jobs[number]) { object in
@@ -54,9 +50,10 @@ struct Resizer {
     private func make(
         _ job: Job, opening open: (StoredObject) throws -> FileDescriptor,
         unless isCancelled: () -> Bool
-    ) throws -> Made {
+    ) throws -> [Made] {
         if isCancelled() { throw CancellationError() }
-        let (width, height) = (job.object.width ?? 0, job.object.height ?? 0)
+        let object = job.object
+        let (width, height) = (object.width ?? 0, object.height ?? 0)
         // The index is untrusted.
         let (area, isOverflow) = width.multipliedReportingOverflow(by: height)
         guard width > 0, height > 0, !isOverflow, area <= Self.mostPixels else {
@@ -64,32 +61,47 @@ struct Resizer {
                 "the icon has \(width) × \(height) pixels; --resize needs a known size of at most "
                     + "\(Self.mostPixels) pixels")
         }
-        func run(
-            _ input: FileDescriptor, side: Int, _ options: [String], longest: Int
-        ) throws -> FileDescriptor {
+        guard object.size <= Self.longestIcon else {
+            throw ResizeError("--resize needs an icon of at most \(Self.longestIcon) bytes")
+        }
+        var icon = try open(object)
+        let bytes = try icon.read(at: 0, atMost: Int(object.size))
+        // `vipsthumbnail` would write only the first frame.
+        if (try? Self.inspect(bytes))?.isAnimated == true {
+            let same = ResizedImage(
+                digest: object.digest, size: object.size, width: width, height: height)
+            return [(ResizedImage.Source.unchanged(object.digest), same, [])]
+        }
+        func run(side: Int, _ options: [String], longest: Int) throws -> FileDescriptor {
             try program.run(
                 ["stdin", "--vips-concurrency=1", "-s", "\(side)x\(side)"] + options,
-                input: input, longest: longest, unless: isCancelled)
+                input: icon, longest: longest, unless: isCancelled)
         }
-        var icon = try open(job.object)
-        if job.format != .png {
+        let format = Self.format(of: object)
+        if format != .png {
             // Otherwise the decoder would make the image smaller, with a loss of quality. The
             // orientation of a photograph can swap the sides.
             icon = try run(
-                icon, side: max(width, height), ["-o", ".png[compression=1]"],
+                side: max(width, height), ["-o", ".png[compression=1]"],
                 longest: 5 * area + 64 << 10)
         }
-        func resize(_ colours: [String]) throws -> FileDescriptor {
-            try run(
-                icon, side: job.pixels, colours + ["-o", Self.output(job.format)],
-                longest: job.longestOutput)
+        var made: [Made] = []
+        for side in job.sides.sorted() {
+            // 16 bits for each of four channels, uncompressed.
+            let longest = 8 * side * side + 64 << 10
+            func resize(_ colours: [String]) throws -> Made {
+                let output = try run(
+                    side: side, colours + ["-o", Self.output(format)], longest: longest)
+                return try Self.checked(output, object.digest, format, side, longest: longest)
+            }
+            do {
+                made.append(try resize(["-i", "srgb", "-e", "srgb"]))
+            } catch let error as ResizeError where error.description.utf8.contains("profile".utf8) {
+                // An image that fits no colour profile, such as a grey one, keeps its colours.
+                made.append(try resize([]))
+            }
         }
-        do {
-            return try checked(resize(["-i", "srgb", "-e", "srgb"]), job)
-        } catch let error as ResizeError where error.description.utf8.contains("profile".utf8) {
-            // An image that fits no colour profile, such as a grey one, keeps its colours.
-            return try checked(resize([]), job)
-        }
+        return made
     }
 
     /// Returns the form of the output. Metadata would depend on more than the pixels.
@@ -102,32 +114,30 @@ struct Resizer {
         }
     }
 
+    private static func inspect(_ bytes: [UInt8]) throws -> ImageInfo {
+        try bytes.withUnsafeBytes { try ImageInspector.inspect($0) }
+    }
+
     /// Returns the image that a process has made, which is checked like a download.
-    private func checked(_ output: FileDescriptor, _ job: Job) throws -> Made {
+    private static func checked(
+        _ output: FileDescriptor, _ digest: Digest, _ format: MediaType, _ side: Int, longest: Int
+    ) throws -> Made {
         let size = try output.status().st_size
-        guard size <= job.longestOutput else {
-            throw ResizeError("vipsthumbnail wrote more than \(job.longestOutput) bytes")
+        guard size <= longest else {
+            throw ResizeError("vipsthumbnail wrote more than \(longest) bytes")
         }
         let bytes = try output.read(at: 0, atMost: Int(size))
         let info: ImageInfo
         do {
-            info = try bytes.withUnsafeBytes { try ImageInspector.inspect($0) }
+            info = try inspect(bytes)
         } catch {
             throw ResizeError("vipsthumbnail wrote no valid image: \(error)")
         }
-        guard info.mediaType == job.format, let width = info.width, let height = info.height,
-            max(width, height) == job.pixels
+        guard info.mediaType == format, let width = info.width, let height = info.height,
+            max(width, height) == side
         else { throw ResizeError("vipsthumbnail wrote an image of another size or format") }
         let image = ResizedImage(
-            digest: Digest(of: bytes), size: Int64(bytes.count), width: width, height: height,
-            isUsed: true)
-        return (image, bytes)
+            digest: Digest(of: bytes), size: Int64(bytes.count), width: width, height: height)
+        return (ResizedImage.Source(digest: digest, side: side), image, bytes)
     }
-}
-
-/// The failure of one icon.
-struct ResizeError: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
 }

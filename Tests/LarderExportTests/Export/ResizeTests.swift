@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 import LarderTestSupport
 import Testing
 
@@ -54,6 +55,7 @@ struct ResizeTests {
                 *FLOODS*) yes;;
                 *LIES*) echo 'no image'; exit;;
                 *FAILS*) echo 'no memory' >&2; exit 1;;
+                *MISFITS*) exec cat 60.png;;
                 esac
                 for size in 10 20 30 60; do
                     case "$*" in *" ${size}x$size "*) exec cat $size.png;; esac
@@ -132,7 +134,7 @@ struct ResizeTests {
         }
     }
 
-    @Test(arguments: [ExportLayout.nuke, .kingfisher, .sdwebimage, .coil, .glide])
+    @Test(arguments: ExportLayout.allCases.filter(\.hasFolder))
     func aLibraryGetsTheLargestScale(_ layout: ExportLayout) throws {
         try run { scene, programs in
             try store(scene, "App.png")
@@ -148,6 +150,74 @@ struct ResizeTests {
             #expect(library.journal == nil || journal.contains(" \(size)\n"))
             #expect(try export(scene, layout, programs, scales: [1, 3]).unchanged == 1)
             #expect(runs(programs) == 1)
+        }
+    }
+
+    @Test(arguments: ExportLayout.allCases.filter { $0 != .gallery })
+    func anSVGStaysAnSVG(_ layout: ExportLayout) throws {
+        try run { scene, programs in
+            try scene.store(ExportScene.icon(0), at: Self.url("App.svg"), side: 64)
+            let report = try export(scene, layout, programs, scales: [1, 2])
+            #expect(report.failed == 0 && report.resized == 0)
+            #expect(scene.files().values.filter { $0 == ExportScene.icon(0) }.count == 1)
+            #expect(runs(programs) == 0)
+        }
+    }
+
+    /// `vipsthumbnail` would write only their first frame.
+    @Test func animatedImagesAreCopiedUnchanged() throws {
+        func chunk(_ type: String, _ content: [UInt8]) -> [UInt8] {
+            Array(type.utf8) + [UInt8(content.count & 255), UInt8(content.count >> 8), 0, 0]
+                + content
+        }
+        let frame = chunk("ANMF", [UInt8](repeating: 0, count: 16) + IconPainter.webp.dropFirst(12))
+        let canvas = chunk("VP8X", [2, 0, 0, 0, 63, 0, 0, 63, 0, 0])
+        let loop = chunk("ANIM", [0, 0, 0, 0, 0, 0])
+        let png = IconPainter.png(seed: 1, size: 64)
+        let control: [UInt8] = [
+            0, 0, 0, 8, 97, 99, 84, 76, 0, 0, 0, 2, 0, 0, 0, 0, 243, 141, 147, 112,
+        ]
+        let picture: [UInt8] = [0x2C, 0, 0, 0, 0, 7, 0, 5, 0, 0, 2, 2, 0x4C, 1, 0]
+        let film: [UInt8] = Array("WEBP".utf8) + canvas + loop + frame + frame
+        let icons: [String: [UInt8]] = [
+            "a.gif": Array(IconPainter.gif(seed: 1, size: 64).dropLast()) + picture + [0x3B],
+            "b.png": Array(png.prefix(33)) + control + Array(png.dropFirst(33)),
+            "c.webp": chunk("RIFF", film),
+        ]
+        try run { scene, programs in
+            for (name, bytes) in icons {
+                try scene.store(
+                    bytes, at: Self.url(name), mediaType: "image/\(name.dropFirst(2))", side: 64)
+            }
+            let report = try export(scene, .files, programs, scales: [1, 2])
+            #expect(report.failed == 0 && report.resized == 0)
+            let files = scene.files()
+            #expect(files.count == 5)
+            for (name, bytes) in icons { #expect(files[name] == bytes, "\(name)") }
+            #expect(try export(scene, .files, programs, scales: [1, 2]).unchanged == 3)
+            #expect(runs(programs) == 0)
+        }
+    }
+
+    /// A copy of the directory before the last step is like the directory of a killed export.
+    @Test func anExportAfterAKilledOneMakesNoImageAgain() throws {
+        try run { scene, programs in
+            for name in ["a.png", "b.png", "c.png"] { try store(scene, name) }
+            var configuration = ExportConfiguration(layout: .files, directory: scene.target)
+            configuration.resize = Resize(points: 10, scales: [1, 2])
+            configuration.programs = "\(programs):\(Programs.path)"
+            let killed = scene.directory.path("killed")
+            _ = try Exporter(
+                try Cache.open(at: scene.cachePath), configuration,
+                onProgress: { progress in
+                    guard progress.objects == 3 else { return }
+                    try? FileManager.default.copyItem(atPath: scene.target, toPath: killed)
+                }
+            ).export(nil)
+            #expect(runs(programs) == 6)
+            let report = try export(scene, .files, programs, scales: [1, 2], to: killed)
+            #expect(report.unchanged == 3 && report.failed == 0)
+            #expect(runs(programs) == 6)
         }
     }
 
@@ -197,6 +267,7 @@ struct ResizeTests {
     @Test(arguments: [
         ("HANGS", "did not end within 10 s"), ("CRASHES", "signal 11"), ("FLOODS", "signal 25"),
         ("LIES", "no valid image"), ("FAILS", "status 1: no memory"),
+        ("MISFITS", "an image of another size"),
     ])
     func aProgramThatFailsCostsOneIcon(_ word: String, _ message: String) throws {
         try run { scene, programs in

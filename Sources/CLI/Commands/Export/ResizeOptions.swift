@@ -6,7 +6,7 @@ struct ResizeOptions: ParsableArguments {
         help: .common(
             """
             Make larger icons smaller, to this length of the longest side at scale 1. Needs the \
-            program vipsthumbnail. SVG, ICO and BMP are not changed.
+            program vipsthumbnail. SVG, ICO, BMP and animations are not changed.
             """, "pixels"))
     var resize: Int?
 
