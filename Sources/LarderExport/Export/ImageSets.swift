@@ -15,7 +15,10 @@ struct ImageSets: ExportedFiles {
         return (set, rendition.file(stem))
     }
 
-    func place(_ icon: [Rendition], _ stem: String) throws -> IconPlacement {
+    func place(_ renditions: [Rendition], _ stem: String) throws -> IconPlacement {
+        // A small icon has the same bytes at several scales, and a set may leave out scales.
+        var icon: [Rendition] = []
+        for file in renditions where file.digest != icon.last?.digest { icon.append(file) }
         let name = stem + ImageSet.suffix
         let set = try directory(name)
         let isOld = try holdsImage(set)

@@ -134,6 +134,23 @@ struct ResizeTests {
         }
     }
 
+    /// The file of a scale is omitted if it would have the same bytes as the scale below it.
+    @Test(arguments: [(8, ["App.png"]), (20, ["App.png", "App@2x.png"]), (64, allScales)])
+    func anImageSetHasOneCopyOfASmallIcon(_ side: Int, _ names: [String]) throws {
+        try run { scene, programs in
+            try store(scene, "App.png", side: 64)
+            _ = try export(scene, .assetCatalog, programs, scales: [1, 2, 3])
+            try store(scene, "App.png", side: side, word: "again")
+            #expect(try export(scene, .assetCatalog, programs, scales: [1, 2, 3]).failed == 0)
+            let set = scene.files(in: "\(scene.target)/App.imageset")
+            #expect(Set(set.keys) == Set(names + ["Contents.json"]))
+            let contents = String(decoding: set["Contents.json"] ?? [], as: UTF8.self)
+            #expect(contents.split(separator: "\"filename\"").count == names.count + 1)
+        }
+    }
+
+    private static let allScales = ["App.png", "App@2x.png", "App@3x.png"]
+
     @Test(arguments: ExportLayout.allCases.filter(\.hasFolder))
     func aLibraryGetsTheLargestScale(_ layout: ExportLayout) throws {
         try run { scene, programs in
