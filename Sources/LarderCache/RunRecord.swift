@@ -56,26 +56,20 @@ package struct RunRecord: Sendable, Equatable {
             (try? directory.root.status(of: CacheLayout.index)) != nil,
             let runs = try? directory.root.directory(CacheLayout.runs, create: true)
         else { return }
-        let text = json { $0.set($1, UTCTime.timestamp($2)) }.text + "\n"
+        let text = json { UTCTime.timestamp($0) }.text + "\n"
         try? directory.replace(Self.file(command), beneath: runs, with: Array(text.utf8))
     }
 
-    package func json(
-        _ setInstant: (_ object: inout JSONObject, _ key: String, Date) -> Void
-    ) -> JSONObject {
-        var object = JSONObject()
-        object.set("command", command.rawValue)
-        setInstant(&object, "started", started)
-        setInstant(&object, "ended", ended)
-        object.set("seconds", seconds)
-        object.set("exit_status", exitStatus)
-        object.set("version", version.sanitizedForTerminal)
+    package func json(_ instant: (Date) -> any JSONRepresentable) -> JSONObject {
         var counts = JSONObject()
         for count in Count.allCases {
             if let value = self.counts[count.rawValue] { counts.set(count.rawValue, value) }
         }
-        object.set("counts", counts)
-        return object
+        return [
+            "command": command.rawValue, "started": instant(started), "ended": instant(ended),
+            "seconds": seconds, "exit_status": exitStatus,
+            "version": version.sanitizedForTerminal, "counts": counts,
+        ]
     }
 
     static func load(_ command: Command, from directory: CacheDirectory) -> RunRecord? {

@@ -212,13 +212,11 @@ struct AccessEntry {
 
     /// A JSON object and a line end. Line breaks and terminal controls are escaped.
     func line(status: Int, bytes: Int64) -> String {
-        var object = JSONObject()
-        object.set("time", UTCTime.timestamp(Date()))
-        object.set("client", client)
-        object.set("method", method)
+        var object: JSONObject = [
+            "time": UTCTime.timestamp(Date()), "client": client, "method": method,
+        ]
         object.set("target", exactly: TargetMask.shown(target))
-        object.set("status", status)
-        object.set("bytes", bytes)
+        object.set(["status": status, "bytes": bytes])
         object.set("seconds", fine: (ContinuousClock.now - start) / .seconds(1))
         return object.text + "\n"
     }

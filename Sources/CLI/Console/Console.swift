@@ -172,13 +172,7 @@ struct MissingInput: Error, CustomStringConvertible {
 
 extension JSONObject {
     init(errorCode code: String, message: String) {
-        self.init()
-        set("code", code)
-        set("message", message.sanitizedForTerminal)
-    }
-
-    mutating func set(_ numbers: KeyValuePairs<String, any BinaryInteger>) {
-        for (key, number) in numbers { set(key, Int64(number)) }
+        self = ["code": code, "message": message.sanitizedForTerminal]
     }
 
     mutating func set(_ key: String, counts: [String: Int]) {

@@ -1,94 +1,122 @@
 /// A JSON object (RFC 8259). Encodes 20 times as fast as `JSONEncoder`, because a report can have a
 /// million lines.
-package struct JSONObject {
+package struct JSONObject: ExpressibleByDictionaryLiteral {
     private var members = ""
 
     package init() {}
 
+    package init(dictionaryLiteral members: (String, any JSONRepresentable)...) {
+        for (key, value) in members { set(key, value) }
+    }
+
     package var text: String { "{" + members + "}" }
 
-    package mutating func set(_ key: String, _ value: String?) {
+    package mutating func set(_ key: String, _ value: some JSONRepresentable) {
         begin(key)
-        if let value { quote(value) } else { members += "null" }
+        value.addJSON(to: &members)
+    }
+
+    package mutating func set(_ members: KeyValuePairs<String, any JSONRepresentable>) {
+        for (key, value) in members { set(key, value) }
     }
 
     /// Escapes characters that could control a terminal.
     package mutating func set(_ key: String, exactly value: String) {
         begin(key)
-        quote(value, escapingForTerminal: true)
+        value.addJSON(to: &members, escapingForTerminal: true)
     }
 
     /// Sets a member whose key is foreign text.
     package mutating func set(exactly key: String, _ value: String?) {
         begin(key, escapingForTerminal: true)
-        if let value { quote(value, escapingForTerminal: true) } else { members += "null" }
-    }
-
-    package mutating func set(_ key: String, _ value: (some BinaryInteger)?) {
-        begin(key)
-        members += value.map { String($0) } ?? "null"
-    }
-
-    package mutating func set(_ key: String, fine value: Double?) {
-        set(key, value, per: 1_000_000)
-    }
-
-    package mutating func set(_ key: String, _ value: Double?, per unit: Double = 1_000) {
-        begin(key)
-        let rounded = value.map { ($0 * unit).rounded() / unit }
-        // JSON has no infinity.
-        guard let rounded, rounded.isFinite else { return members += "null" }
-        members += String(rounded)
-    }
-
-    package mutating func set(_ key: String, _ value: Bool) {
-        begin(key)
-        members += value ? "true" : "false"
-    }
-
-    package mutating func set(_ key: String, _ value: JSONObject?) {
-        begin(key)
-        members += value?.text ?? "null"
-    }
-
-    package mutating func set(_ key: String, _ values: [JSONObject]) {
-        begin(key)
-        members += "[" + values.map(\.text).joined(separator: ",") + "]"
-    }
-
-    package mutating func set(_ key: String, _ values: [String]) {
-        begin(key)
-        members += "["
-        for (position, value) in values.enumerated() {
-            if position > 0 { members += "," }
-            quote(value)
+        if let value {
+            value.addJSON(to: &members, escapingForTerminal: true)
+        } else {
+            members += "null"
         }
-        members += "]"
+    }
+
+    /// Sets a number with six decimal places instead of three.
+    package mutating func set(_ key: String, fine value: Double?) {
+        begin(key)
+        if let value { value.addJSON(to: &members, per: 1_000_000) } else { members += "null" }
     }
 
     private mutating func begin(_ key: String, escapingForTerminal: Bool = false) {
         if !members.isEmpty { members += "," }
-        quote(key, escapingForTerminal: escapingForTerminal)
+        key.addJSON(to: &members, escapingForTerminal: escapingForTerminal)
         members += ":"
     }
+}
 
-    private mutating func quote(_ value: String, escapingForTerminal: Bool = false) {
-        let isPlain = value.utf8.allSatisfy {
+/// A type whose values can be members of a ``JSONObject``.
+package protocol JSONRepresentable {
+    func addJSON(to text: inout String)
+}
+
+extension JSONObject: JSONRepresentable {
+    package func addJSON(to text: inout String) { text += self.text }
+}
+
+extension Optional: JSONRepresentable where Wrapped: JSONRepresentable {
+    package func addJSON(to text: inout String) {
+        if let self { self.addJSON(to: &text) } else { text += "null" }
+    }
+}
+
+extension Array: JSONRepresentable where Element: JSONRepresentable {
+    package func addJSON(to text: inout String) {
+        text += "["
+        for (position, value) in enumerated() {
+            if position > 0 { text += "," }
+            value.addJSON(to: &text)
+        }
+        text += "]"
+    }
+}
+
+extension Bool: JSONRepresentable {
+    package func addJSON(to text: inout String) { text += self ? "true" : "false" }
+}
+
+extension BinaryInteger {
+    package func addJSON(to text: inout String) { text += String(self) }
+}
+
+extension Int: JSONRepresentable {}
+extension Int32: JSONRepresentable {}
+extension Int64: JSONRepresentable {}
+
+extension Double: JSONRepresentable {
+    package func addJSON(to text: inout String) { addJSON(to: &text, per: 1_000) }
+
+    fileprivate func addJSON(to text: inout String, per unit: Double) {
+        let rounded = (self * unit).rounded() / unit
+        // JSON has no infinity.
+        text += rounded.isFinite ? String(rounded) : "null"
+    }
+}
+
+extension String: JSONRepresentable {
+    package func addJSON(to text: inout String) { addJSON(to: &text, escapingForTerminal: false) }
+
+    fileprivate func addJSON(to text: inout String, escapingForTerminal: Bool) {
+        let isPlain = utf8.allSatisfy {
             $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C && ($0 < 0x7F || !escapingForTerminal)
         }
-        if isPlain { return members += "\"\(value)\"" }
-        members += "\""
-        for scalar in value.unicodeScalars {
+        if isPlain { return text += "\"\(self)\"" }
+        text += "\""
+        for scalar in unicodeScalars {
             switch scalar {
-            case "\"", "\\": members += "\\\(scalar)"
+            case "\"", "\\": text += "\\\(scalar)"
             case _ where scalar < " " || escapingForTerminal && scalar.steersTerminal:
                 for unit in String(scalar).utf16 {
                     let hex = String(unit, radix: 16)
-                    members += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+                    text += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
                 }
-            default: members.unicodeScalars.append(scalar)
+            default: text.unicodeScalars.append(scalar)
             }
         }
-        members += "\""
+        text += "\""
     }
 }

@@ -66,18 +66,15 @@ package struct Gallery {
             throw CacheError(index: "a temporary database", error)
         }
         try flush()
-        var description = JSONObject()
-        description.set("version", Self.format)
-        description.set("received", newest?.timeIntervalSince1970)
-        description.set("objects", place.objects)
-        description.set("files", files)
-        description.set("shown", report.shown)
-        description.set("total", report.total)
         let names = manifests.map { source -> String in
             source.name.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
                 ?? source.name
         }
-        description.set("manifests", names)
+        let description: JSONObject = [
+            "version": Self.format, "received": newest?.timeIntervalSince1970,
+            "objects": place.objects, "files": files, "shown": report.shown,
+            "total": report.total, "manifests": names,
+        ]
         try place.write(script(GalleryFile.catalogue, "larder.begin(\(description.text))"))
         return report
     }
@@ -136,8 +133,7 @@ package struct GalleryFile: Sendable {
 
     /// Returns the response for a failed description. The page shows the message.
     package static func description(ofProblem message: String) -> GalleryFile {
-        var description = JSONObject()
-        description.set("problem", message)
+        let description: JSONObject = ["problem": message]
         return GalleryFile(
             path: catalogue, mediaType: script,
             bytes: Array("larder.begin(\(description.text))\n".utf8))

@@ -153,20 +153,15 @@ struct ConfigSummary {
     }
 
     var json: String {
-        var object = JSONObject()
-        object.set("path", path?.sanitizedForTerminal)
-        object.set("command", command)
-        object.set(
-            "options",
-            rows.map { row in
-                var item = JSONObject()
-                item.set("option", row.option)
-                item.set("value", row.shown?.sanitizedForTerminal)
-                item.set("line", row.line)
-                item.set("variable", row.variable)
-                item.set("commands", row.commands)
-                return item
-            })
+        let options = rows.map { row -> JSONObject in
+            [
+                "option": row.option, "value": row.shown?.sanitizedForTerminal, "line": row.line,
+                "variable": row.variable, "commands": row.commands,
+            ]
+        }
+        let object: JSONObject = [
+            "path": path?.sanitizedForTerminal, "command": command, "options": options,
+        ]
         return object.text
     }
 }

@@ -12,16 +12,13 @@ extension EvictionReport.Victim {
     }
 
     package var json: String {
-        var object = JSONObject()
-        object.set("digest", digest.description)
-        object.set("bytes", size)
-        object.set("reason", reason.rawValue)
-        object.set("age", age)
-        object.set("url", first?.shownURL)
-        object.set(
-            "key",
-            first.flatMap { ResourceKey.isApart($0.key, from: $0.url) ? $0.key.shownAsURL : nil })
-        object.set("urls", resources)
+        let key = first.flatMap {
+            ResourceKey.isApart($0.key, from: $0.url) ? $0.key.shownAsURL : nil
+        }
+        let object: JSONObject = [
+            "digest": digest.description, "bytes": size, "reason": reason.rawValue, "age": age,
+            "url": first?.shownURL, "key": key, "urls": resources,
+        ]
         return object.text
     }
 }
@@ -73,25 +70,18 @@ extension EvictionReport {
             var object = JSONObject()
             for kind in Kind.allCases {
                 let tally = tallies[kind] ?? ObjectTally()
-                var counts = JSONObject()
-                counts.set(["count": tally.count, "bytes": tally.bytes])
+                let counts: JSONObject = ["count": tally.count, "bytes": tally.bytes]
                 object.set(kind.rawValue, counts)
             }
             return object
         }
-        var object = JSONObject()
-        object.set("dry_run", isDryRun)
-        object.set(["evicted_objects": total.count, "evicted_bytes": total.bytes])
-        object.set("evicted", tallies(evicted))
-        object.set("kept", tallies(held))
-        object.set("swept", tallies(swept))
-        object.set(["objects": left.count, "bytes": left.bytes])
-        object.set("reached", missed.isEmpty)
-        object.set("missed", missed.map(\.rawValue))
-        object.set("seconds", seconds)
-        object.set("interrupted", isInterrupted)
-        object.set("error", failure?.json)
-        object.set("forgotten_failures", forgottenFailures)
+        let object: JSONObject = [
+            "dry_run": isDryRun, "evicted_objects": total.count, "evicted_bytes": total.bytes,
+            "evicted": tallies(evicted), "kept": tallies(held), "swept": tallies(swept),
+            "objects": left.count, "bytes": left.bytes, "reached": missed.isEmpty,
+            "missed": missed.map(\.rawValue), "seconds": seconds, "interrupted": isInterrupted,
+            "error": failure?.json, "forgotten_failures": forgottenFailures,
+        ]
         return object.text
     }
 }

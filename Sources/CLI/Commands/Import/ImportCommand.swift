@@ -158,16 +158,14 @@ extension ImportReport {
     }
 
     package var json: String {
-        var object = JSONObject()
-        object.set("layout", layout.rawValue)
+        var object: JSONObject = ["layout": layout.rawValue]
         object.set("directory", exactly: directory)
         object.set([
             "icons": icons, "imported": imported, "present": present, "missing": missing,
             "skipped": skipped, "failed": failed, "bytes": bytes,
         ])
         object.set(problems)
-        object.set("interrupted", isInterrupted)
-        object.set("seconds", seconds)
+        object.set(["interrupted": isInterrupted, "seconds": seconds])
         return object.text
     }
 }

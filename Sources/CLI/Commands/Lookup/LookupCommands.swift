@@ -148,18 +148,14 @@ extension Resource {
     }
 
     package var json: String {
-        var item = JSONObject()
-        item.set("url", shownURL)
-        item.set("key", ResourceKey.isApart(key, from: url) ? key.shownAsURL : nil)
-        item.set("digest", object.digest.description)
-        item.set("bytes", object.size)
-        item.set("media_type", object.mediaType)
-        item.set("width", object.width)
-        item.set("height", object.height)
-        item.set("path", object.path)
-        item.set("received", receivedAt.timeIntervalSince1970)
-        item.set("fresh_until", freshUntil.timeIntervalSince1970)
-        item.set("used", object.usedAt.timeIntervalSince1970)
+        let item: JSONObject = [
+            "url": shownURL, "key": ResourceKey.isApart(key, from: url) ? key.shownAsURL : nil,
+            "digest": object.digest.description, "bytes": object.size,
+            "media_type": object.mediaType, "width": object.width, "height": object.height,
+            "path": object.path, "received": receivedAt.timeIntervalSince1970,
+            "fresh_until": freshUntil.timeIntervalSince1970,
+            "used": object.usedAt.timeIntervalSince1970,
+        ]
         return item.text
     }
 }

@@ -52,9 +52,9 @@ extension PlanSummary {
         guard let values else { return write("null}\n") }
         var separator = "["
         try values.forEach { manifest, position, kind, text in
-            var value = JSONObject()
-            value.set("manifest", manifest.sanitizedForTerminal)
-            value.set("position", position)
+            var value: JSONObject = [
+                "manifest": manifest.sanitizedForTerminal, "position": position,
+            ]
             value.set("value", exactly: text)
             value.set("kind", kind)
             write(separator + value.text)
@@ -103,17 +103,13 @@ extension PlannedEntry {
     }
 
     package var json: String {
-        var object = JSONObject()
-        object.set("manifest", manifest.sanitizedForTerminal)
-        object.set("position", position)
-        object.set("name", name.sanitizedForTerminal)
-        object.set("url", url?.shownAsURL)
-        object.set("status", statusWord)
-        object.set("priority", priority)
-        object.set("duplicate", isDuplicate)
-        object.set("error", failure.map { JSONObject(errorCode: $0.code, message: $0.message) })
-        object.set("last_failure", lastFailure?.json)
-        object.set("icon_number", icon)
+        let object: JSONObject = [
+            "manifest": manifest.sanitizedForTerminal, "position": position,
+            "name": name.sanitizedForTerminal, "url": url?.shownAsURL, "status": statusWord,
+            "priority": priority, "duplicate": isDuplicate,
+            "error": failure.map { JSONObject(errorCode: $0.code, message: $0.message) },
+            "last_failure": lastFailure?.json, "icon_number": icon,
+        ]
         return object.text
     }
 }
@@ -126,12 +122,10 @@ extension PastFailure {
     }
 
     fileprivate var json: JSONObject {
-        var object = JSONObject()
-        object.set("code", code)
-        object.set("status", status)
-        object.set("failed_at", failedAt.timeIntervalSince1970)
-        object.set("count", count)
-        return object
+        [
+            "code": code, "status": status, "failed_at": failedAt.timeIntervalSince1970,
+            "count": count,
+        ]
     }
 }
 
@@ -165,24 +159,17 @@ extension ManifestSummary {
     }
 
     package func json(of source: ManifestSource) -> String {
-        func texts(_ paths: [ManifestPath]?) -> [String] {
-            (paths ?? []).map { "\($0)".sanitizedForTerminal }
-        }
-        var object = JSONObject()
-        object.set("manifest", source.name.sanitizedForTerminal)
-        object.set("format", format.rawValue)
-        object.set("shape", places?.shape)
-        object.set("entries", entries)
-        object.set("entries_paths", texts(places?.entries))
-        object.set("name_paths", texts(places?.names))
-        object.set("icon_paths", texts(places?.icons))
-        object.set("icon_template", places?.template?.shownURL)
-        object.set("priority_path", places?.priority.map { "\($0)".sanitizedForTerminal })
-        object.set("integrity_path", places?.integrity.map { "\($0)".sanitizedForTerminal })
-        object.set("base", places?.base?.description)
-        object.set("suggestions", suggestions.map(\.options))
-        object.set("unread", unread)
-        object.set("unread_paths", unreadPlaces.map(\.path.sanitizedForTerminal))
+        func text(_ path: ManifestPath?) -> String? { path.map { "\($0)".sanitizedForTerminal } }
+        func texts(_ paths: [ManifestPath]?) -> [String] { (paths ?? []).compactMap(text) }
+        let object: JSONObject = [
+            "manifest": source.name.sanitizedForTerminal, "format": format.rawValue,
+            "shape": places?.shape, "entries": entries, "entries_paths": texts(places?.entries),
+            "name_paths": texts(places?.names), "icon_paths": texts(places?.icons),
+            "icon_template": places?.template?.shownURL,
+            "priority_path": text(places?.priority), "integrity_path": text(places?.integrity),
+            "base": places?.base?.description, "suggestions": suggestions.map(\.options),
+            "unread": unread, "unread_paths": unreadPlaces.map(\.path.sanitizedForTerminal),
+        ]
         return object.text
     }
 }

@@ -76,18 +76,14 @@ extension Report {
     }
 
     package var json: String {
-        var object = JSONObject()
-        object.set("entries", entries)
+        var object: JSONObject = ["entries": entries]
         for outcome in EntryResult.Outcome.allCases { object.set(outcome.rawValue, count(outcome)) }
         object.set("failures", counts: failures)
-        object.set("received_bytes", receivedBytes)
-        object.set("seconds", seconds)
-        object.set("interrupted", isInterrupted)
-        object.set("error", failure?.json)
-        object.set("icons", icons)
-        object.set("other_shards", otherShards)
-        object.set("remote", remote?.json)
-        object.set("unread", unread)
+        object.set([
+            "received_bytes": receivedBytes, "seconds": seconds, "interrupted": isInterrupted,
+            "error": failure?.json, "icons": icons, "other_shards": otherShards,
+            "remote": remote?.json, "unread": unread,
+        ])
         object.set("unfetched", counts: unfetched)
         return object.text
     }
@@ -146,16 +142,13 @@ extension RemoteReport {
     }
 
     var json: JSONObject {
-        var object = JSONObject()
-        object.set("location", location)
-        object.set([
-            "pulled": pulled, "pulled_bytes": pulledBytes, "pushed": pushed,
+        var object: JSONObject = [
+            "location": location, "pulled": pulled, "pulled_bytes": pulledBytes, "pushed": pushed,
             "pushed_bytes": pushedBytes, "present": present, "unpushed": unpushed,
             "personal": personal,
-        ])
+        ]
         object.set("faults", counts: faults)
-        object.set("first_fault", firstFault)
-        object.set("error", failure)
+        object.set(["first_fault": firstFault, "error": failure])
         return object
     }
 }
@@ -170,21 +163,15 @@ extension EntryResult {
     }
 
     package var json: String {
-        var object = JSONObject()
-        object.set("manifest", manifest.sanitizedForTerminal)
-        object.set("position", position)
-        object.set("name", name.sanitizedForTerminal)
-        object.set("url", url?.shownAsURL)
-        object.set("outcome", outcome.rawValue)
-        object.set("digest", digest?.description)
-        object.set("bytes", bytes)
-        object.set("media_type", attributes.mediaType)
-        object.set("width", attributes.width)
-        object.set("height", attributes.height)
-        object.set("attempts", attempts)
-        object.set("seconds", seconds)
-        object.set("error", failure.map { JSONObject(errorCode: $0.code, message: $0.message) })
-        object.set("icon_number", icon)
+        let object: JSONObject = [
+            "manifest": manifest.sanitizedForTerminal, "position": position,
+            "name": name.sanitizedForTerminal, "url": url?.shownAsURL, "outcome": outcome.rawValue,
+            "digest": digest?.description, "bytes": bytes, "media_type": attributes.mediaType,
+            "width": attributes.width, "height": attributes.height, "attempts": attempts,
+            "seconds": seconds,
+            "error": failure.map { JSONObject(errorCode: $0.code, message: $0.message) },
+            "icon_number": icon,
+        ]
         return object.text
     }
 }

@@ -73,11 +73,10 @@ extension RecoveryReport {
     package var complaint: String? { isInterrupted ? text : damaged > 0 ? damage : nil }
 
     package var json: String {
-        var object = JSONObject()
-        object.set("source", source.rawValue)
-        object.set(["objects": objects, "resources": resources, "damaged": damaged])
-        object.set("set_aside", setAside)
-        object.set("interrupted", isInterrupted)
+        let object: JSONObject = [
+            "source": source.rawValue, "objects": objects, "resources": resources,
+            "damaged": damaged, "set_aside": setAside, "interrupted": isInterrupted,
+        ]
         return object.text
     }
 }

@@ -54,23 +54,20 @@ extension RemoteVerifyReport {
     }
 
     package var json: String {
-        var object = JSONObject()
-        object.set("location", location)
-        object.set(["objects": objects, "bytes": bytes, "references": references])
+        var object: JSONObject = [
+            "location": location, "objects": objects, "bytes": bytes, "references": references,
+        ]
         for kind in Finding.Kind.allCases { object.set(kind.rawValue, counts[kind, default: 0]) }
-        object.set(["repaired": repaired, "unreferenced": unreferenced, "foreign": foreign])
-        object.set(
-            "findings",
-            findings.map { finding in
-                var object = JSONObject()
-                object.set("kind", finding.kind.rawValue)
-                object.set("digest", finding.digest.description)
-                object.set("references", finding.references)
-                object.set("repair", finding.repair?.rawValue)
-                return object
-            })
-        object.set("seconds", seconds)
-        object.set("interrupted", isInterrupted)
+        let details = findings.map { finding -> JSONObject in
+            [
+                "kind": finding.kind.rawValue, "digest": finding.digest.description,
+                "references": finding.references, "repair": finding.repair?.rawValue,
+            ]
+        }
+        object.set([
+            "repaired": repaired, "unreferenced": unreferenced, "foreign": foreign,
+            "findings": details, "seconds": seconds, "interrupted": isInterrupted,
+        ])
         return object.text
     }
 }
@@ -114,16 +111,12 @@ extension RemoteEvictionReport {
     }
 
     package var json: String {
-        var object = JSONObject()
-        object.set("location", location)
-        object.set("dry_run", isDryRun)
-        object.set([
-            "objects": objects, "bytes": bytes, "references": references, "expired": expired,
-            "replaced": replaced, "evicted_objects": evictedObjects, "evicted_bytes": evictedBytes,
-            "undone": undone,
-        ])
-        object.set("seconds", seconds)
-        object.set("interrupted", isInterrupted)
+        let object: JSONObject = [
+            "location": location, "dry_run": isDryRun, "objects": objects, "bytes": bytes,
+            "references": references, "expired": expired, "replaced": replaced,
+            "evicted_objects": evictedObjects, "evicted_bytes": evictedBytes, "undone": undone,
+            "seconds": seconds, "interrupted": isInterrupted,
+        ]
         return object.text
     }
 }

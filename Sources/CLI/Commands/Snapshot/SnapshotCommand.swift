@@ -75,11 +75,11 @@ extension SnapshotReport {
     }
 
     package var json: String {
-        var object = JSONObject()
-        object.set(["objects": objects, "bytes": bytes, "resources": resources, "evicted": evicted])
-        object.set("damaged", damaged.map { "\($0)" })
-        object.set("seconds", seconds)
-        object.set("unreadable", unreadable.map { "\($0)" })
+        let object: JSONObject = [
+            "objects": objects, "bytes": bytes, "resources": resources, "evicted": evicted,
+            "damaged": damaged.map { "\($0)" }, "seconds": seconds,
+            "unreadable": unreadable.map { "\($0)" },
+        ]
         return object.text
     }
 }

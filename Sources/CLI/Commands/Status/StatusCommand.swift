@@ -84,20 +84,18 @@ extension CacheStatus {
     }
 
     package var json: String {
-        var object = JSONObject()
-        object.set("path", path.sanitizedForTerminal)
-        object.set([
-            "objects": totals.objects, "bytes": totals.bytes, "resources": totals.resources,
-            "fresh": totals.freshResources, "stale": totals.resources - totals.freshResources,
-            "disk_bytes": diskBytes, "index_bytes": indexBytes, "temporaries": temporaries,
-        ])
-        object.set("oldest", totals.oldest?.timeIntervalSince1970)
-        object.set("newest", totals.newest?.timeIntervalSince1970)
-        object.set(["failures": totals.failures, "pins": totals.pins, "quarantined": quarantined])
-        object.set("oldest_use", totals.oldestUse?.timeIntervalSince1970)
-        object.set("newest_use", totals.newestUse?.timeIntervalSince1970)
-        object.set("unreadable", unreadable)
-        object.set("runs", runs.map { $0.json { $0.set($1, $2.timeIntervalSince1970) } })
+        var object: JSONObject = [
+            "path": path.sanitizedForTerminal, "objects": totals.objects, "bytes": totals.bytes,
+            "resources": totals.resources, "fresh": totals.freshResources,
+            "stale": totals.resources - totals.freshResources, "disk_bytes": diskBytes,
+            "index_bytes": indexBytes, "temporaries": temporaries,
+            "oldest": totals.oldest?.timeIntervalSince1970,
+            "newest": totals.newest?.timeIntervalSince1970, "failures": totals.failures,
+            "pins": totals.pins, "quarantined": quarantined,
+            "oldest_use": totals.oldestUse?.timeIntervalSince1970,
+            "newest_use": totals.newestUse?.timeIntervalSince1970, "unreadable": unreadable,
+        ]
+        object.set("runs", runs.map { $0.json { $0.timeIntervalSince1970 } })
         return object.text
     }
 }

@@ -131,20 +131,18 @@ extension VerifyReport {
     }
 
     package func writeJSON(_ write: (String) throws -> Void) throws {
-        var object = JSONObject()
-        object.set("clean", isClean)
-        object.set("complete", isComplete)
-        object.set([
-            "objects": objects, "bytes": bytes, "whole": whole, "resources": resources,
-            "entries": entries, "index_objects": indexObjects, "index_bytes": indexBytes,
-            "tree_objects": treeObjects, "tree_bytes": treeBytes,
-        ])
+        var object: JSONObject = [
+            "clean": isClean, "complete": isComplete, "objects": objects, "bytes": bytes,
+            "whole": whole, "resources": resources, "entries": entries,
+            "index_objects": indexObjects, "index_bytes": indexBytes, "tree_objects": treeObjects,
+            "tree_bytes": treeBytes,
+        ]
         for kind in Finding.Kind.allCases { object.set(kind.rawValue, count(kind)) }
-        object.set(["repaired": repaired, "temporaries": temporaries])
-        object.set("seconds", seconds)
         var times = JSONObject()
         for step in Step.allCases { times.set(step.rawValue, steps[step] ?? 0) }
-        object.set("steps", times)
+        object.set([
+            "repaired": repaired, "temporaries": temporaries, "seconds": seconds, "steps": times,
+        ])
         try write("\(object.text.dropLast()),\"findings\":[")
         var separator = ""
         func add(_ finding: Finding) throws {
@@ -153,13 +151,11 @@ extension VerifyReport {
         }
         for finding in findings { try add(finding) }
         try entryFindings.forEach(add)
-        object = JSONObject()
-        object.set("refetches", refetches.map(\.json))
-        object.set("interrupted", isInterrupted)
-        object.set("resumed", isResumed)
-        object.set("reached_end", reachesEnd)
-        object.set("leftovers", leftovers)
-        object.set("error", failure?.json)
+        object = [
+            "refetches": refetches.map(\.json), "interrupted": isInterrupted,
+            "resumed": isResumed, "reached_end": reachesEnd, "leftovers": leftovers,
+            "error": failure?.json,
+        ]
         object.set("unfetched", counts: unfetched)
         try write("],\(object.text.dropFirst())\n")
     }
@@ -180,15 +176,11 @@ extension VerifyReport.Finding {
     }
 
     fileprivate var json: JSONObject {
-        var object = JSONObject()
-        object.set("kind", kind.rawValue)
-        object.set("subject", subject.sanitizedForTerminal)
-        object.set("message", message.sanitizedForTerminal)
-        object.set("digest", digest?.description)
-        object.set("urls", urls.map(\.shownAsURL))
-        object.set("repair", repair?.rawValue)
-        object.set("quarantine", quarantine)
-        return object
+        [
+            "kind": kind.rawValue, "subject": subject.sanitizedForTerminal,
+            "message": message.sanitizedForTerminal, "digest": digest?.description,
+            "urls": urls.map(\.shownAsURL), "repair": repair?.rawValue, "quarantine": quarantine,
+        ]
     }
 }
 
@@ -219,16 +211,12 @@ extension VerifyReport.Refetch {
     }
 
     fileprivate var json: JSONObject {
-        var object = JSONObject()
-        object.set("url", key.shownAsURL)
-        object.set("outcome", outcome.rawValue)
-        object.set("digest", digest?.description)
-        object.set(
-            "error",
-            problem.map {
+        [
+            "url": key.shownAsURL, "outcome": outcome.rawValue, "digest": digest?.description,
+            "error": problem.map {
                 JSONObject(errorCode: $0.code, message: $0.message + advice(after: $0.message))
-            })
-        return object
+            },
+        ]
     }
 }
 
