@@ -197,24 +197,18 @@ enum NearestName {
         return hint(for: String(name.drop { $0 == "-" }), among: long, lead: "--")
     }
 
-    /// For example `. Did you mean 'evict'?`, or "" if no name is similar. `lead` is, for example,
-    /// `--`.
+    /// Suggests the most similar name with at most one mistake for every three letters, or else the
+    /// only name that contains the word: `. Did you mean '--quiet'?` with the lead `--`, or "".
     static func hint(for name: String, among known: [String], lead: String = "") -> String {
-        suggestion(for: name, among: known).map { ". Did you mean '\(lead)\($0)'?" } ?? ""
-    }
-
-    /// Returns the most similar name with at most one mistake for every three letters, or else the
-    /// only name that contains the word.
-    private static func suggestion(for name: String, among known: [String]) -> String? {
         let word = Array(name.lowercased().utf8)
         // No name is this long, and the comparison takes quadratic time.
-        guard word.count <= 40 else { return nil }
+        guard word.count <= 40 else { return "" }
         let near = known.sorted().map { ($0, mistakes(in: word, for: Array($0.utf8))) }
             .filter { $1 <= max(1, min($0.utf8.count, word.count) / 3) }
             .min { $0.1 < $1.1 }
-        if let near { return near.0 }
         let holders = known.filter { word.count >= 3 && $0.contains(name.lowercased()) }
-        return holders.count == 1 ? holders[0] : nil
+        let nearest = near?.0 ?? (holders.count == 1 ? holders[0] : nil)
+        return nearest.map { ". Did you mean '\(lead)\($0)'?" } ?? ""
     }
 
     /// Returns the optimal string alignment distance: the number of wrong, extra, missing and

@@ -21,11 +21,7 @@ enum ExitStatus: Int32, CaseIterable {
     static var list: String {
         let usage = (ExitCode.validationFailure.rawValue, "wrong usage")
         return (allCases.map { ($0.rawValue, $0.meaning) } + [usage]).sorted { $0.0 < $1.0 }
-            .map { status, meaning in
-                let number = "\(status)"
-                let padding = String(repeating: " ", count: 5 - number.utf8.count)
-                return "  \(number)\(padding)\(meaning)"
-            }
+            .map { "  " + "\($0)".padding(toLength: 5, withPad: " ", startingAt: 0) + $1 }
             .joined(separator: "\n")
     }
 
@@ -89,16 +85,14 @@ enum ExitStatus: Int32, CaseIterable {
     /// relative names in errors; nil if the command uses two caches.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
         do {
-            let status: ExitCode?
             do {
                 defer { Console.statusLine.erase() }
                 try await body()
-                status = nil
             } catch let exit as ExitCode {
-                status = exit
+                try Console.flush()
+                throw exit
             }
             try Console.flush()
-            if let status { throw status }
         } catch let exit as ExitCode {
             throw exit
         } catch let error as ValidationError {

@@ -10,9 +10,8 @@ import Synchronization
 final class ReportFile {
     private let path: String
     private let mode: mode_t
-    /// Keeps the descriptor of `handle` open.
+    /// Nil for standard output.
     private let file: FileDescriptor?
-    private let handle: FileHandle
     private var buffer = Data()
     private var isBegun = false
     private(set) var failure: OutputError?
@@ -23,14 +22,11 @@ final class ReportFile {
         mode = 0o644 & ~Self.umask()
         guard path != "-" else {
             file = nil
-            handle = .standardOutput
             isBegun = true
             return
         }
         try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache.path, for: "--report")
-        let file = try OutputFile.open(path, flags: O_WRONLY, mode: 0o644)
-        self.file = file
-        handle = FileHandle(fileDescriptor: file.raw, closeOnDealloc: false)
+        file = try OutputFile.open(path, flags: O_WRONLY, mode: 0o644)
     }
 
     func take(_ event: PrefetchEvent) {
@@ -46,15 +42,12 @@ final class ReportFile {
     }
 
     private func begin() {
-        guard !isBegun, failure == nil else { return }
+        guard !isBegun, failure == nil, let file else { return }
         isBegun = true
-        var status = stat()
-        guard fstat(handle.fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            return
-        }
+        guard let status = try? file.status(), status.isRegularFile else { return }
         // An existing file loses permissions that a new file would not have.
-        if status.st_uid == geteuid() { fchmod(handle.fileDescriptor, status.st_mode & mode) }
-        if ftruncate(handle.fileDescriptor, 0) != 0 {
+        if status.st_uid == geteuid() { fchmod(file.raw, status.st_mode & mode) }
+        if ftruncate(file.raw, 0) != 0 {
             failure = OutputError("truncate", path, errno)
         }
     }
@@ -78,10 +71,10 @@ final class ReportFile {
     private func flush() {
         guard !buffer.isEmpty, failure == nil else { return }
         let number = buffer.withUnsafeBytes {
-            StandardStreams.send($0, to: handle.fileDescriptor, patience: -1).failure
+            StandardStreams.send($0, to: file?.raw ?? STDOUT_FILENO, patience: -1).failure
         }
         failure = number.map {
-            path == "-" ? .ofStandardOutput($0) : OutputError("write", path, $0)
+            file == nil ? .ofStandardOutput($0) : OutputError("write", path, $0)
         }
         buffer.removeAll(keepingCapacity: true)
     }

@@ -98,11 +98,6 @@ struct RemoteOptions: ParsableArguments {
     func requireOption() throws {
         if remote == nil { throw ValidationError("--remote is missing.") }
     }
-
-    func requireRemote(_ use: Remote.Use) throws -> Remote {
-        try requireOption()
-        return try remote(use)!
-    }
 }
 
 struct RemotePartOptions: ParsableArguments {

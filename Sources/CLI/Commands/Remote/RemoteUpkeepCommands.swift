@@ -37,7 +37,7 @@ struct RemoteVerifyCommand: AsyncParsableCommand {
         try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet) { run in
             let transfer = try connections.configuration()
             let cache = repair ? try cache.open(wait: run.wait) : nil
-            var verifier = RemoteVerifier(try remote.requireRemote(.only), transfer: transfer)
+            var verifier = RemoteVerifier(try remote.remote(.only)!, transfer: transfer)
             verifier.shard = try part.shard
             let report = try await run.upkeep { [verifier, line = run.line] in
                 try await verifier.verify(repairingFrom: cache) { line.show($0.progress) }
@@ -101,7 +101,7 @@ struct RemoteEvictCommand: AsyncParsableCommand {
             policy.isDryRun = dryRun
             policy.shard = try part.shard
             let evictor = RemoteEvictor(
-                try remote.requireRemote(.only), transfer: try connections.configuration())
+                try remote.remote(.only)!, transfer: try connections.configuration())
             let report = try await run.upkeep { [policy, line = run.line] in
                 try await evictor.evict(policy) { line.show($0.progress) }
             }
