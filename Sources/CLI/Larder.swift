@@ -25,8 +25,8 @@ struct Larder: AsyncParsableCommand {
         Suggestion.optionsInUse = { OptionsInUse.text(for: $0) }
         let words = CommandLine.arguments.dropFirst().map(\.expandingHome)
         let arguments = ConfigFile.withoutExclusion(words)
-        if let help = HelpRequest(arguments) {
-            print(help.text)
+        if let help = NamedCommand.help(requestedBy: arguments) {
+            print(help)
             leave(0)
         }
         var command = parsedCommand(arguments, usesFile: arguments.count == words.count)
@@ -66,14 +66,15 @@ struct Larder: AsyncParsableCommand {
                 case .success(let command) where type(of: command) == named.type: return command
                 // Without arguments, the parser would print the help, not the error.
                 case .failure(let error) where !words.isEmpty:
-                    let option = UnknownOption(in: words, of: named)
-                    let message = option?.message ?? named.message(for: error, in: words)
+                    let message =
+                        named.messageOnUnknownOption(in: words)
+                        ?? named.message(for: error, in: words)
                     let file = ConfigFile.inUse.withLock { $0 }
                     leave(saying: file?.locating(message) ?? message, .validationFailure)
                 default:
                     // The parser interprets the `h` of a misspelt `-cache` as a request for help.
-                    if let option = UnknownOption(in: words, of: named) {
-                        leave(saying: option.message, .validationFailure)
+                    if let message = named.messageOnUnknownOption(in: words) {
+                        leave(saying: message, .validationFailure)
                     }
                 }
             }

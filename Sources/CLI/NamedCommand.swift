@@ -157,37 +157,30 @@ private struct NamedOption {
     let takesValue: Bool
 }
 
-/// An option that a command does not have. The argument parser would report other errors first, and
-/// would interpret the option's value as a manifest.
-struct UnknownOption {
-    /// Omits the option's value, which may be a password.
-    let message: String
-
-    init?(in words: [String], of command: NamedCommand) {
-        guard !command.isGroup, let name = command.givenOptions(in: words).unknown else {
-            return nil
+extension NamedCommand {
+    /// Returns a message about the first option that the command does not have, without its value,
+    /// which may be a password. The argument parser would report other errors first, and would
+    /// interpret the value as a manifest.
+    func messageOnUnknownOption(in words: [String]) -> String? {
+        guard let name = givenOptions(in: words).unknown else { return nil }
+        let namesake = Self.program.descendants.first {
+            $0.word == word && $0.name != self.name && $0.options[name] != nil
         }
         let hint =
-            if command.type == PlanCommand.self, name == "--remote" || name.hasPrefix("--remote-") {
+            if type == PlanCommand.self, name == "--remote" || name.hasPrefix("--remote-") {
                 ": plan does not use a remote"
-            } else if let other = Self.namesake(of: command, with: name) {
-                ": it is an option of 'larder \(other.name)'"
+            } else if let namesake {
+                ": it is an option of 'larder \(namesake.name)'"
             } else if name.utf8.count > 2 {
-                NearestName.hint(forOption: name, among: command.options.keys)
+                NearestName.hint(forOption: name, among: options.keys)
             } else {
                 ""
             }
-        message = """
+        return """
             Error: Unknown option \(name.quoted(limit: 40))\(hint)
-            Usage: \(Larder.usageString(for: command.type))
-              See '\(command.line) --help' for more information.
+            Usage: \(Larder.usageString(for: type))
+              See '\(line) --help' for more information.
             """
-    }
-
-    private static func namesake(of command: NamedCommand, with option: String) -> NamedCommand? {
-        NamedCommand.program.descendants.first {
-            $0.word == command.word && $0.name != command.name && $0.options[option] != nil
-        }
     }
 }
 
@@ -230,27 +223,23 @@ enum NearestName {
     }
 }
 
-/// A command line that asks for help: `help`, a command with `--help` or `--help-all`, or only a
-/// command group.
-struct HelpRequest {
-    private let command: NamedCommand
-
-    init?(_ arguments: [String]) {
+extension NamedCommand {
+    /// Returns the help that a command line requests with `help`, `--help` or `--help-all`, or with
+    /// only a command group.
+    static func help(requestedBy arguments: [String]) -> String? {
         let words = arguments.prefix { $0 != "--" }
         let isHelpCommand = words.first == "help"
         let names = words.dropFirst(isHelpCommand ? 1 : 0).filter { !$0.hasPrefix("-") }
-        let (command, rest) = NamedCommand.program.find(names)
+        let (command, rest) = program.find(names)
         guard
             isHelpCommand || words.contains(where: ["-h", "--help", "--help-all"].contains)
                 || command.isGroup && arguments == names
         else { return nil }
-        if command.isGroup, !rest.isEmpty { return nil }
-        self.command = command
+        return command.isGroup && !rest.isEmpty ? nil : command.help
     }
 
-    var text: String {
+    private var help: String {
         let width = Terminal.textWidth(of: STDOUT_FILENO)
-        let type = command.type
         // The argument parser reserves 26 columns for option names.
         let columns = max(width, 40)
         let long = Larder.helpMessage(for: type, includeHidden: true, columns: columns)
@@ -260,7 +249,7 @@ struct HelpRequest {
             .replacing(usage, with: long.firstMatch(of: usage)?.output ?? "", maxReplacements: 1)
         let isWhole = text == long
         while text.hasSuffix("\n") { text.removeLast() }
-        if !isWhole { text += "\n\nMore options: \(command.line) --help-all" }
+        if !isWhole { text += "\n\nMore options: \(line) --help-all" }
         return text.wrapped(to: width, hanging: 2)
     }
 }

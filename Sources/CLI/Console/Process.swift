@@ -4,6 +4,7 @@ import Foundation
 import LarderCache
 import LarderHTTP
 import LarderPrefetch
+import LarderServer
 import Synchronization
 
 #if canImport(Glibc)
@@ -65,14 +66,7 @@ enum ProcessLimits {
 
     /// Exits with a message if no command could run.
     static func requireSome() {
-        var taken: [Int32] = []
-        for _ in 0..<files {
-            let descriptor = dup(STDERR_FILENO)
-            if descriptor < 0 { break }
-            taken.append(descriptor)
-        }
-        for descriptor in taken { close(descriptor) }
-        if taken.count < files {
+        if OpenFileLimit.free(upTo: files) < files {
             leave(
                 CacheError(
                     .unusable, subject: "files",

@@ -21,23 +21,26 @@ package enum OpenFileLimit {
     /// the limit is for files that are kept open.
     static var connections: Int { max(1, (current - current / 4 - reserve) / 2) }
 
+    /// Returns the number of descriptors that this process can still open, up to `count`.
+    package static func free(upTo count: Int) -> Int {
+        var taken: [Int32] = []
+        defer { for descriptor in taken { close(descriptor) } }
+        while taken.count < count, case let descriptor = dup(STDERR_FILENO), descriptor >= 0 {
+            taken.append(descriptor)
+        }
+        return taken.count
+    }
+
     /// Throws `.unusable` if fewer than `count` descriptors are free. NIO traps if an event loop
     /// gets no descriptor.
     static func require(_ count: Int, for cache: String) throws(CacheError) {
-        var taken: [Int32] = []
-        defer { for descriptor in taken { close(descriptor) } }
-        while taken.count < count {
-            let descriptor = dup(STDERR_FILENO)
-            guard descriptor >= 0 else {
-                throw CacheError(
-                    .unusable, subject: cache,
-                    message: """
-                        the limit on open files (ulimit -n) is \(current); the server needs \
-                        \(count - taken.count) more
-                        """)
-            }
-            taken.append(descriptor)
-        }
+        let missing = count - free(upTo: count)
+        guard missing > 0 else { return }
+        throw CacheError(
+            .unusable, subject: cache,
+            message: """
+                the limit on open files (ulimit -n) is \(current); the server needs \(missing) more
+                """)
     }
 
     package static func raise() {

@@ -3,8 +3,6 @@ import LarderManifest
 import LarderPrefetch
 
 extension Report {
-    package var text: String { text() }
-
     package func text(_ paint: Paint = .none) -> String {
         func part(_ outcome: EntryResult.Outcome, _ label: String) -> (Int, String) {
             (count(outcome), "\(label) \(count(outcome))")
