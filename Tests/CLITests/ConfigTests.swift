@@ -62,9 +62,9 @@ import Testing
         ("--max-concurrent", 1, "needs a value"), ("--quiet=yes", 1, "takes no value"),
         ("[evict]\n--proxy=x", 2, "'evict' does not have option '--proxy'"),
         ("[remote]", 1, "unknown command 'remote'"), ("[verfy]", 1, "Did you mean 'verify'?"),
-        ("[verify", 1, "in brackets"), ("--help", 1, "belongs in the command line"),
-        ("--version", 1, "belongs in the command line"),
-        ("--no-config", 1, "belongs in the command line"),
+        ("[verify", 1, "in brackets"), ("--help", 1, "belongs on the command line"),
+        ("--version", 1, "belongs on the command line"),
+        ("--no-config", 1, "belongs on the command line"),
         ("--user-agent=a\u{1B}b", 1, "control character"),
         ("--user-agent=a\rb", 1, "control character"),
     ])

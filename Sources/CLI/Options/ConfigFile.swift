@@ -164,7 +164,7 @@ struct ConfigFile {
                         + " --max-concurrent=8")
             }
             guard !ConfigFile.onlyForCommandLine.contains(name) else {
-                throw ValidationError("'\(name)' belongs in the command line")
+                throw ValidationError("'\(name)' belongs on the command line")
             }
             let candidates = section.map { [$0] } ?? commands
             guard let takesValue = candidates.lazy.compactMap({ $0.options[name] }).first else {

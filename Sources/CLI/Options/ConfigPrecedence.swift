@@ -107,7 +107,7 @@ extension ConfigFile {
     }
 
     /// Adds the line numbers of the file's options that the parser's message names. Otherwise,
-    /// users would look for these options in their command line.
+    /// users would look for these options on their command line.
     func locating(_ message: String) -> String {
         let end = message.firstRange(of: "\nUsage:")?.lowerBound ?? message.endIndex
         let words = message[..<end].split { !$0.isLetter && $0 != "-" }

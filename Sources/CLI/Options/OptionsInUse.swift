@@ -1,7 +1,7 @@
 import Foundation
 import LarderCore
 
-/// The options of this run that a suggested command needs, too.
+/// The options of this run that a suggested command also needs.
 enum OptionsInUse {
     /// Option names, and whether each takes a value.
     typealias Names = [String: Bool]

@@ -16,7 +16,7 @@ struct ConfigCommand: AsyncParsableCommand {
             option. Lines after [prefetch] or [remote push] apply only to that command. Comments \
             are on their own lines and start with #.
 
-            An option in the command line replaces all lines of the same option or of options \
+            An option on the command line replaces all lines of the same option or of options \
             that contradict it, such as --wait and --no-wait, even if it can be repeated. Other \
             flags can only be undone with --no-config. A section replaces the lines before the \
             first section in the same way. $LARDER_CACHE replaces --cache. Lines override all \

@@ -60,7 +60,7 @@ struct RemoteOptions: ParsableArguments {
             throw ValidationError("--remote-concurrent must be from 1 to 256.")
         }
         guard remoteMaxObjects ?? 1 > 0 else {
-            throw ValidationError("--remote-max-objects must be positive.")
+            throw ValidationError("--remote-max-objects must be at least 1.")
         }
         guard remote == nil else {
             if remoteUnsigned, remoteProfile != nil {

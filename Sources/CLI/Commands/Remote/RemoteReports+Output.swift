@@ -19,7 +19,7 @@ extension RemoteVerifyReport {
                 + "\(references.of("reference")): \(verdict(paint))")
         if unreferenced > 0 {
             let count = unreferenced.of("object")
-            lines.append("\(count) without a reference: an eviction of the remote removes them")
+            lines.append("\(count) without a reference, which an eviction of the remote removes")
         }
         if foreign > 0 { lines.append("\(foreign.of("other file")) ignored") }
         if isInterrupted { lines.append("interrupted: the rest was not verified") }

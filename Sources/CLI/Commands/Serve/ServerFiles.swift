@@ -42,7 +42,8 @@ final class AccessLog: Sendable {
                 path, flags: O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, mode: 0o640)
         } catch  where error.cause.errno == ENXIO {
             throw OutputError(
-                CacheError(.unusable, subject: path, message: "pipe or device without a reader"))
+                CacheError(
+                    .unusable, subject: path, message: "is a pipe or device without a reader"))
         }
     }
 

@@ -186,7 +186,7 @@ extension VerifyReport.Finding {
 
 extension VerifyReport.Refetch {
     fileprivate var advice: String {
-        missingOptions.map { "; if the prefetch used \($0), use it for the repair, too" } ?? ""
+        missingOptions.map { "; if the prefetch used \($0), also use it for the repair" } ?? ""
     }
 
     /// The advice, unless the failure's message already names the options.
