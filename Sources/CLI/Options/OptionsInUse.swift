@@ -16,8 +16,7 @@ enum OptionsInUse {
     static let reading = names(values: [
         "--base-url", "--entries", "--icon-key", "--icon-set", "--icon-size", "--icon-template",
         "--icons", "--integrity-key", "--ipfs-gateway", "--max-entries", "--max-manifest-size",
-        "--max-unpack-ratio",
-        "--name-key", "--priority-key",
+        "--max-unpack-ratio", "--name-key", "--priority-key",
     ])
     private static let prefetching = names(
         flags: ["--any-content", "--remote-read-only", "--store-anyway"],

@@ -88,13 +88,10 @@ struct ByteCount {
         guard unit.wholeMatch(of: /[A-Z]b/) == nil else { return nil }
         let unit = unit.lowercased()
         guard unit != "", unit != "b" else { return 1 }
-        guard let power = Array("kmgt").firstIndex(where: { $0 == unit.first }) else { return nil }
-        let step: Int64
-        switch unit.dropFirst() {
-        case "", "b": step = 1000
-        case "ib": step = 1024
-        default: return nil
-        }
+        let steps: [Substring: Int64] = ["": 1000, "b": 1000, "ib": 1024]
+        guard let power = Array("kmgt").firstIndex(where: { $0 == unit.first }),
+            let step = steps[unit.dropFirst()]
+        else { return nil }
         return (0...power).reduce(1) { size, _ in size * step }
     }
 
