@@ -134,6 +134,7 @@ extension NetworkCommand {
     }
 
     func applyNetwork(to configuration: inout PrefetchConfiguration) throws {
+        configuration.logger = Log.logger("larder.prefetch")
         transfer.apply(to: &configuration)
         try connections.apply(to: &configuration.transfer)
         try addresses.apply(to: &configuration)

@@ -182,7 +182,6 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
 
     private func configuration() throws -> PrefetchConfiguration {
         var configuration = PrefetchConfiguration(cache: cache.path)
-        configuration.logger = Log.logger("larder.prefetch")
         configuration.manifestRules = try reading.rules()
         configuration.acceptsAnyContent = manifest.anyContent
         configuration.storesUnstorable = storeAnyway

@@ -41,7 +41,6 @@ struct RemotePullCommand: AsyncParsableCommand, CarryingCommand {
             self, on: cache, locks, isQuiet: output.quiet, makesCache: true, recordedAs: .pull
         ) { run in
             var configuration = PrefetchConfiguration(cache: cache.path)
-            configuration.logger = Log.logger("larder.prefetch")
             configuration.manifestRules = try reading.rules()
             configuration.policy.revalidation = .never
             configuration.policy.failureLifetime = .zero
@@ -90,7 +89,6 @@ struct RemotePushCommand: AsyncParsableCommand, CarryingCommand {
             self, on: cache, locks, isQuiet: output.quiet, recordedAs: .push
         ) { run in
             var configuration = PrefetchConfiguration(cache: cache.path)
-            configuration.logger = Log.logger("larder.prefetch")
             if selection.manifest.isEmpty {
                 // The number of cached icons is not limited.
                 configuration.manifestRules.limits.maximumEntries = .max

@@ -55,7 +55,6 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             run in
             if repair { try HelperThread.requireForTransfers() }
             var configuration = PrefetchConfiguration(cache: cache.path)
-            configuration.logger = Log.logger("larder.prefetch")
             configuration.lockWait = run.wait
             configuration.manifestRules = try reading.rules()
             try applyNetwork(to: &configuration)
