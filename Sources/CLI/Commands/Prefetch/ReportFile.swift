@@ -22,7 +22,6 @@ final class ReportFile {
         mode = 0o644 & ~Self.umask()
         guard path != "-" else {
             file = nil
-            isBegun = true
             return
         }
         try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache.path, for: "--report")
