@@ -145,6 +145,11 @@ public struct ManifestReader: Sendable {
             try input.whenRead?(hasCredentials)
             summary.places = recognition.places(base: decoder?.decoder.urls.baseURL)
             summary.unmet = unmet.map(\.part)
+            summary.unusedEntries = rules.entries.filter { path in
+                ![path.segments, path.segments + [.elements]].contains { segments in
+                    recognition.used.contains { $0.segments == segments }
+                }
+            }
             summary.unread = recognition.unread.count
             summary.unreadPlaces = recognition.unread.all
             summary.ignored = ignored.all

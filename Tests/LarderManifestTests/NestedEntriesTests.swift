@@ -58,6 +58,27 @@ import Testing
         }
     }
 
+    @Test func pathsWithoutEntriesAreNamed() throws {
+        func unused(_ text: String, _ entries: String..., icon: String? = nil) throws -> [String] {
+            var rules = try Self.rules(entries)
+            rules.iconKeys = try icon.map { [try ManifestPath($0)] } ?? []
+            let source = ManifestSource.bytes(Array(text.utf8), name: "test")
+            return try ManifestReader(source: source, rules: rules).read { _ in }
+                .warnings(of: source)
+        }
+        let text = #"{"a":[{"name":"A"}],"b":[{"logo":"https://a.example/1","c":[]}]}"#
+        let none = "test: no entry is at the --entries path "
+        // Entries without icons are entries.
+        #expect(try unused(text, "a", "b") == [])
+        #expect(try unused(text, "a", "..b", "b", icon: "logo") == [])
+        #expect(try unused(text, "b", "..c", "x.y") == [none + "..c", none + "x.y"])
+        #expect(
+            try unused(text, "a[?@.name=='B']", "b", icon: "logo")
+                == [none + #"'a[?@.name=='\''B'\'']'"#])
+        let xml = "<r><a><i>https://a.example/1</i></a></r>"
+        #expect(try unused(xml, "/r/a", "//b", icon: "i") == [none + "//b"])
+    }
+
     @Test func anEntryPrecedesTheEntriesWithinIt() throws {
         let text = """
             sections:

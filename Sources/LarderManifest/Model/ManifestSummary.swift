@@ -10,6 +10,8 @@ public struct ManifestSummary: Equatable, Sendable {
     public internal(set) var places: ManifestPlaces?
     /// The options whose path matched nothing.
     public internal(set) var unmet: [NamedPart] = []
+    /// The paths of ``ManifestRules/entries`` that lead to no entry.
+    public internal(set) var unusedEntries: [ManifestPath] = []
     /// Options that may find icons, the best first. Empty unless the shape is unknown or no icon is
     /// usable.
     public internal(set) var suggestions: [ManifestSuggestion] = []
@@ -122,6 +124,7 @@ public struct ManifestSummary: Equatable, Sendable {
     public func warnings(of source: ManifestSource) -> [String] {
         guard places != nil else { return [] }
         var warnings = unmet.map(\.warning)
+        warnings += unusedEntries.map { "no entry is at the --entries path \("\($0)".shellQuoted)" }
         if let words = ManifestSuggestion.words(suggestions) {
             warnings.append(
                 (unusable == 1 ? "the only icon cannot" : "none of the \(unusable) icons can")

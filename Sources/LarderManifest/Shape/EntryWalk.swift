@@ -39,7 +39,10 @@ final class EntryWalk<Cursor: ManifestCursor> {
     }
 
     private var allTrails: [Trail] {
-        recognition.shapes.enumerated().flatMap { (index, shape) -> [Trail] in
+        if recognition.isExplicit {
+            return recognition.shapes[0].entries.map { Trail(shape: nil, path: $0, isBase: false) }
+        }
+        return recognition.shapes.enumerated().flatMap { (index, shape) -> [Trail] in
             func trail(_ path: ManifestPath, isBase: Bool) -> Trail {
                 Trail(shape: index, path: path, isBase: isBase)
             }
@@ -249,7 +252,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         _ forEach: (_ take: (String?, [Trail]) throws -> Void) throws -> Void
     ) throws {
         let inner = trails.filter { !$0.isEnd && !$0.isBase }
-        let candidates = recognition.usable(trails.filter(\.isEnd).map(\.shape))
+        let candidates = recognition.candidates(at: trails)
         guard !candidates.isEmpty || !inner.isEmpty else {
             let isWhole = place.last == .elements || place.last == .members
             return try skip(isWhole ? Array(place.dropLast()) : place)
@@ -287,20 +290,22 @@ final class EntryWalk<Cursor: ManifestCursor> {
             try emit(RawEntry(line: line, key: key, content: content, shape: shape))
         }
         if isEmpty { hasEmptyPlace = true }
-        let used = trails.first { isOpen && $0.isEnd && $0.shape == recognition.settled }
-        if let used { recognition.use(used.path) }
+        guard isOpen, !isEmpty, !hasFilter else { return }
+        for trail in trails where trail.isEnd { recognition.use(trail.path, of: trail.shape) }
     }
 
     private func usable(_ trails: [Trail]) -> [Trail] {
         let settled = recognition.settled
-        return trails.filter { !$0.isBase && (settled == nil || settled == $0.shape) }
+        return trails.filter {
+            !$0.isBase && (settled == nil || $0.shape == nil || settled == $0.shape)
+        }
     }
 
     /// The element can be an entry and can contain entries.
     private func readNested(
         _ trails: [Trail], at place: [ManifestPath.Segment], _ key: String?, _ isOpen: inout Bool
     ) throws {
-        guard !recognition.usable(trails.filter(\.isEnd).map(\.shape)).isEmpty else {
+        guard !recognition.candidates(at: trails).isEmpty else {
             return try walk(trails.filter { !$0.isEnd }, at: place)
         }
         let line = cursor.line
@@ -314,8 +319,9 @@ final class EntryWalk<Cursor: ManifestCursor> {
             isOpen = true
             try open(place)
         }
-        for (entry, path) in found.entries {
-            if entry.shape == recognition.settled { recognition.use(path) }
+        for (entry, paths) in found.entries {
+            let shape = recognition.isExplicit ? nil : entry.shape
+            for path in paths { recognition.use(path, of: shape) }
             try emit(entry)
         }
     }

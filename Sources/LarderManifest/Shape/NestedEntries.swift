@@ -1,14 +1,15 @@
 /// A path of a shape, with the ``rest`` to follow. Not nested in the generic class, because its
 /// metadata would be looked up for each element of XML.
 struct Trail {
-    let shape: Int
+    /// Nil for all shapes, which have the same paths with `--entries`.
+    let shape: Int?
     let path: ManifestPath
     let isBase: Bool
     private(set) var rest: ArraySlice<ManifestPath.Segment>
     /// A filter for the value at the path's end.
     private(set) var filter: ManifestPath.Segment?
 
-    init(shape: Int, path: ManifestPath, isBase: Bool) {
+    init(shape: Int?, path: ManifestPath, isBase: Bool) {
         (self.shape, self.path, self.isBase) = (shape, path, isBase)
         rest = path.segments[...]
     }
@@ -61,7 +62,7 @@ extension [Trail] {
 struct NestedEntries {
     typealias Content = Result<ManifestValue, EntryError>
 
-    private(set) var entries: [(entry: RawEntry, path: ManifestPath)] = []
+    private(set) var entries: [(entry: RawEntry, paths: [ManifestPath])] = []
     private let recognition: ShapeRecognition
 
     init(_ recognition: ShapeRecognition) { self.recognition = recognition }
@@ -79,7 +80,7 @@ struct NestedEntries {
                 ends = []
             }
         }
-        let candidates = recognition.usable(ends.map(\.shape))
+        let candidates = recognition.candidates(at: ends)
         // The whole value decides, because entries within an entry can identify the shape.
         var shape = recognition.shape(of: content, among: candidates)
         let index = entries.count
@@ -89,11 +90,11 @@ struct NestedEntries {
         if shape == nil, mayBeLenient, recognition.isLenient(candidates) {
             shape = recognition.lenientShape(of: content, among: candidates)
         }
-        guard let shape, let path = ends.first(where: { $0.shape == shape })?.path else {
-            return rest
-        }
+        guard let shape else { return rest }
+        let paths = ends.filter { $0.shape ?? shape == shape }.map(\.path)
+        guard !paths.isEmpty else { return rest }
         entries.insert(
-            (RawEntry(line: line, key: key, content: rest, shape: shape), path), at: index)
+            (RawEntry(line: line, key: key, content: rest, shape: shape), paths), at: index)
         return nil
     }
 

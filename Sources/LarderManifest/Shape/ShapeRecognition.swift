@@ -15,6 +15,8 @@ final class ShapeRecognition {
     /// Shapes whose elements can be in a top-level array or JSON Lines.
     private(set) var lineShapes: [Int] = []
     private(set) var mapShapes: [Int] = []
+    /// Shapes with the paths of `--entries`.
+    private var namedShapes: [Int] = []
     private var plain: Int?
     private var hasFamiliar = false
     private var hasStrange = false
@@ -59,6 +61,7 @@ final class ShapeRecognition {
         lineShapes = shapes.indices.filter {
             isExplicit || shapes[$0].entries.contains { $0.segments == [.elements] }
         }
+        namedShapes = shapes.indices.filter { !shapes[$0].entries.isEmpty }
         mapShapes = shapes.indices.filter {
             shapes[$0].entries.contains { $0.segments == [.members] }
         }
@@ -84,9 +87,17 @@ final class ShapeRecognition {
 
     func use(_ place: ManifestPath) { if !used.contains(place) { used.append(place) } }
 
-    func usable(_ candidates: [Int]) -> [Int] {
+    /// Ignores the paths of other shapes than the recognised one. With a nil shape, all count.
+    func use(_ place: ManifestPath, of shape: Int?) {
+        if shape == nil || shape == settled { use(place) }
+    }
+
+    /// Returns the shapes that can have entries at the ends of `trails`.
+    func candidates(at trails: [Trail]) -> [Int] {
         guard !isMap else { return [] }
-        return candidates.filter {
+        let ends = trails.filter(\.isEnd)
+        guard !isExplicit else { return ends.isEmpty ? [] : settled.map { [$0] } ?? namedShapes }
+        return ends.compactMap(\.shape).filter {
             let shape = shapes[$0]
             return (settled == nil || settled == $0)
                 && (shape.base == nil || !shape.needsBase || base != nil)
