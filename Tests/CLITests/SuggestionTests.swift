@@ -162,7 +162,7 @@ import Testing
             let manifest = try larder.write(text.utf8, to: "feed")
             let refused = try larder.run("plan", manifest)
             #expect(refused.status == 65, "\(refused)")
-            #expect(refused.standardError.hasSuffix("to say where the icons are\n"), "\(refused)")
+            #expect(refused.standardError.hasSuffix("to build their URLs\n"), "\(refused)")
         }
     }
 

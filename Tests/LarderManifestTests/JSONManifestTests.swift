@@ -49,7 +49,7 @@ import Testing
         #expect(
             error?.description == """
                 test: line 1: the shape of the manifest is unknown; use --entries and --icon-key \
-                to say where the icons are
+                to say where the icons are, or --icon-template to build their URLs
                 """)
         #expect(try manifestError("{}")?.code == .notAManifest)
         #expect(

@@ -17,7 +17,9 @@ public struct ManifestSuggestion: Equatable, Sendable {
 
     /// The maximum number of examined entries.
     public static let mostEntries = 100_000
-    static let advice = "use --entries and --icon-key to say where the icons are"
+    static let advice =
+        "use --entries and --icon-key to say where the icons are,"
+        + " or --icon-template to build their URLs"
 
     /// The options, quoted for a shell.
     public var options: String {
