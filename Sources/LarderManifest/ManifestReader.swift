@@ -53,8 +53,7 @@ public struct ManifestReader: Sendable {
         if !isFile { input.keepsFirst = ManifestSurvey.maximumKept }
         do throws(any Error) {
             var summary = try read(input, values: values, body)
-            let isUnusable = summary.usable == 0 && summary.unusable > 0
-            if summary.entries > 0, summary.places == nil || isUnusable {
+            if summary.entries > 0, summary.places == nil || summary.usable == 0 {
                 let found = suggestions(from: isFile ? nil : input.first)
                 // With the same paths as this reading, only a base URL is missing.
                 let known = summary.places?.icons ?? []

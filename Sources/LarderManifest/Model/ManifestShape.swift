@@ -85,6 +85,20 @@ extension ManifestShape {
         requires.allSatisfy { $0.first(in: element) != nil }
             && marks.contains { $0.first(in: element) != nil }
     }
+
+    /// Whether an element matches except that a list at a mark is empty.
+    func isEmptyGroup(_ element: ManifestValue) -> Bool {
+        guard isGroup, case .dictionary(let members) = element,
+            requires.allSatisfy({ $0.first(in: element) != nil })
+        else { return false }
+        return marks.contains { mark in
+            // Deeper marks are in any tree.
+            guard mark.segments.count == 3, case .member(let list) = mark.segments[0] else {
+                return false
+            }
+            return members[list] == .null || members[list] == .array([])
+        }
+    }
 }
 
 extension ManifestShape.IconPlace: ExpressibleByStringLiteral {
@@ -147,31 +161,37 @@ extension ManifestShape {
                 [
                     "$", "$.shortcuts[*]", "$.widgets[*]", "$.shortcuts_localized.*[*]",
                     "$.widgets_localized.*[*]",
-                ], marks: ["icons[*].src", "icons_localized.*[*].src"],
+                ], marks: ["icons[*].src", "icons_localized.*[*].src", "start_url"],
                 names: ["name", "short_name"], icons: ["icons[*].src", "icons_localized.*[*].src"]),
             ManifestShape(
                 "Helm index", ["$.entries.*[*]"], marks: ["urls", "icon", "apiVersion"],
                 requires: ["name", "version"], names: ["name"], icons: ["icon"]),
             ManifestShape(
-                "CasaOS app", ["$"], names: ["['x-casaos'].title.*", "name"],
+                "CasaOS app", ["$"], marks: ["['x-casaos']"],
+                names: ["['x-casaos'].title.*", "name"],
                 icons: [
                     "['x-casaos'].icon", "['x-casaos'].thumbnail",
                     "['x-casaos'].screenshot_link[*]",
                 ]),
             ManifestShape(
-                "Umbrel app", ["$"], requires: ["manifestVersion", "id"], names: ["name"],
+                "Umbrel app", ["$"], marks: ["icon", "gallery[*]", "tagline"],
+                requires: ["manifestVersion", "id"], names: ["name"],
                 icons: ["icon", IconPlace(path: "gallery[*]", template: "{id}/{}")]),
             ManifestShape(
-                "Artifact Hub package", ["$"], requires: ["displayName", "version"],
-                names: ["displayName"], icons: ["logoURL", "screenshots[*].url"]),
+                "Artifact Hub package", ["$"],
+                marks: ["logoURL", "logoPath", "screenshots[*].url", "createdAt"],
+                requires: ["displayName", "version"], names: ["displayName"],
+                icons: ["logoURL", "logoPath", "screenshots[*].url"]),
             ManifestShape(
-                "winget manifest", ["$"], requires: ["PackageIdentifier"],
+                "winget manifest", ["$"],
+                marks: ["Icons", "Localization", "ManifestType", "PackageVersion"],
+                requires: ["PackageIdentifier"],
                 names: ["PackageName", "PackageIdentifier"],
                 icons: ["Icons[*].IconUrl", "Localization[*].Icons[*].IconUrl"],
                 hasDigests: true, digestKey: "IconSha256"),
             ManifestShape(
-                "webOS Homebrew package", ["$", "$.packages[*]"], marks: ["iconUri"],
-                requires: ["title"], names: ["title"],
+                "webOS Homebrew package", ["$", "$.packages[*]"],
+                marks: ["iconUri", "manifestUrl", "ipkUrl"], requires: ["title"], names: ["title"],
                 icons: ["iconUri", "detailIconUri", "manifest.iconUri"]),
             ManifestShape(
                 "DEP-11", ["$"], requires: ["ID", "Type"], names: ["Name.C", "Name.en", "ID"],
@@ -189,8 +209,8 @@ extension ManifestShape {
                     IconPlace(path: "name", template: "../icons/{.png}", target: .convention),
                 ], hasDigests: true, digestKey: "icon_hash"),
             ManifestShape(
-                "Nextcloud apps", ["$[*]"], requires: ["id", "translations"],
-                names: ["translations.en.name", "id"],
+                "Nextcloud apps", ["$[*]"], marks: ["screenshots[*].url", "certificate"],
+                requires: ["id", "translations"], names: ["translations.en.name", "id"],
                 icons: ["screenshots[*].url", "screenshots[*].smallThumbnail"]),
             ManifestShape(
                 "CNCF landscape",
@@ -200,17 +220,25 @@ extension ManifestShape {
                 ], marks: ["logo", "homepage_url", "repo_url"], requires: ["name"],
                 names: ["name"], icons: ["logo"]),
             ManifestShape(
-                "Homarr board", ["$.apps[*]"], names: ["name"], icons: ["appearance.iconUrl"]),
+                "Homarr board", ["$.apps[*]", "$"],
+                marks: ["appearance.iconUrl", "appearance.appNameStatus", "behaviour"],
+                names: ["name"],
+                icons: [
+                    "appearance.iconUrl", "settings.customization.logoImageUrl",
+                    "settings.customization.faviconUrl",
+                ]),
             ManifestShape(
                 "Homarr services", ["$.services[*]"], requires: ["id", "type", "url"],
                 names: ["name"], icons: ["icon"]),
             ManifestShape(
-                "Dashy dashboard", ["$.sections[*]"],
+                "Dashy dashboard", ["$.sections[*]", "$"],
                 marks: ["items[*].title", "widgets[*].type"], requires: ["name"],
                 names: ["title", "name"],
-                icons: ["icon", "items[*].icon", "items[*].subItems[*].icon"], isGroup: true),
+                icons: ["icon", "items[*].icon", "items[*].subItems[*].icon", "pageInfo.logo"],
+                isGroup: true),
             ManifestShape(
-                "Homer dashboard", ["$.services[*]"], marks: ["items[*].name"], names: ["name"],
+                "Homer dashboard", ["$.services[*]", "$"], marks: ["items[*].name"],
+                names: ["name", "title"],
                 icons: ["icon", "logo", "items[*].icon", "items[*].logo"], isGroup: true),
             ManifestShape(
                 "Fedora Apps", ["$.children[*]"], marks: ["children[*].data.url"],
@@ -261,6 +289,8 @@ extension ManifestShape {
                 ], names: ["title"],
                 icons: [
                     "url", "@href", "itunes:image/@href", ".//media:thumbnail/@url",
+                    ".//media:content[@medium='image']/@url",
+                    IconPlace(path: ".//media:content/@url", target: .image),
                     IconPlace(path: "enclosure/@url", target: .image),
                 ]),
             ManifestShape(

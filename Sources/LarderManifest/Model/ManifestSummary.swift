@@ -102,17 +102,16 @@ public struct ManifestSummary: Equatable, Sendable {
         }
     }
 
-    /// Returns an error if no entry has an icon value.
+    /// Returns an error if no entry has an icon value and the shape is unknown.
     public func refusal(of source: ManifestSource) -> ManifestError? {
-        guard entries > 0, places == nil || usable == 0 && unusable == 0 && unreadable == 0 else {
-            return nil
-        }
-        let none =
-            entries == 1
-            ? "the only entry has no icon" : "none of the \(entries) entries has an icon"
+        guard entries > 0, places == nil else { return nil }
         return ManifestError(
-            .notAManifest, source: source.name, "\(none); \(ManifestSuggestion.advice)"
+            .notAManifest, source: source.name, "\(noIcons); \(ManifestSuggestion.advice)"
         ).suggesting(suggestions)
+    }
+
+    private var noIcons: String {
+        entries == 1 ? "the only entry has no icon" : "none of the \(entries) entries has an icon"
     }
 
     /// Returns nil if an unreadable entry may have an icon.
@@ -126,9 +125,13 @@ public struct ManifestSummary: Equatable, Sendable {
         var warnings = unmet.map(\.warning)
         warnings += unusedEntries.map { "no entry is at the --entries path \("\($0)".shellQuoted)" }
         if let words = ManifestSuggestion.words(suggestions) {
-            warnings.append(
-                (unusable == 1 ? "the only icon cannot" : "none of the \(unusable) icons can")
-                    + " be used; \(words)")
+            let reason =
+                switch unusable {
+                case 0: noIcons
+                case 1: "the only icon cannot be used"
+                default: "none of the \(unusable) icons can be used"
+                }
+            warnings.append("\(reason); \(words)")
         }
         if unread > 0 {
             warnings.append(
@@ -138,18 +141,21 @@ public struct ManifestSummary: Equatable, Sendable {
         return warnings.map { "\(source.name.sanitizedForTerminal): \($0)" }
     }
 
-    /// Returns a message for each kind of ignored member, or for a manifest without entries.
+    /// Returns a message for each kind of ignored member, or for a manifest without entries or
+    /// icons.
     public func notes(of source: ManifestSource) -> [String] {
-        guard entries > 0 else {
-            return ["\(source.name.sanitizedForTerminal): the manifest has no entries"]
-        }
-        return ignored.map { member in
-            "\(source.name.sanitizedForTerminal): '\(member.name.rawValue)' is"
-                + " \(member.name.problem) and was ignored"
+        var notes = ignored.map { member in
+            "'\(member.name.rawValue)' is \(member.name.problem) and was ignored"
                 + (member.count == 1
                     ? " in entry \(member.position)"
                     : " \(member.count) times, first in entry \(member.position)")
         }
+        if entries == 0 {
+            notes = ["the manifest has no entries"]
+        } else if usable + unusable + unreadable == 0, suggestions.isEmpty {
+            notes.append("\(noIcons); --icon-template builds URLs from other members")
+        }
+        return notes.map { "\(source.name.sanitizedForTerminal): \($0)" }
     }
 
     /// Returns advice if no icon has the expected digest or size.

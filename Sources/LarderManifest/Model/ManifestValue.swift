@@ -64,6 +64,10 @@ struct RawEntry {
     var key: String?
     let content: Result<ManifestValue, EntryError>
     var shape: Int
+
+    func of(_ shape: Int) -> RawEntry {
+        RawEntry(line: line, key: key, content: content, shape: shape)
+    }
 }
 
 extension ManifestValue: Equatable {

@@ -18,8 +18,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
     private let emit: (RawEntry) throws -> Void
     private lazy var trails = allTrails
     private var places: [[ManifestPath.Segment]] = []
-    private var heldMembers: [RawEntry] = []
-    private var heldSize = 0
+    private var heldMembers = HeldEntries()
     private var mayBeMap = true
     /// Whether the root has unknown scalars, as a configuration does. Then, a single member with an
     /// icon does not indicate a map.
@@ -43,11 +42,10 @@ final class EntryWalk<Cursor: ManifestCursor> {
             return recognition.shapes[0].entries.map { Trail(shape: nil, path: $0, isBase: false) }
         }
         return recognition.shapes.enumerated().flatMap { (index, shape) -> [Trail] in
-            func trail(_ path: ManifestPath, isBase: Bool) -> Trail {
-                Trail(shape: index, path: path, isBase: isBase)
-            }
-            return shape.entries.map { trail($0, isBase: false) }
-                + (shape.base.map { [trail($0, isBase: true)] } ?? [])
+            shape.entries.map { Trail(shape: index, path: $0, isBase: false) }
+                + [shape.base].compactMap(\.self).map {
+                    Trail(shape: index, path: $0, isBase: true)
+                }
         }
     }
 
@@ -57,7 +55,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         root.clear()
         (hasEntries, hasStrangeMembers, hasEmptyPlace) = (false, false, false)
         (failure, kindOfApps, hasScalars) = (nil, nil, false)
-        (places, heldSize, mayBeMap) = ([], 0, true)
+        (places, mayBeMap) = ([], true)
     }
 
     func walk() throws {
@@ -76,7 +74,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
             recognition.use(ManifestPath(segments: []))
             try emit(RawEntry(line: root.line, content: root.entry, shape: shape))
         } else if mayBeMap, !hasEntries, !root.hasIcon, !hasScalars,
-            heldMembers.contains(where: recognition.isMapEntry)
+            heldMembers.entries.contains(where: { recognition.isMapEntry($0) })
         {
             try openMap()
         } else if hasEntries {
@@ -126,7 +124,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
             if root.isKept(key) {
                 return root.take(key, try cursor.take(), size: cursor.progress - before)
             }
-            let isFirst = !hasStrangeMembers && !hasEntries && heldMembers.isEmpty && root.isEmpty
+            let isFirst =
+                !hasStrangeMembers && !hasEntries && heldMembers.entries.isEmpty && root.isEmpty
             hasStrangeMembers = true
             let kind = try cursor.kind()
             if kind == .scalar {
@@ -188,7 +187,10 @@ final class EntryWalk<Cursor: ManifestCursor> {
                     }
                 }
             }
+            // Such as `entries` in a Helm index without charts.
+            var isEmpty = !members.isEmpty
             try cursor.forEachMember { key in
+                isEmpty = false
                 let key = (try? key.get()) ?? ""
                 let inside = members + trails.following(.member(key))
                 guard !inside.isEmpty else {
@@ -198,6 +200,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
                 }
                 try walk(inside, at: place + [.member(key)])
             }
+            if isEmpty { hasEmptyPlace = true }
         default:
             if trails.contains(where: { $0.isBase && $0.rest.isEmpty }) {
                 if case .success(.string(let base, _)) = try cursor.take() {
@@ -244,7 +247,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Skips the place if the first element matches no shape.
+    /// Skips the place if none of the first elements matches a shape.
     ///
     /// - Parameter forEach: Calls `take` for each element, with other trails that lead into it.
     private func readPlace(
@@ -263,6 +266,19 @@ final class EntryWalk<Cursor: ManifestCursor> {
         if isOpen { try open(place) }
         var isEmpty = true
         var matchesNoShape = false
+        var held = HeldEntries()
+        func emitHeld(_ shape: Int) throws {
+            if !isOpen {
+                isOpen = true
+                try open(place)
+            }
+            for entry in held.removeAll() { try emit(entry.of(shape)) }
+        }
+        func refuseHeld() {
+            for case .success(let value) in held.removeAll().map(\.content) {
+                recognition.unread.look(at: value, place)
+            }
+        }
         try forEach { key, others in
             isEmpty = false
             if matchesNoShape { return try skip(place) }
@@ -273,22 +289,25 @@ final class EntryWalk<Cursor: ManifestCursor> {
             guard recognition.settled.map(candidates.contains) ?? true else {
                 return try skip(place)
             }
-            let line = cursor.line
+            let (line, before) = (cursor.line, cursor.progress)
             let content = try cursor.take()
             let shape =
                 isLenient
                 ? recognition.lenientShape(of: content, among: candidates)
                 : recognition.shape(of: content, among: candidates)
-            guard let shape else {
-                if case .success(let value) = content { recognition.unread.look(at: value, place) }
-                return matchesNoShape = true
+            let entry = RawEntry(line: line, key: key, content: content, shape: shape ?? 0)
+            if let shape {
+                try emitHeld(shape)
+                try emit(entry)
+            } else if !held.add(entry, size: cursor.progress - before, limits) {
+                matchesNoShape = true
+                refuseHeld()
             }
-            if !isOpen {
-                isOpen = true
-                try open(place)
-            }
-            try emit(RawEntry(line: line, key: key, content: content, shape: shape))
         }
+        if let shape = recognition.settleEmptyGroups(held.entries, among: candidates) {
+            try emitHeld(shape)
+        }
+        refuseHeld()
         if isEmpty { hasEmptyPlace = true }
         guard isOpen, !isEmpty, !hasFilter else { return }
         for trail in trails where trail.isEnd { recognition.use(trail.path, of: trail.shape) }
@@ -344,42 +363,51 @@ final class EntryWalk<Cursor: ManifestCursor> {
     }
 
     /// Two members with an icon indicate a map. A single member may describe the manifest itself.
+    /// In a configuration, which has scalars, members without a name may do so, too.
     private func takeMapMember(_ member: RawEntry, size: Int) throws {
-        if recognition.isMap {
-            var member = member
-            member.shape = recognition.settled ?? 0
-            return try emit(member)
-        }
-        heldSize += size
-        heldMembers.append(member)
-        guard heldSize <= limits.maximumEntrySize, heldMembers.count <= 64 else {
+        if recognition.isMap { return try emit(member.of(recognition.settled ?? 0)) }
+        guard heldMembers.add(member, size: size, limits) else {
             mayBeMap = false
             return dropHeld()
         }
-        if recognition.isMapEntry(member), !root.hasIcon,
-            heldMembers.dropLast().contains(where: recognition.isMapEntry)
-        {
-            try openMap()
-        }
+        guard recognition.isMapEntry(member), !root.hasIcon else { return }
+        let entries = heldMembers.entries.filter { recognition.isMapEntry($0) }
+        let isNamed = !hasScalars || entries.contains { recognition.isMapEntry($0, named: true) }
+        if entries.count > 1, isNamed { try openMap() }
     }
 
     func dropHeld() {
-        for member in heldMembers {
+        for member in heldMembers.removeAll() {
             guard case .success(let value) = member.content, let key = member.key else { continue }
             recognition.unread.look(at: value, [.member(key)])
         }
-        heldMembers = []
     }
 
     private func openMap() throws {
         hasEntries = true
-        let shape = recognition.settleMap(heldMembers)
+        let shape = recognition.settleMap(heldMembers.entries)
         recognition.use(ManifestPath(segments: [.members]))
-        for var member in heldMembers {
-            member.shape = shape
-            try emit(member)
-        }
-        heldMembers = []
+        for member in heldMembers.removeAll() { try emit(member.of(shape)) }
+    }
+}
+
+/// Possible entries of an undecided shape, up to the size of an entry.
+private struct HeldEntries {
+    private static let maximumCount = 64
+
+    private(set) var entries: [RawEntry] = []
+    private var size = 0
+
+    /// Returns false if there are too many.
+    mutating func add(_ entry: RawEntry, size: Int, _ limits: ManifestLimits) -> Bool {
+        self.size += size
+        entries.append(entry)
+        return self.size <= limits.maximumEntrySize && entries.count <= Self.maximumCount
+    }
+
+    mutating func removeAll() -> [RawEntry] {
+        defer { self = HeldEntries() }
+        return entries
     }
 }
 

@@ -144,9 +144,27 @@ final class ShapeRecognition {
         }
     }
 
-    func isMapEntry(_ element: RawEntry) -> Bool {
+    func isMapEntry(_ element: RawEntry, named: Bool = false) -> Bool {
         guard case .success(let value) = element.content else { return false }
-        return mapShapes.contains { shapes[$0].matches(value) }
+        return mapShapes.map { shapes[$0] }.contains { shape in
+            shape.matches(value)
+                && (!named || shape.names.contains { $0.first(in: value) != nil })
+        }
+    }
+
+    /// Returns the shape of a dashboard whose groups have no entries yet.
+    func settleEmptyGroups(_ elements: [RawEntry], among candidates: [Int]) -> Int? {
+        guard settled == nil else { return nil }
+        settled = candidates.first { candidate in
+            elements.contains { element in
+                if case .success(let value) = element.content {
+                    shapes[candidate].isEmptyGroup(value)
+                } else {
+                    false
+                }
+            }
+        }
+        return settled
     }
 
     func settleMap(_ elements: [RawEntry]) -> Int {
@@ -162,6 +180,8 @@ final class ShapeRecognition {
         guard !isMap, settled != nil || !hasEntries else { return nil }
         let index = settled ?? shapes.firstIndex { isRoot($0) && $0.matches(root.value) }
         guard let index, isRoot(shapes[index]), !root.isEmpty else { return nil }
+        let hasIcon = shapes[index].icons.contains { $0.path.first(in: root.value) != nil }
+        guard hasIcon || !hasEntries else { return nil }
         settled = index
         return index
     }

@@ -171,7 +171,56 @@ import Testing
         #expect(try readManifest(source("casaos-compose.yml"), rules: rules).items.count == 1)
     }
 
-    /// A place in a manifest is skipped if its first entry does not fit.
+    @Test(arguments: [
+        "apiVersion: v1\nentries: {}", "sections: []", "landscape:\n- subcategories:\n  - items: []",
+    ])
+    func aCatalogueMayHaveNoEntries(text: String) throws {
+        #expect(try readManifest(text).summary?.entries == 0)
+    }
+
+    /// Entries before the first one that fits are held, up to the size of an entry.
+    @Test(arguments: [1, 64, 65]) func theFirstEntriesNeedNotFit(count: Int) throws {
+        let none = Array(repeating: #"{"name":"A"}"#, count: count).joined(separator: ",")
+        let text = #"{"tokens":[\#(none),{"name":"B","logoURI":"https://b.example/b.png"}]}"#
+        if count < 65 {
+            let reading = try readManifest(text)
+            #expect(reading.places?.shape == "list with logoURI")
+            #expect(reading.icons.count == count + 1)
+            #expect(reading.icons.last == "\(count + 1).1 B https://b.example/b.png")
+        } else {
+            #expect(throws: ManifestError.self) { try readManifest(text) }
+        }
+    }
+
+    /// A catalogue's description has no entries.
+    @Test func aMapNextToScalarsHasNames() throws {
+        func text(_ name: String) -> String {
+            """
+            url: https://a.example
+            footer: {\(name): F, logo: "https://a.example/f.svg"}
+            header: {logo: "https://a.example/h.svg"}
+            """
+        }
+        #expect(try readManifest(text("name")).icons.count == 2)
+        #expect(throws: ManifestError.self) { try readManifest(text("text")) }
+    }
+
+    @Test func anEntryWithoutIconsIsReported() throws {
+        func words(_ member: String) throws -> [String] {
+            let text = #"{"entries":{"a":[{"name":"A","version":"1","urls":["a.tgz"]\#(member)}]}}"#
+            let source = ManifestSource.bytes(Array(text.utf8), name: "test")
+            let summary = try ManifestReader(source: source).read { _ in }
+            #expect(summary.refusal(of: source) == nil)
+            return summary.warnings(of: source) + summary.notes(of: source)
+        }
+        #expect(
+            try words("") == [
+                "test: the only entry has no icon; --icon-template builds URLs from other members"
+            ])
+        let logo = try words(#","logo":"https://a.example/1.png""#)
+        #expect(logo.first?.hasPrefix("test: the only entry has no icon; 1 icon found") == true)
+    }
+
     @Test func laterEntriesNeedNoIcon() throws {
         let reading = try readManifest(
             """
