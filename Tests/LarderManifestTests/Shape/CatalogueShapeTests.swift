@@ -178,7 +178,7 @@ import Testing
         #expect(try readManifest(text).summary?.entries == 0)
     }
 
-    /// Entries before the first one that fits are held, up to the size of an entry.
+    /// Entries before the first fitting entry are held, up to the size of an entry.
     @Test(arguments: [1, 64, 65]) func theFirstEntriesNeedNotFit(count: Int) throws {
         let none = Array(repeating: #"{"name":"A"}"#, count: count).joined(separator: ",")
         let text = #"{"tokens":[\#(none),{"name":"B","logoURI":"https://b.example/b.png"}]}"#
@@ -219,6 +219,34 @@ import Testing
             ])
         let logo = try words(#","logo":"https://a.example/1.png""#)
         #expect(logo.first?.hasPrefix("test: the only entry has no icon; 1 icon found") == true)
+    }
+
+    /// Elsewhere, such members may be the digests of any files.
+    @Test func digestsByIconNameAreReadInPropertyListsOnly() throws {
+        let hex = String(repeating: "ab", count: 32)
+        for format in [PropertyListSerialization.PropertyListFormat.xml, .binary] {
+            let data = try PropertyListSerialization.data(
+                fromPropertyList: ["Editor.png": hex], format: format, options: 0)
+            let reading = try readManifest(.bytes(Array(data), name: "test"))
+            #expect(reading.places?.shape == "Munki icon hashes")
+        }
+        for text in [#"{"Editor.png":"\#(hex)"}"#, "Editor.png: \(hex)"] {
+            #expect(throws: ManifestError.self) { try readManifest(text) }
+        }
+    }
+
+    @Test func iconsAtAnyDepthAreNotSuggestedAgain() throws {
+        let reading = try readManifest(
+            """
+            name: Apps
+            children:
+            - name: Community
+              children:
+              - {name: Wiki, icon: wiki.png, data: {url: "https://wiki.example/"}}
+              - {name: Status, icon: status.png, data: {url: "https://status.example/"}}
+            """)
+        #expect(reading.words == ["relative", "relative"])
+        #expect(reading.suggestions == [])
     }
 
     @Test func laterEntriesNeedNoIcon() throws {
