@@ -12,17 +12,20 @@ package struct XMLAttribute: Equatable, Sendable {
 /// The place of the filtered text in the file.
 package struct XMLOffsets: Sendable {
     let start: Int
-    /// Whether the file is in ISO-8859-1. Other files have the filtered text's bytes.
-    let isLatin1: Bool
+    /// 1 in ISO-8859-1, 2 in UTF-16. Nil if the file has the filtered text's bytes.
+    let unitSize: Int?
 
-    package init(from start: Int, isLatin1: Bool = false) {
+    package init(from start: Int, unitSize: Int? = nil) {
         self.start = start
-        self.isLatin1 = isLatin1
+        self.unitSize = unitSize
     }
 
     /// Returns the number of bytes in the file for a text in UTF-8.
     func length(of text: Slice<UnsafeBufferPointer<UInt8>>) -> Int {
-        isLatin1 ? text.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 } : text.count
+        guard let unitSize else { return text.count }
+        // In UTF-16, a character of four bytes in UTF-8 has two units.
+        let units = text.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + ($1 < 0xF0 ? 1 : 2) }
+        return units * unitSize
     }
 }
 

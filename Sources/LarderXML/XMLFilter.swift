@@ -129,7 +129,7 @@ final class XMLFilter {
         }
         if isInCDATA {
             try passCDATA()
-        } else if hasTag, pendingLines == 0, !elements.areAny, offsets?.isLatin1 != true,
+        } else if hasTag, pendingLines == 0, !elements.areAny, offsets?.unitSize == nil,
             passPlainly()
         {
             return true

@@ -108,7 +108,7 @@ import Testing
     @Test func theOffsetsInLatin1AreKnown() throws {
         let bytes = Array("<r é='ü'><é>é</é><a b='ßé'>ß</a></r>".utf8)
         var isRead = false
-        let reader = try XMLReader(Self.rules(), offsets: .init(from: 5, isLatin1: true)) {
+        let reader = try XMLReader(Self.rules(), offsets: .init(from: 5, unitSize: 1)) {
             defer { isRead = true }
             if !isRead { $0.copyBytes(from: bytes) }
             return isRead ? 0 : bytes.count

@@ -72,12 +72,11 @@ final class ManifestXML {
 }
 
 extension XMLEncoding {
-    fileprivate func offsets(from start: Int) -> XMLOffsets? {
+    fileprivate func offsets(from start: Int) -> XMLOffsets {
         switch self {
         // The decoder replaces each invalid byte by one byte.
         case .utf8, .latin1(isASCII: true): XMLOffsets(from: start)
-        case .latin1(isASCII: false): XMLOffsets(from: start, isLatin1: true)
-        case .utf16: nil
+        case .latin1(isASCII: false), .utf16: XMLOffsets(from: start, unitSize: unitSize)
         }
     }
 }

@@ -52,7 +52,8 @@ package final class Catalogue {
         isPacked = Inflater.isGzip(window.unread)
         if isPacked { window = ByteWindow(try ByteInput(unpacking: window, limits: limits)) }
         _ = try window.peek()
-        let output = try CatalogueOutput(isPacked: isPacked, sink)
+        let encoding = try XMLEncoding.of(window)
+        let output = try CatalogueOutput(isPacked: isPacked, isWide: encoding.unitSize == 2, sink)
         if format == .binaryPlist {
             do {
                 let bytes = try BinaryPlistBytes(window, limits: limits)
@@ -62,7 +63,7 @@ package final class Catalogue {
                 throw ManifestError(damage.code, source: input.name, damage.reason)
             }
         } else {
-            try copy(window, TokenWriter(format), replacing: nextEdit, to: output)
+            try copy(window, TokenWriter(format, encoding), replacing: nextEdit, to: output)
         }
         try output.finish()
         if Self.identity(of: descriptor) != identity { throw changed }
@@ -134,15 +135,24 @@ package struct CatalogueEdit {
 final class CatalogueOutput {
     let images = RemoteImages()
     private let deflater: Deflater?
+    /// Whether the text is in UTF-16.
+    private let isWide: Bool
     private let sink: (UnsafeRawBufferPointer) throws -> Void
 
-    init(isPacked: Bool, _ sink: @escaping (UnsafeRawBufferPointer) throws -> Void) throws {
+    init(
+        isPacked: Bool, isWide: Bool, _ sink: @escaping (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
         deflater = isPacked ? try Deflater() : nil
+        self.isWide = isWide
         self.sink = sink
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
-        images.add(bytes)
+        if isWide {
+            bytes.filter { $0 != 0 }.withUnsafeBytes { images.add($0) }
+        } else {
+            images.add(bytes)
+        }
         try writeBinary(bytes)
     }
 

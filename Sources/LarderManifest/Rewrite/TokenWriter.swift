@@ -6,11 +6,13 @@ final class TokenWriter {
     private enum Style { case json, yaml, xml, raw }
 
     private let style: Style
+    private let encoding: XMLEncoding
     /// The last byte before the token, except blanks.
     private var previous: UInt8 = 0
     private var anchors = YAMLAnchors()
 
-    init(_ format: ManifestFormat) {
+    init(_ format: ManifestFormat, _ encoding: XMLEncoding) {
+        self.encoding = encoding
         switch format {
         case .json, .jsonLines: style = .json
         case .yaml: style = .yaml
@@ -23,14 +25,15 @@ final class TokenWriter {
     func pass(_ bytes: UnsafeRawBufferPointer) {
         switch style {
         case .yaml: anchors.pass(bytes)
-        case .xml: previous = bytes.last { !$0.isMarkupBlank } ?? previous
+        // UTF-16 has zeros.
+        case .xml: previous = bytes.last { !$0.isMarkupBlank && $0 != 0 } ?? previous
         case .json, .raw: break
         }
     }
 
     func token(_ value: String, replacing token: UnsafeBufferPointer<UInt8>.SubSequence) -> [UInt8]
     {
-        let first = token.first
+        let first = token.first { $0 != 0 }
         precondition(value.utf8.allSatisfy { 0x20..<0x7F ~= $0 }, "the value is not ASCII")
         switch style {
         case .raw: return Array(value.utf8)
@@ -38,7 +41,9 @@ final class TokenWriter {
             let isAttribute = previous == UInt8(ascii: "=")
             let quote = isAttribute ? first.flatMap { "\"'".utf8.contains($0) ? $0 : nil } : nil
             let mark = quote.map { [$0] } ?? []
-            return mark + Self.escapedForXML(value) + mark
+            let text = mark + Self.escapedForXML(value) + mark
+            guard case .utf16(let isBigEndian) = encoding else { return text }
+            return text.flatMap { isBigEndian ? [0, $0] : [$0, 0] }
         case .json: return Array("\"\(Self.escaped(value))\"".utf8)
         case .yaml:
             // The anchor's value is the same, so the alias can stay.

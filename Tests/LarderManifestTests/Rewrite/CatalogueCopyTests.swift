@@ -38,6 +38,33 @@ import Testing
         return (output, remaining)
     }
 
+    /// In UTF-16, a value has two bytes for each character.
+    @Test(arguments: [false, true], ["\u{FEFF}", ""])
+    func aCopyInUTF16HasTheSameText(isBigEndian: Bool, mark: String) throws {
+        func bytes(_ text: String) -> [UInt8] {
+            text.utf16.flatMap { unit in
+                let pair = [UInt8(unit >> 8), UInt8(unit & 0xFF)]
+                return isBigEndian ? pair : pair.reversed()
+            }
+        }
+        func text(_ icon: String, _ source: String) -> String {
+            "\(mark)<components><!-- 🍎 é --><component><icon type='remote'>\(icon)</icon>"
+                + "<screenshot src = '\(source)'/></component></components>"
+        }
+        let file = bytes(text("https://a.example/é.png", "https://a.example/2.png"))
+        var rules = ManifestRules()
+        rules.iconKeys = ["icon", "screenshot/@src"]
+        var edits: [CatalogueEdit] = []
+        _ = try ManifestReader(source: .bytes(file, name: "test"), rules: rules).read { item in
+            let span = try #require(item.value).span
+            edits.append(CatalogueEdit(span: span, number: Int64(edits.count), text: Self.file))
+        }
+        let copy = try Self.copy(file, as: .xml, [edits[0]])
+        #expect(copy.bytes == bytes(text(Self.file, "https://a.example/2.png")))
+        #expect(copy.remaining == 1)
+        #expect(try Self.copy(file, as: .xml, edits).bytes == bytes(text(Self.file, Self.file)))
+    }
+
     private static let file = "icons/a-12345678.png"
     private static let served = "http://[::1]:8080/icon?url=https://a.example/1.png%3Fv"
     private static let data = "data:image/png;base64,iVBO+/w=="
