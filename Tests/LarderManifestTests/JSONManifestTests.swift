@@ -64,7 +64,7 @@ import Testing
         #"{|"icon"|:|"https://a.example/a.png"|}|{|"art"|:|{|}|,|"icon"|:|"https://a.example/b.png"|}"#,
         #"[|{|"icon"|:|"https://a.example/a.png"|}|,|{|"icon"|:|"https://a.example/b.png"|}|]"#,
         #"{|"x"|:|[|]|,|"apps"|:|[|{|"icon"|:|"https://a.example/a.png"|}|]|}"#,
-        #"{|"x"|:|1|,|"a"|:|{|"icon"|:|"https://a.example/a.png"|}|,|"b"|:|{|"icon"|:|"https://a.example/b.png"|}|}"#,
+        #"{|"x"|:|1|,|"a"|:|{|"name"|:|"A"|,|"icon"|:|"https://a.example/a.png"|}|,|"b"|:|{|"icon"|:|"https://a.example/b.png"|}|}"#,
         #"{|"apps"|:|[|{|"icon"|:|"https://a.example/a.png"|}|]|}|{|"icon"|:|"https://a.example/b.png"|}"#,
         #"[|]|[|]"#, #"{|"picture"|:|1|}|{|"picture"|:|2|}"#,
     ])

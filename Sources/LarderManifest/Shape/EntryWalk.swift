@@ -372,8 +372,12 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
         guard recognition.isMapEntry(member), !root.hasIcon else { return }
         let entries = heldMembers.entries.filter { recognition.isMapEntry($0) }
-        let isNamed = !hasScalars || entries.contains { recognition.isMapEntry($0, named: true) }
-        if entries.count > 1, isNamed { try openMap() }
+        let needsName = hasScalars && !recognition.namesIcons
+        if entries.count > 1,
+            !needsName || entries.contains(where: { recognition.isMapEntry($0, named: true) })
+        {
+            try openMap()
+        }
     }
 
     func dropHeld() {
