@@ -156,12 +156,8 @@ final class ShapeRecognition {
     func settleEmptyGroups(_ elements: [RawEntry], among candidates: [Int]) -> Int? {
         guard settled == nil else { return nil }
         settled = candidates.first { candidate in
-            elements.contains { element in
-                if case .success(let value) = element.content {
-                    shapes[candidate].isEmptyGroup(value)
-                } else {
-                    false
-                }
+            elements.contains {
+                (try? $0.content.get()).map(shapes[candidate].isEmptyGroup) ?? false
             }
         }
         return settled

@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "apiVersion: v1\nentries: {}", "sections: []", "landscape:\n- subcategories:\n  - items: []",
+        "apiVersion: v1\nentries: {}", "sections: []", "landscape:\n- subcategories: [{items: []}]",
     ])
     func aCatalogueMayHaveNoEntries(text: String) throws {
         #expect(try readManifest(text).summary?.entries == 0)
