@@ -23,6 +23,13 @@ import Testing
             let locked = try entries(lock)
             #expect(locked.map { $0["icon"] } == urls.map { .string($0) })
             #expect(locked.map { $0["name"] } == [.string("App 1"), .string("App 2")])
+            for (number, entry) in locked.enumerated() {
+                let icon = Icons.icon(number)
+                let digest = Data(ReferenceSHA256.digest(icon)).base64EncodedString()
+                #expect(entry["integrity"] == .string("sha256-" + digest))
+                #expect(entry["size"] == .integer(icon.count))
+                #expect(try larder.cat(urls[number]) == icon)
+            }
 
             larder.origin.on("/1", Icons.reply(7))
             let again = try larder.binary.run([
@@ -35,6 +42,48 @@ import Testing
             #expect(second.outcomes == ["fetched", "failed"])
             #expect(try second.line(1).digest == run.line(1).digest)
             #expect(second.summary.failures == ["integrity-mismatch": 1])
+        }
+    }
+
+    /// Each URL has bytes that the lock has for another URL.
+    @Test func aPrefetchOfTheLockFileRefusesTheBytesOfAnotherIcon() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(2)
+            let lock = larder.directory.path("lock.json")
+            _ = try larder.prefetch(
+                try larder.manifest(urls: urls), options: ["--write-lock", lock])
+            for number in 0...1 { larder.origin.on("/\(number)", Icons.reply(1 - number)) }
+            let other = ["--cache", larder.directory.path("other")]
+            let run = try larder.binary.run(
+                ["prefetch", lock, "--allow-private-network", "--quiet"] + other)
+            #expect(run.status == 2, "\(run)")
+            let list = try larder.binary.run(["list"] + other)
+            #expect(list.status == 0 && list.standardOutput.isEmpty, "\(list)")
+        }
+    }
+
+    /// An app can use the lock file as its list, so names and spellings of URLs remain.
+    @Test func equalEntriesAreWrittenOnce() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(2)
+            let spelled = urls[0].replacing("http:", with: "HTTP:")
+            let data = "data:image/svg+xml;base64,\(Data(Icons.icon(1)).base64EncodedString())"
+            let entries: [ManifestEntry] = [
+                ["name": "a", "icon": urls[0]], ["name": "b", "icon": urls[0]],
+                ["name": "a", "icon": urls[1]], ["name": "a", "icon": spelled], ["icon": urls[0]],
+                ["name": "a", "icon": data], ["name": "k", "icon": urls[1], "key": "k"],
+            ]
+            let (once, twice) = (larder.directory.path("once"), larder.directory.path("twice"))
+            _ = try larder.prefetch(try larder.manifest(entries), options: ["--write-lock", once])
+            let repeated = try larder.manifest(
+                entries + entries.reversed() + [["name": "b", "icon": urls[0], "priority": "high"]])
+            _ = try larder.prefetch(repeated, options: ["--write-lock", twice])
+            let (first, second) = (try self.entries(once), try self.entries(twice))
+            #expect(first.count == entries.count)
+            #expect(second.map { $0["icon"] } == first.map { $0["icon"] })
+            #expect(second.map { $0["name"] } == first.map { $0["name"] })
+            // The priority of an icon is its highest one.
+            #expect(second[0]["priority"] == .string("high"))
         }
     }
 

@@ -35,8 +35,9 @@ public struct PrefetchConfiguration: Sendable {
     /// Default: true.
     public var namesSuccesses = true
     var remembersFailures = true
-    /// Called at the end of the run for each icon, in manifest order. Not called if any icon
-    /// failed, or was left out by `policy` or `shard` (see ``Report/isLocked``). Default: nil.
+    /// Called at the end of the run for each icon, in manifest order, and once for equal entries.
+    /// Not called if any icon failed, or was left out by `policy` or `shard` (see
+    /// ``Report/isLocked``). Default: nil.
     public var onLocked: (@Sendable (LockedEntry) -> Void)?
     /// Additional header fields of requests. Default: none.
     public var headers: [HeaderRule] = []

@@ -48,19 +48,23 @@ extension Plan {
         }
     }
 
+    /// Omits equal entries, but not the same icon with another name or spelling.
     func forEachLocked(_ body: (LockedEntry) throws -> Void) throws {
+        // CROSS JOIN keeps this order of tables. A sort would copy all inline icons.
+        let entries = """
+            locked l CROSS JOIN entries e ON e.id = l.entry
+                JOIN entries f ON f.id = coalesce(e.leader, e.id)
+                LEFT JOIN main.spellings s
+                    ON s.entry = iif(f.key GLOB 'key:*' AND e.url IS NOT f.url, f.id, e.id)
+            """
+        let url = "coalesce(s.text, iif(f.key GLOB 'key:*', f.url, e.url), f.key)"
+        let first = "SELECT min(l.entry) FROM \(entries) GROUP BY f.id, e.name, \(url)"
         try database.unsafeRead { db in
-            // CROSS JOIN keeps this order of tables. A sort would copy all inline icons.
             try db.prepared(
                 """
-                SELECT e.name, f.key, f.priority, l.digest, l.size, l.media_type, i.bytes,
-                    coalesce(s.text, iif(f.key GLOB 'key:*', f.url, e.url), f.key)
-                FROM locked l CROSS JOIN entries e ON e.id = l.entry
-                    JOIN entries f ON f.id = coalesce(e.leader, e.id)
-                    LEFT JOIN inline i ON i.fetch = f.id
-                    LEFT JOIN main.spellings s
-                        ON s.entry = iif(f.key GLOB 'key:*' AND e.url IS NOT f.url, f.id, e.id)
-                ORDER BY l.entry
+                SELECT e.name, f.key, f.priority, l.digest, l.size, l.media_type, i.bytes, \(url)
+                FROM \(entries) LEFT JOIN inline i ON i.fetch = f.id
+                \(hasFollowers ? "WHERE l.entry IN (\(first))" : "") ORDER BY l.entry
                 """
             ).forEach { row in
                 let (name, key, priority) = (row.text(), try row.requireText(), row.integer())
