@@ -70,6 +70,36 @@ import Testing
         }
     }
 
+    /// The list has the lines of the remaining icons, and no others.
+    @Test(arguments: [["--max-count", "2"], ["--only", "only.json"], ["--max-size", "0"]])
+    func theListAfterAnEvictionHasTheRemainingIcons(_ limit: [String]) async throws {
+        try await withFixture { larder in
+            for (number, path) in ["/a", "/b", "/c", "/copy-of-b"].enumerated() {
+                larder.origin.on(path, Icons.reply(number % 3 + number / 3))
+                _ = try larder.prefetch(try larder.manifest(larder.origin.url(path)))
+            }
+            let only = try larder.manifest(larder.origin.url("/c"), name: "only.json")
+            let list = try larder.run("list").standardOutput.split(separator: "\n")
+            try #require(list.count == 4, "\(list)")
+            let evict = try larder.run(
+                arguments: ["evict"] + limit.map { $0 == "only.json" ? only : $0 })
+            #expect(evict.status == 0, "\(evict)")
+            // `/b` and `/copy-of-b` have the same object.
+            let remaining: [String] =
+                switch limit[0] {
+                case "--max-count": ["/b", "/c", "/copy-of-b"]
+                case "--only": ["/c"]
+                default: []
+                }
+            let left = list.filter { line in
+                remaining.contains { line.hasSuffix("\t" + larder.origin.url($0)) }
+            }
+            #expect(left.count == remaining.count)
+            #expect(try larder.run("list").standardOutput.split(separator: "\n") == left)
+            #expect(try larder.status().resources == remaining.count)
+        }
+    }
+
     /// Objects with several URLs and objects without a URL are listed, too.
     @Test func aDryRunListsTheObjectsToEvict() async throws {
         try await withFixture { larder in

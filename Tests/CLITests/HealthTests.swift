@@ -114,6 +114,24 @@ import Testing
         }
     }
 
+    @Test func subdomainsOfTheOwnHostAreNotThirdParty() async throws {
+        try await withFixture { larder in
+            let hosts = [
+                "apps.example", "apps.example", "apps.example.", "cdn.apps.example",
+                "a.cdn.apps.example", "notapps.example", "example", "apps.example.com",
+                "apps.example.com",
+            ]
+            let manifest = try larder.manifest(
+                urls: hosts.enumerated().map { "https://\($1)/\($0).png" })
+            let finished = try larder.run("plan", manifest, "--health", "--json")
+            let (_, last) = try findings(finished)
+            #expect(last["own_host"] == .string("apps.example"))
+            let others = ["apps.example.com": 2, "example": 1, "notapps.example": 1]
+            #expect(last["third_party"] == .object(others.mapValues { .integer($0) }))
+            #expect(last["findings"]?.object?["third-party"] == .integer(3))
+        }
+    }
+
     @Test func healthFailsOnlyForTheGivenKinds() async throws {
         try await withFixture { larder in
             let manifest = try prefetched(larder)
