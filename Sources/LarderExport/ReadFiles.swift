@@ -42,8 +42,7 @@ struct ReadFiles {
     /// Nil if the file has changed since it was read.
     func content(of file: FileIdentity) throws -> Content? {
         try database.read { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 "SELECT digest, size, media_type, width, height, fault FROM files WHERE file = ?"
             ).rows(file.text) { row in
                 Content(

@@ -19,14 +19,14 @@ extension DatabaseQueue {
         _ bind: (Row, inout PreparedStatement.Parameters) -> Void
     ) throws {
         try inTransaction { db in
-            let statement = try PreparedStatement(db, sql)
+            let statement = try db.prepared(sql)
             for row in rows { try statement.run { bind(row, &$0) } }
             return .commit
         }
     }
 
     func hasRow(_ sql: String, _ value: some SQLiteValue) throws -> Bool {
-        try read { try PreparedStatement($0, sql).firstInteger(value) != nil }
+        try read { try $0.prepared(sql).firstInteger(value) != nil }
     }
 
     /// `page` reads the page after a given row. `body` can use the database.

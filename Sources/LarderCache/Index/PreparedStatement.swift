@@ -9,7 +9,7 @@ package struct PreparedStatement {
     private let statement: Statement
     @usableFromInline package let raw: OpaquePointer
 
-    package init(_ db: Database, _ sql: String) throws {
+    fileprivate init(_ db: Database, _ sql: String) throws {
         statement = try db.cachedStatement(sql: sql)
         raw = statement.sqliteStatement
         sqlite3_reset(raw)

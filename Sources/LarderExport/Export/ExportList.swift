@@ -72,8 +72,7 @@ final class ExportList {
         }
         var first: (folded: String, identity: String, stem: String)?
         try database.forEachPage { db, last in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT folded_base, id, base, coalesce(url, key) FROM o
                 WHERE (folded_base, id) > (?, ?) ORDER BY folded_base, id LIMIT 256
@@ -121,8 +120,7 @@ final class ExportList {
     func forEachPage(_ body: ([ExportedIcon]) throws -> Void) throws {
         try database.forEachPage(
             { db, last in
-                try PreparedStatement(
-                    db,
+                try db.prepared(
                     """
                     SELECT \(ExportedIcon.columns) FROM o
                     WHERE (stem, id) > (?, ?) ORDER BY stem, id LIMIT 256

@@ -93,8 +93,7 @@ struct FileLines {
     func forEachEarlier(_ body: (Earlier) throws -> Void) throws {
         try database.forEachRow(
             { db, last in
-                try PreparedStatement(
-                    db,
+                try db.prepared(
                     """
                     SELECT file, stem, digest, size,
                         folded_stem IN (SELECT folded_stem FROM current WHERE folded_stem <> ''),
@@ -122,8 +121,7 @@ struct FileLines {
 
     func forEachPending(_ body: (String) throws -> Void) throws {
         try database.forEachRow { db, last in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT file, digest, line FROM earlier
                 WHERE is_pending AND (file, digest) > (?, ?) ORDER BY file, digest LIMIT 256
@@ -141,8 +139,8 @@ struct FileLines {
 
     func forEachLine(_ body: (String) throws -> Void) throws {
         try database.forEachRow { db, last in
-            try PreparedStatement(
-                db, "SELECT file, line FROM current WHERE file > ? ORDER BY file LIMIT 256"
+            try db.prepared(
+                "SELECT file, line FROM current WHERE file > ? ORDER BY file LIMIT 256"
             ).rows(last?.file ?? "") { (file: try $0.requireText(), line: try $0.requireText()) }
         } _: {
             try body($0.line)

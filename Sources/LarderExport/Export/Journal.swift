@@ -74,7 +74,7 @@ final class Journal {
             state.withUTF8Buffer { words[0].elementsEqual($0) } && words.count == 2 + sizes
         }
         if isState("REMOVE") {
-            try PreparedStatement(db, "DELETE FROM entries WHERE key = ?").run(key)
+            try db.prepared("DELETE FROM entries WHERE key = ?").run(key)
             return true
         }
         let isClean =
@@ -83,8 +83,7 @@ final class Journal {
         guard isClean || isDirty || isState("READ") else { return false }
         // READ changes only the entry's place. DIRTY keeps the sizes because the old files still
         // exist.
-        try PreparedStatement(
-            db,
+        try db.prepared(
             """
             INSERT INTO entries VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
                 place = excluded.place, sizes = coalesce(excluded.sizes, sizes),
@@ -113,8 +112,8 @@ final class Journal {
     func dropDirty(_ body: (_ stem: String) throws -> Void) throws {
         try database.forEachRow(
             { db, last in
-                try PreparedStatement(
-                    db, "SELECT key FROM entries WHERE is_dirty AND key > ? ORDER BY key LIMIT 500"
+                try db.prepared(
+                    "SELECT key FROM entries WHERE is_dirty AND key > ? ORDER BY key LIMIT 500"
                 ).rows(last ?? "") { try $0.requireText() }
             }, body)
         try database.writeWithoutTransaction {
@@ -142,8 +141,7 @@ final class Journal {
     /// The least recently used is first.
     func forEach(_ body: (_ stem: String, _ sizes: String) throws -> Void) throws {
         try database.forEachRow { db, last in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT place, key, sizes FROM entries
                 WHERE place > ? AND sizes IS NOT NULL ORDER BY place LIMIT 500

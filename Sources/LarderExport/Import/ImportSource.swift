@@ -70,8 +70,8 @@ struct ListedFiles {
 
     fileprivate func places(of url: String) throws -> [ImportPlace] {
         let rows = try database.read { db in
-            try PreparedStatement(
-                db, "SELECT file, digest FROM files WHERE url = ? ORDER BY file LIMIT 100"
+            try db.prepared(
+                "SELECT file, digest FROM files WHERE url = ? ORDER BY file LIMIT 100"
             ).rows(url) { (file: try $0.requireText(), digest: try $0.requireDigest()) }
         }
         var places: [ImportPlace] = []

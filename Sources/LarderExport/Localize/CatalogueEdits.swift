@@ -30,7 +30,7 @@ package final class CatalogueEdits {
     /// Returns nil for an unknown icon.
     func icon(_ identity: Digest) throws -> (number: Int64, code: ExportCode?, isKept: Bool)? {
         try database.unsafeRead { db in
-            try PreparedStatement(db, "SELECT id, code, new = '' FROM icons WHERE identity = ?")
+            try db.prepared("SELECT id, code, new = '' FROM icons WHERE identity = ?")
                 .rows(identity) { row in
                     (
                         number: row.integer(),
@@ -47,9 +47,9 @@ package final class CatalogueEdits {
         _ identity: Digest, written: String, new: String?, code: ExportCode? = nil
     ) throws -> Int64 {
         try database.writeWithoutTransaction { db in
-            try PreparedStatement(db, "INSERT OR IGNORE INTO icons VALUES (NULL, ?, ?, ?, ?)")
+            try db.prepared("INSERT OR IGNORE INTO icons VALUES (NULL, ?, ?, ?, ?)")
                 .run(identity, written, new ?? "", code?.rawValue)
-            return try PreparedStatement(db, "SELECT id FROM icons WHERE identity = ?")
+            return try db.prepared("SELECT id FROM icons WHERE identity = ?")
                 .firstInteger(identity) ?? 0
         }
     }
@@ -58,8 +58,7 @@ package final class CatalogueEdits {
     /// several entries. The first value that failed counts, or else the first.
     package func add(_ span: Range<Int>, number: Int64) throws {
         try database.writeWithoutTransaction { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 INSERT INTO spans SELECT ?, ?, id, code IS NULL FROM icons WHERE id = ?
                 ON CONFLICT (start) DO UPDATE SET
@@ -75,8 +74,7 @@ package final class CatalogueEdits {
     /// Calls `body` for each failed span with the number of its values that did not fail.
     func forEachSpoiled(_ body: (_ code: ExportCode, _ count: Int) -> Void) throws {
         try database.unsafeRead { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT i.code, s.usable FROM spans s JOIN icons i ON i.id = s.icon
                 WHERE s.usable > 0 AND i.code IS NOT NULL
@@ -92,8 +90,8 @@ package final class CatalogueEdits {
     func take(_ name: String, for digest: Digest) throws -> Bool {
         let name = SafeName.folded(name)
         return try database.writeWithoutTransaction { db in
-            try PreparedStatement(db, "INSERT OR IGNORE INTO files VALUES (?, ?)").run(name, digest)
-            return try PreparedStatement(db, "SELECT digest = ? FROM files WHERE name = ?")
+            try db.prepared("INSERT OR IGNORE INTO files VALUES (?, ?)").run(name, digest)
+            return try db.prepared("SELECT digest = ? FROM files WHERE name = ?")
                 .firstInteger(digest, name) == 1
         }
     }
@@ -102,8 +100,7 @@ package final class CatalogueEdits {
     package func next() throws -> CatalogueEdit? {
         if page.isEmpty {
             page = try database.unsafeRead { db in
-                try PreparedStatement(
-                    db,
+                try db.prepared(
                     """
                     SELECT s.start, s.length, i.id, i.new FROM spans s JOIN icons i ON i.id = s.icon
                     WHERE s.start > ? AND i.new <> '' ORDER BY s.start LIMIT \(Self.pageLimit)
@@ -125,8 +122,7 @@ package final class CatalogueEdits {
     /// same relative name in two folders, are left out.
     package func forEachIcon(_ body: (_ written: String, _ new: String?) throws -> Void) throws {
         try database.unsafeRead { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT written, max(new)
                 FROM (

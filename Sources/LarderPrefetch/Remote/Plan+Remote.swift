@@ -27,10 +27,9 @@ extension Plan {
                     CREATE TABLE main.present (fetch INTEGER PRIMARY KEY);
                     """)
             try db.inTransaction {
-                let insert = try PreparedStatement(db, "INSERT INTO wanted VALUES (?, ?, ?)")
-                let present = try PreparedStatement(db, "INSERT INTO present VALUES (?)")
-                try PreparedStatement(
-                    db,
+                let insert = try db.prepared("INSERT INTO wanted VALUES (?, ?, ?)")
+                let present = try db.prepared("INSERT INTO present VALUES (?)")
+                try db.prepared(
                     """
                     SELECT e.id, e.key, e.origin
                     FROM main.entries e LEFT JOIN settled s ON s.fetch = e.id
@@ -56,15 +55,14 @@ extension Plan {
 
     func wantedParts() throws -> [UInt8] {
         try database.unsafeRead { db in
-            try PreparedStatement(db, "SELECT DISTINCT part FROM wanted ORDER BY part")
+            try db.prepared("SELECT DISTINCT part FROM wanted ORDER BY part")
                 .rows { UInt8(truncatingIfNeeded: $0.integer()) }
         }
     }
 
     func wantedNames(in part: UInt8, after last: Digest?) throws -> [Digest] {
         try database.unsafeRead { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 "SELECT name FROM wanted WHERE part = ? AND name > ? ORDER BY part, name LIMIT ?"
             ).rows(Int64(part), Data(last?.bytes ?? []), Self.pageLimit) { try $0.requireDigest() }
         }
@@ -73,8 +71,7 @@ extension Plan {
     func note(found: [RemoteLookup.Found], in part: UInt8) throws {
         guard !found.isEmpty else { return }
         try database.write { db in
-            let insert = try PreparedStatement(
-                db,
+            let insert = try db.prepared(
                 """
                 INSERT INTO found (fetch, digest, modified)
                 SELECT fetch, ?, ? FROM wanted WHERE part = ? AND name = ?
@@ -95,7 +92,7 @@ extension Plan {
 
     func markUnusable(_ fetch: Int64) throws {
         try database.write { db in
-            try PreparedStatement(db, "UPDATE found SET is_usable = 0 WHERE fetch = ?").run(fetch)
+            try db.prepared("UPDATE found SET is_usable = 0 WHERE fetch = ?").run(fetch)
         }
     }
 
@@ -125,8 +122,7 @@ extension Plan {
         while !Task.isCancelled, case let page = try places(after: place), let end = page.last {
             place = end
             let found: [FoundFetch] = try database.unsafeRead { db in
-                let select = try PreparedStatement(
-                    db,
+                let select = try db.prepared(
                     """
                     SELECT digest, modified FROM found
                     WHERE fetch = ?1 AND (fetch IN (SELECT fetch FROM twins)) = ?2
@@ -148,15 +144,14 @@ extension Plan {
 
     func shareables(_ fetches: [Int64]) throws -> [Shareable] {
         try database.unsafeRead { db in
-            let select = try PreparedStatement(db, Self.selectShareable + " WHERE e.id = ?")
+            let select = try db.prepared(Self.selectShareable + " WHERE e.id = ?")
             return try fetches.flatMap { try select.rows($0, as: Self.shareable) }
         }
     }
 
     func cachedShareables(after last: Int64) throws -> [Shareable] {
         try database.unsafeRead { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 Self.selectShareable
                     + " JOIN present n ON n.fetch = e.id WHERE n.fetch > ? ORDER BY n.fetch LIMIT ?"
             ).rows(last, Self.pageLimit, as: Self.shareable)

@@ -32,7 +32,7 @@ final class RemoteScratch: Sendable {
 
     func add(_ objects: [(digest: Digest, size: Int64, state: State)]) throws {
         try database.write { db in
-            let insert = try PreparedStatement(db, "INSERT OR IGNORE INTO objects VALUES (?, ?, ?)")
+            let insert = try db.prepared("INSERT OR IGNORE INTO objects VALUES (?, ?, ?)")
             for object in objects {
                 try insert.run(object.digest, object.size, Int64(object.state.rawValue))
             }
@@ -41,7 +41,7 @@ final class RemoteScratch: Sendable {
 
     func set(_ state: State, of digest: Digest) throws {
         try database.write { db in
-            try PreparedStatement(db, "UPDATE objects SET state = ? WHERE digest = ?")
+            try db.prepared("UPDATE objects SET state = ? WHERE digest = ?")
                 .run(Int64(state.rawValue), digest)
         }
     }
@@ -49,9 +49,9 @@ final class RemoteScratch: Sendable {
     /// Returns the previous states, or nil for unknown objects.
     func refer(to digests: [Digest]) throws -> [State?] {
         try database.write { db in
-            let select = try PreparedStatement(db, "SELECT state FROM objects WHERE digest = ?")
-            let update = try PreparedStatement(
-                db, "UPDATE objects SET state = 1 WHERE digest = ? AND state = 0")
+            let select = try db.prepared("SELECT state FROM objects WHERE digest = ?")
+            let update = try db.prepared(
+                "UPDATE objects SET state = 1 WHERE digest = ? AND state = 0")
             return try digests.map { digest in
                 let state = try select.firstInteger(digest).flatMap { State(rawValue: Int($0)) }
                 if state == .unreferenced { try update.run(digest) }
@@ -63,8 +63,7 @@ final class RemoteScratch: Sendable {
     func objects(_ state: State) -> Pages<(digest: Digest, size: Int64)> {
         Pages { [database] last in
             try database.read { db in
-                try PreparedStatement(
-                    db,
+                try db.prepared(
                     """
                     SELECT digest, size FROM objects WHERE digest > ? AND state = ?
                     ORDER BY digest LIMIT 256
@@ -78,7 +77,7 @@ final class RemoteScratch: Sendable {
 
     func count(_ state: State) throws -> Int {
         try database.read { db in
-            let count = try PreparedStatement(db, "SELECT count(*) FROM objects WHERE state = ?")
+            let count = try db.prepared("SELECT count(*) FROM objects WHERE state = ?")
                 .firstInteger(Int64(state.rawValue))
             return Int(count ?? 0)
         }
@@ -86,13 +85,13 @@ final class RemoteScratch: Sendable {
 
     func note(_ key: String, to digest: Digest) throws {
         try database.write { db in
-            try PreparedStatement(db, "INSERT OR IGNORE INTO names VALUES (?, ?)").run(digest, key)
+            try db.prepared("INSERT OR IGNORE INTO names VALUES (?, ?)").run(digest, key)
         }
     }
 
     func names(to digest: Digest) throws -> [String] {
         try database.read { db in
-            try PreparedStatement(db, "SELECT key FROM names WHERE digest = ?")
+            try db.prepared("SELECT key FROM names WHERE digest = ?")
                 .rows(digest) { try $0.requireText() }
         }
     }

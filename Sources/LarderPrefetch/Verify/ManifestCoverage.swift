@@ -65,7 +65,7 @@ final class ManifestCoverage: Sendable {
             try db.execute(
                 sql: "CREATE TABLE main.findings (entry INTEGER PRIMARY KEY, problem TEXT)")
             try db.inTransaction {
-                let insert = try PreparedStatement(db, "INSERT INTO findings VALUES (?, ?)")
+                let insert = try db.prepared("INSERT INTO findings VALUES (?, ?)")
                 let rows = try Row.fetchCursor(db, sql: comparison)
                 while let row = try rows.next() {
                     guard let problem = problem(row) else { continue }
@@ -162,8 +162,7 @@ final class ManifestCoverage: Sendable {
     func damaged() throws -> [VerifyReport.Finding] {
         guard hasDamaged else { return [] }
         let rows = try plan.database.unsafeRead { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT d.digest, d.key FROM cache.damaged d CROSS JOIN main.entries f
                 WHERE f.key = d.key AND f.leader IS NULL ORDER BY d.digest, d.key
