@@ -80,12 +80,6 @@ package struct RequestSigning: Sendable {
     package var region: String
     package var service: String
     package var credentials: Credentials
-
-    package init(region: String, service: String, credentials: Credentials) {
-        self.region = region
-        self.service = service
-        self.credentials = credentials
-    }
 }
 
 /// Unique within a ``TransferLoop``.

@@ -108,11 +108,6 @@ package struct ListPage: Sendable {
     package var objects: [ListedObject]
     /// Nil for the last page.
     package var next: String?
-
-    package init(objects: [ListedObject], next: String?) {
-        self.objects = objects
-        self.next = next
-    }
 }
 
 package struct ListedObject: Hashable, Sendable {
@@ -121,10 +116,4 @@ package struct ListedObject: Hashable, Sendable {
     package var size: Int64
     /// By the store's clock.
     package var modified: Date
-
-    package init(key: String, size: Int64, modified: Date) {
-        self.key = key
-        self.size = size
-        self.modified = modified
-    }
 }

@@ -163,24 +163,22 @@ private final class RequestSlots: Sendable {
     /// Also waits for a slot if the task is cancelled, because requests in flight end soon.
     func run(_ body: () async throws -> ResponseHead) async throws -> ResponseHead {
         await withCheckedContinuation { waiter in
-            let isFree = state.withLock { state in
-                guard state.free > 0 else {
-                    state.waiting.append(waiter)
-                    return false
-                }
-                state.free -= 1
-                return true
-            }
-            if isFree { waiter.resume() }
+            state.withLock { $0.waiting.append(waiter) }
+            admit()
         }
         defer {
-            let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
-                guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
-                state.free += 1
-                return nil
-            }
-            next?.resume()
+            state.withLock { $0.free += 1 }
+            admit()
         }
         return try await body()
+    }
+
+    private func admit() {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard state.free > 0, !state.waiting.isEmpty else { return nil }
+            state.free -= 1
+            return state.waiting.removeFirst()
+        }
+        next?.resume()
     }
 }

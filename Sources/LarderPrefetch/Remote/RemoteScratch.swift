@@ -21,13 +21,9 @@ final class RemoteScratch: Sendable {
         }
     }
 
+    /// SQL statements use the first two numbers.
     enum State: Int {
-        case unreferenced = 0
-        case referenced = 1
-        case corrupt = 2
-        case missing = 3
-        case removed = 4
-        case unreadable = 5
+        case unreferenced, referenced, corrupt, missing, removed, unreadable
     }
 
     func add(_ objects: [(digest: Digest, size: Int64, state: State)]) throws {

@@ -1,6 +1,7 @@
 import Foundation
-import LarderHTTP
 import Synchronization
+
+@testable import LarderHTTP
 
 /// An in-memory object store that counts requests, so that the counts do not depend on a server.
 final class CountedStorage: ObjectStore {

@@ -1,9 +1,10 @@
 import Foundation
-import LarderHTTP
 import LarderPrefetch
 import LarderTestSupport
 import Synchronization
 import Testing
+
+@testable import LarderHTTP
 
 /// A remote with contents that larder did not write, and the data that others can read in it.
 @Suite(.timeLimit(.minutes(5))) struct ForeignRemoteTests {

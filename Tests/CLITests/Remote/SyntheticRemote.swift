@@ -1,8 +1,9 @@
 import Foundation
 import LarderCore
-import LarderHTTP
 import LarderPrefetch
 import Synchronization
+
+@testable import LarderHTTP
 
 /// A remote of any size that takes no memory, because its names are computed for each listing. Each
 /// resource has its own object, and all have the same age.

@@ -1,8 +1,9 @@
 import LarderCore
-import LarderHTTP
 import LarderTestSupport
 import Synchronization
 import Testing
+
+@testable import LarderHTTP
 
 @Suite(.timeLimit(.minutes(5))) struct RequestMethodTests {
     let origin: Origin

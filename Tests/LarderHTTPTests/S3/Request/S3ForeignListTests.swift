@@ -1,7 +1,8 @@
 import Foundation
-import LarderHTTP
 import LarderTestSupport
 import Testing
+
+@testable import LarderHTTP
 
 /// 600 bytes on which libxml2 did not finish.
 private let nestedParameterEntities: String = {
