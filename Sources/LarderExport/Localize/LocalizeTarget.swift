@@ -36,7 +36,7 @@ package enum LocalizeTarget: Sendable {
 
     package static func url(of key: String, at server: String) -> String {
         // The bytes that are unreserved (RFC 3986), or reserved but without a meaning in a query.
-        let key = key.percentEncoding { $0.isUnreserved || "/:".utf8.contains($0) }
+        let key = key.utf8.percentEncoded { $0.isUnreserved || "/:".utf8.contains($0) }
         return "\(server)/icon?url=\(key)"
     }
 

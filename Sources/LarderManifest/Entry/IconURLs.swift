@@ -186,6 +186,6 @@ extension String {
     }
 
     fileprivate var percentEncodingPath: String {
-        percentEncoding { $0.isASCIILetterOrDigit || "-._~!$&'()*+,;=:@/".utf8.contains($0) }
+        utf8.percentEncoded { $0.isASCIILetterOrDigit || "-._~!$&'()*+,;=:@/".utf8.contains($0) }
     }
 }
