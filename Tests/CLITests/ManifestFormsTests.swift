@@ -285,6 +285,24 @@ import Testing
         }
     }
 
+    /// The logo belongs to an entry that contains the others.
+    @Test func planListsTheValuesOfNestedEntriesInDocumentOrder() async throws {
+        try await withFixture { larder in
+            let page = """
+                pageInfo: {title: Home, logo: mdi:home}
+                sections:
+                - {name: A, icon: mdi:a, items: [{title: B, icon: mdi:b, url: "http://b.example"}]}
+                """
+            let icons = #"[{"icon": "mdi:c"}, {"icon": "mdi:d"}]"#
+            let list = try larder.write(icons.utf8, to: "list.json")
+            let conf = try larder.write(page.utf8, to: "conf.yml")
+            let plan = try larder.run("plan", list, conf, "--json")
+            let last = try #require(try JSONValue.lines(plan.standardOutputBytes).last)
+            let values = (last["values"]?.array ?? []).compactMap { $0.object?["value"]?.string }
+            #expect(values == ["mdi:c", "mdi:d", "mdi:home", "mdi:a", "mdi:b"], "\(plan)")
+        }
+    }
+
     /// Lists a value even if it is blank, a duplicate, or not selected by `--icons`.
     @Test func planListsTheValuesAtAllIconPlaces() async throws {
         try await withFixture { larder in

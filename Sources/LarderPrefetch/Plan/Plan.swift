@@ -102,9 +102,9 @@ final class Plan: Sendable {
             fetch INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL);
         CREATE TABLE main.files (      -- the places of relative icons, the most likely first
             entry INTEGER PRIMARY KEY, name TEXT NOT NULL, other TEXT);
-        CREATE TABLE main.icon_values (  -- at all icon places, in manifest order
+        CREATE TABLE main.icon_values (  -- at all icon places, in the order of entries
             id INTEGER PRIMARY KEY, manifest INTEGER NOT NULL, position INTEGER NOT NULL,
-            kind TEXT NOT NULL, text TEXT NOT NULL);
+            kind TEXT NOT NULL, text TEXT NOT NULL, start INTEGER NOT NULL);
         CREATE TABLE main.locked (     -- objects of entries, for a lock file
             entry INTEGER PRIMARY KEY, digest BLOB NOT NULL, size INTEGER NOT NULL,
             media_type TEXT);

@@ -36,7 +36,9 @@ struct PlanBuilder {
             "INSERT OR IGNORE INTO inline (fetch, key, bytes) VALUES (?, ?, ?)")
         insertSpelling = try db.prepared("INSERT INTO main.spellings (entry, text) VALUES (?, ?)")
         insertValue = try db.prepared(
-            "INSERT INTO icon_values (manifest, position, kind, text) VALUES (?, ?, ?, ?)")
+            """
+            INSERT INTO icon_values (manifest, position, kind, text, start) VALUES (?, ?, ?, ?, ?)
+            """)
         insertFile = try db.prepared("INSERT INTO files VALUES (?, ?, ?)")
         insertProblem = try db.prepared(
             """
@@ -85,7 +87,8 @@ struct PlanBuilder {
     }
 
     func add(_ value: IconValue, at position: Int, of manifest: Int) throws {
-        try insertValue.run(manifest, position, value.kind.rawValue, value.shownText)
+        try insertValue.run(
+            manifest, position, value.kind.rawValue, value.shownText, value.span.lowerBound)
     }
 
     mutating func add(_ manifest: ManifestSummary) {

@@ -7,13 +7,19 @@ package struct PlannedValues {
     package func forEach(
         _ body: (_ manifest: String, _ position: Int64, _ kind: String, _ text: String) -> Void
     ) throws {
+        // An entry that contains other entries comes after them.
+        let nested = plan.summary.manifests.enumerated()
+            .filter { $1.format != .binaryPlist && ($1.places?.entries.count ?? 0) > 1 }
+            .map { "\($0.offset)" }.joined(separator: ",")
+        let order = nested.isEmpty ? "" : "manifest, iif(manifest IN (\(nested)), start, 0), "
         try plan.database.unsafeRead { db in
-            try db.prepared("SELECT manifest, position, kind, text FROM icon_values ORDER BY id")
-                .forEach { row in
-                    body(
-                        plan.manifests[Int(row.integer())], row.integer(), try row.requireText(),
-                        try row.requireText())
-                }
+            try db.prepared(
+                "SELECT manifest, position, kind, text FROM icon_values ORDER BY \(order)id"
+            ).forEach { row in
+                body(
+                    plan.manifests[Int(row.integer())], row.integer(), try row.requireText(),
+                    try row.requireText())
+            }
         }
     }
 }
