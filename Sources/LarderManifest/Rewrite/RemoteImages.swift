@@ -19,6 +19,9 @@ package final class RemoteImages {
     /// Style sheets and fonts, which CSS names like images.
     private static let styles = ["css", "woff", "woff2", "ttf", "otf", "eot"]
         .map { Array(".\($0)".utf8) }
+    /// Brackets of a tag, as in XML or in JSON for HTML.
+    private static let openings = ["<", "&lt;", #"\u003c"#].map { Array($0.utf8) }
+    private static let closings = [">", "&gt;", #"\u003e"#].map { Array($0.utf8) }
 
     private var text: [UInt8] = []
     /// Where `text` is searched next for URLs and for Markdown images.
@@ -130,8 +133,10 @@ package final class RemoteImages {
         return path
     }
 
-    private static func ends(_ path: [UInt8], with suffixes: [[UInt8]]) -> Bool {
-        suffixes.contains { path.suffix($0.count).elementsEqual($0) }
+    private static func ends(
+        _ text: some BidirectionalCollection<UInt8>, with suffixes: [[UInt8]]
+    ) -> Bool {
+        suffixes.contains { text.suffix($0.count).elementsEqual($0) }
     }
 
     private static func isShown(
@@ -174,31 +179,16 @@ package final class RemoteImages {
         return tag.holds("srcset=") || tag.suffix("src=&quot;".utf8.count).holds("src=")
     }
 
-    /// Returns the text after the `<`, in lower case.
-    private static func openTag(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8]? {
-        for index in before.indices.reversed() {
-            switch bracket(in: before[...index]) {
-            case UInt8(ascii: "<"): return before[(index + 1)...].lowercasedASCII
-            case UInt8(ascii: ">"): return nil
-            default: continue
-            }
+    /// Returns the text after the `<`, in lower case. Brackets can be escaped.
+    private static func openTag(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> ArraySlice<UInt8>? {
+        let text = before.lowercasedASCII
+        for end in text.indices.reversed() {
+            let mayEnd = "<>;".utf8.contains(text[end]) || text[..<end].last == UInt8(ascii: "3")
+            guard mayEnd else { continue }
+            if ends(text[...end], with: closings) { return nil }
+            if ends(text[...end], with: openings) { return text[(end + 1)...] }
         }
         return nil
-    }
-
-    /// Returns a final `<` or `>`, also if escaped as in XML or in JSON for HTML.
-    private static func bracket(in text: Slice<UnsafeBufferPointer<UInt8>>) -> UInt8? {
-        switch text.last {
-        case UInt8(ascii: "<"), UInt8(ascii: ">"): text.last
-        case UInt8(ascii: ";"):
-            text.suffix(4).isWord("&lt;")
-                ? UInt8(ascii: "<") : text.suffix(4).isWord("&gt;") ? UInt8(ascii: ">") : nil
-        case UInt8(ascii: "c"), UInt8(ascii: "C"):
-            text.suffix(6).isWord("\\u003c") ? UInt8(ascii: "<") : nil
-        case UInt8(ascii: "e"), UInt8(ascii: "E"):
-            text.suffix(6).isWord("\\u003e") ? UInt8(ascii: ">") : nil
-        default: nil
-        }
     }
 }
 
