@@ -50,18 +50,15 @@ struct BinaryPlistWriter {
         try flush()
     }
 
-    /// Returns the end of the bytes to copy, and the references that follow.
+    /// Returns the references at the end of an object.
     private func extent(
         _ object: Int
-    ) throws -> (end: Int, references: BinaryPlist.References, isString: Bool) {
+    ) throws -> (references: BinaryPlist.References, isString: Bool) {
         switch try plist.object(object) {
-        case .scalar(_, let end): return (end, .init(offset: end, count: 0), false)
-        case .string(let text, _):
-            let end = text.offset + text.count
-            return (end, .init(offset: end, count: 0), true)
-        case .array(let elements): return (elements.offset, elements, false)
-        case .dictionary(let keys, _):
-            return (keys.offset, .init(offset: keys.offset, count: 2 * keys.count), false)
+        case .scalar(_, let end): (.init(offset: end, count: 0), false)
+        case .string(let text, _): (.init(offset: text.offset + text.count, count: 0), true)
+        case .array(let elements): (elements, false)
+        case .dictionary(let keys, _): (.init(offset: keys.offset, count: 2 * keys.count), false)
         }
     }
 
@@ -90,11 +87,12 @@ struct BinaryPlistWriter {
     }
 
     private mutating func copy(_ object: Int, isUsed: Bool, _ width: Int) throws {
-        let (end, references, isString) = try extent(object)
+        let (references, isString) = try extent(object)
         if isString, !isUsed { return try put([0x50]) }
         var start = try plist.offset(of: object)
-        while start < end {
-            let part = try plist.bytes.run(at: start, count: min(64 << 10, end - start))
+        while start < references.offset {
+            let count = min(64 << 10, references.offset - start)
+            let part = try plist.bytes.run(at: start, count: count)
             // The characters of UTF-16 that matter are ASCII.
             if isString { part.filter { $0 != 0 }.withUnsafeBytes(output.images.add) }
             start += part.count
