@@ -67,12 +67,7 @@ final class YAMLCursor: ManifestCursor {
     }
 
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
-        try forEachItem {
-            guard kind() == .scalar else {
-                try skip()
-                _ = try skip()
-                return
-            }
+        try forEachPair {
             let key: Result<String, EntryError>
             do {
                 var size = 0
@@ -106,6 +101,14 @@ final class YAMLCursor: ManifestCursor {
         try events.advance()
     }
 
+    private func forEachPair(_ body: () throws -> Void) throws {
+        try forEachItem {
+            if kind() == .scalar { return try body() }
+            try skip()
+            try skip()
+        }
+    }
+
     private func value(depth: Int, size: inout Int) throws -> ManifestValue {
         try limits.charge(8, to: &size)
         switch events.valueKind {
@@ -124,12 +127,7 @@ final class YAMLCursor: ManifestCursor {
     private func members(depth: Int, size: inout Int) throws -> [ManifestValue.Member] {
         var members: [ManifestValue.Member] = []
         var merged: [ManifestValue.Member] = []
-        try forEachItem {
-            guard kind() == .scalar else {
-                try skip()
-                _ = try skip()
-                return
-            }
+        try forEachPair {
             let key = try key(size: &size)
             let value = try value(depth: depth + 1, size: &size)
             if key.isMerge, let inherited = Self.merged(value) {
