@@ -51,16 +51,12 @@ package enum LocalizeTarget: Sendable {
     package func isOwn(_ value: String) -> Bool {
         switch self {
         case .icons(let directory, let prefix):
-            if value.utf8.starts(with: prefix.utf8),
-                case let name = String(Substring(value.utf8.dropFirst(prefix.utf8.count))),
-                name.wholeMatch(of: /[\w.-]*-[0-9a-f]{8,64}\.[a-z0-9]+/) != nil
-            {
-                access("\(directory)/\(name)", F_OK) == 0
-            } else {
-                false
-            }
-        case .server(let server): Self.encodedKey(in: value, at: server) != nil
-        case .data: false
+            guard value.utf8.starts(with: prefix.utf8) else { return false }
+            let name = String(Substring(value.utf8.dropFirst(prefix.utf8.count)))
+            return name.wholeMatch(of: /[\w.-]*-[0-9a-f]{8,64}\.[a-z0-9]+/) != nil
+                && access("\(directory)/\(name)", F_OK) == 0
+        case .server(let server): return Self.encodedKey(in: value, at: server) != nil
+        case .data: return false
         }
     }
 
