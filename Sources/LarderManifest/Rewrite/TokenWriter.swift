@@ -108,6 +108,8 @@ private struct YAMLAnchors {
         case name([UInt8])
         /// After an anchor, before its value.
         case ended([UInt8])
+        /// In a tag or a comment after an anchor.
+        case skipping([UInt8], isTag: Bool)
     }
 
     private var state = State.text
@@ -141,8 +143,12 @@ private struct YAMLAnchors {
                     state = .name(name)
                 }
             case .ended where byte.isMarkupBlank: break
+            case .ended(let name) where "!#".utf8.contains(byte):
+                state = .skipping(name, isTag: byte == UInt8(ascii: "!"))
+            case .skipping(let name, let isTag):
+                let isEnd = isTag ? byte.isMarkupBlank : byte == 0x0A || byte == 0x0D
+                if isEnd { state = .ended(name) }
             case .ended:
-                // A tag may follow the anchor. Other text is the anchored value.
                 state = .text
                 if byte == UInt8(ascii: "&") { continue }
             }
