@@ -4,8 +4,7 @@ import LarderCore
 ///
 /// libxml2 hangs in document type declarations, keeps all comments, processing instructions, names
 /// and texts in memory, compares all attributes of a tag with each other, and accepts any encoding.
-/// The filter removes or refuses such input. It keeps the places and attributes of tags in
-/// ``tags``.
+/// The filter removes or refuses such input.
 final class XMLFilter {
     private(set) var hasForbiddenReference = false
     private let input: BufferedBytes
@@ -34,8 +33,7 @@ final class XMLFilter {
     private var passedLine = 1
     /// The number of lines removed before ``passedLine``.
     private var omitted = 0
-    /// The number of removed lines before each line that libxml2 may still report, from
-    /// `firstOmission`.
+    /// The number of removed lines before each line that libxml2 may still report.
     private var omissions: [(line: Int, omitted: Int)] = []
     private var firstOmission = 0
     private var omittedBefore = 0
@@ -91,7 +89,7 @@ final class XMLFilter {
         return count
     }
 
-    /// Returns the next tag. libxml2 reports each tag once.
+    /// libxml2 reports each tag once.
     func takeTag() -> XMLTagQueue.Tag? {
         let tag = tags.take()
         // Drops omissions before the tag.

@@ -118,8 +118,7 @@ package final class CatalogueEdits {
         return edit
     }
 
-    /// `new` is nil if the value was kept everywhere. Values with several replacements, such as the
-    /// same relative name in two folders, are left out.
+    /// `new` is nil if the value was kept everywhere. Leaves out values with several replacements.
     package func forEachIcon(_ body: (_ written: String, _ new: String?) throws -> Void) throws {
         try database.unsafeRead { db in
             try db.prepared(

@@ -5,8 +5,8 @@ import LarderImages
 
 /// The place of the icons of a localized manifest.
 package enum LocalizeTarget: Sendable {
-    /// Files in a directory. The prefix is the relative URL of the directory, as the output sees
-    /// it, with a slash at its end unless it is empty.
+    /// Files in a directory. The prefix is the directory's URL relative to the output, with a slash
+    /// at its end unless it is empty.
     case icons(directory: String, prefix: String)
     /// A server's URL, without a slash at its end.
     case server(String)
@@ -47,7 +47,7 @@ package enum LocalizeTarget: Sendable {
     }
 
     /// Whether an earlier run with this target wrote the value. A file must have a digest in its
-    /// name and must exist, because other icons may be in a directory of the same name.
+    /// name and exist, because the directory may have other icons.
     package func isOwn(_ value: String) -> Bool {
         switch self {
         case .icons(let directory, let prefix):

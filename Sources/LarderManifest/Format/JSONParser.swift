@@ -3,10 +3,10 @@ import LarderCore
 /// A parser of JSON values in contiguous bytes, strict (RFC 8259) except for strings, comments and
 /// trailing commas.
 ///
-/// All members with the same key are kept, and the last counts (section 4 allows any choice). A
-/// string with invalid UTF-8, an unpaired escaped surrogate (section 8.2), a control character or
-/// an unknown escape (section 7) becomes ``ManifestValue/invalidText``. A key with such text
-/// matches no known key. Integers outside the range of `Int` become doubles.
+/// All members with the same key are kept, and the last counts. A string with invalid UTF-8, an
+/// unpaired escaped surrogate (section 8.2), a control character or an unknown escape (section 7)
+/// becomes ``ManifestValue/invalidText``. A key with such text matches no known key. Integers
+/// outside the range of `Int` become doubles.
 struct JSONParser {
     private let base: UnsafePointer<UInt8>?
     private let end: Int

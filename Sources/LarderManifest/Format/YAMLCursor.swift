@@ -140,8 +140,7 @@ final class YAMLCursor: ManifestCursor {
         return merged.isEmpty ? members : merged + members
     }
 
-    /// Returns the members of one or several mappings. Earlier mappings are last, because the last
-    /// member with a key counts.
+    /// Earlier mappings are last, because the last member with a key counts.
     private static func merged(_ value: ManifestValue) -> [ManifestValue.Member]? {
         switch value {
         case .dictionary(let members): return members

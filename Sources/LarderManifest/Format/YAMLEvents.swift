@@ -2,8 +2,8 @@ import LarderCore
 
 /// The events of a YAML stream, in which an alias can be replaced by the events of its anchor.
 ///
-/// Events of anchored values are kept until the document ends. Aliases can expand a small file
-/// without bound, so the kept and the repeated events are limited.
+/// Events of anchored values are kept until the document ends. Kept and repeated events are
+/// limited, because aliases can expand without bound.
 final class YAMLEvents {
     private struct Event {
         let kind: YAMLParser.Kind

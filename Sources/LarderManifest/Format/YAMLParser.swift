@@ -14,8 +14,7 @@ final class YAMLParser {
     private static let lookahead = 128 << 10
     /// libyaml's time for a token grows with the depth.
     private static let maximumEntryDepth = 256
-    /// libyaml's time grows with the square of the number of `%TAG` lines, and each use of a tag
-    /// copies its definition.
+    /// libyaml's time grows with the square of the number of `%TAG` lines.
     private static let maximumDirectives = 1 << 10
     static let template =
         "the file is a template with {{ … }} or front matter (---), not a manifest;"
