@@ -172,8 +172,19 @@ final class EntryDecoder {
             return !["remote", "local"].contains { type.isSame(as: $0) }
         }
 
-        var type: String? {
-            if case .string(let type, _)? = match.container["@type"] { type } else { nil }
+        var type: String? { text("@type") }
+
+        /// Without these attributes, the file name decides.
+        var isImage: Bool {
+            let kinds = [type, text("@medium")].compactMap(\.self)
+            guard kinds.isEmpty, case .string(let url, _) = match.value else {
+                return kinds.contains { $0.begins(with: "image") }
+            }
+            return IconLikeness.likeness(of: url, rank: nil) > 0
+        }
+
+        private func text(_ attribute: String) -> String? {
+            if case .string(let text, _)? = match.container[attribute] { text } else { nil }
         }
 
         var target: ManifestShape.IconPlace.Target {
@@ -219,7 +230,7 @@ final class EntryDecoder {
                     continue
                 }
                 let icon = Icon(match: match, place: place)
-                if place.target != .image || icon.type?.begins(with: "image/") == true {
+                if place.target != .image || icon.isImage {
                     found.append(icon)
                 }
             }

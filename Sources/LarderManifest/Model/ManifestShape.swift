@@ -41,7 +41,7 @@ struct ManifestShape: Equatable, Sendable {
             case theme
             /// As the element's attribute `type` says, in AppStream.
             case typed
-            /// The URL of an image if the attribute `type` says so.
+            /// The URL of an image if an attribute says so.
             case image
             /// A name by convention, for an entry without another icon. Not a value to localize.
             case convention
@@ -262,13 +262,15 @@ extension ManifestShape {
                     "/Container", "/Containers/Container", "/Containers/Plugin", "/Plugin",
                     "/CommunityApplications",
                 ],
-                marks: ["Icon", "Name"], names: ["Name"], icons: ["Icon", "Screenshot"]),
+                marks: ["Icon", "Repository", "PluginURL"], names: ["Name"],
+                icons: ["Icon", "Screenshot"]),
             ManifestShape(
                 "Unraid plugin", ["/Containers"], marks: ["PluginURL"], names: ["Name"],
                 icons: ["Icon", "Screenshot"]),
             ManifestShape(
                 "Unraid feed", ["$.applist[*]"], marks: ["Icon", "Repository", "PluginURL"],
-                requires: ["Name"], names: ["Name"], icons: ["Icon", "Screenshot"]),
+                requires: ["Name"], names: ["Name"],
+                icons: ["Icon", "Screenshot", "Screenshot[*]"]),
             ManifestShape(
                 "Chocolatey package", ["/package/metadata"], marks: ["iconUrl", "id"],
                 names: ["title", "id"], icons: ["iconUrl"]),
@@ -279,17 +281,16 @@ extension ManifestShape {
                 "Kodi add-on", ["/addon"], marks: ["@id"], names: ["@name", "@id"],
                 icons: ["extension/assets/icon"]),
             ManifestShape(
-                "Nextcloud app", ["/info"], marks: ["screenshot", "id"], names: ["name", "id"],
-                icons: ["screenshot", "screenshot/@small-thumbnail"]),
+                "Nextcloud app", ["/info"], marks: ["screenshot", "licence"], requires: ["id"],
+                names: ["name", "id"], icons: ["screenshot", "screenshot/@small-thumbnail"]),
             ManifestShape(
                 "RSS",
                 [
                     "/rss/channel/item", "/rss/channel/image", "/rss/channel/itunes:image",
-                    "/rdf:RDF/item", "/rdf:RDF/image",
+                    "/rss/channel/media:thumbnail", "/rdf:RDF/item", "/rdf:RDF/image",
                 ], names: ["title"],
                 icons: [
-                    "url", "@href", "itunes:image/@href", ".//media:thumbnail/@url",
-                    ".//media:content[@medium='image']/@url",
+                    "url", "@url", "@href", "itunes:image/@href", ".//media:thumbnail/@url",
                     IconPlace(path: ".//media:content/@url", target: .image),
                     IconPlace(path: "enclosure/@url", target: .image),
                 ]),
@@ -297,6 +298,7 @@ extension ManifestShape {
                 "Atom", ["/feed/entry", "/feed/icon", "/feed/logo"], names: ["title"],
                 icons: [
                     "@", ".//media:thumbnail/@url",
+                    IconPlace(path: ".//media:content/@url", target: .image),
                     IconPlace(path: "link[@rel='enclosure']/@href", target: .image),
                 ]),
             ManifestShape(
