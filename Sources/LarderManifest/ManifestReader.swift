@@ -102,9 +102,7 @@ public struct ManifestReader: Sendable {
                 summary.entries += 1
                 let position = summary.entries
                 if !unmet.isEmpty, case .success(let element) = entry.content {
-                    unmet.removeAll {
-                        recognition.adapted($0.path).first(in: element) != nil
-                    }
+                    unmet.removeAll { recognition.adapted($0.path).first(in: element) != nil }
                 }
                 // Only manifests in the cache need this check.
                 if input.whenRead != nil, !hasCredentials {
@@ -116,10 +114,9 @@ public struct ManifestReader: Sendable {
                 }
                 var icons = decoder.decode(entry)
                 for index in icons.indices {
-                    guard let error = keyed.conflict(of: icons[index].result, at: position) else {
-                        continue
+                    if let error = keyed.conflict(of: icons[index].result, at: position) {
+                        icons[index].result = .failed(error)
                     }
-                    icons[index].result = .failed(error)
                 }
                 let usable = summary.usable
                 summary.count(icons, of: entry.content)

@@ -176,10 +176,8 @@ final class EntryDecoder {
 
         /// Without these attributes, the file name decides.
         var isImage: Bool {
-            let kinds = [type, text("@medium")].compactMap(\.self)
-            guard kinds.isEmpty, case .string(let url, _) = match.value else {
-                return kinds.contains { $0.begins(with: "image") }
-            }
+            if let kind = text("@medium") ?? type { return kind.begins(with: "image") }
+            guard case .string(let url, _) = match.value else { return false }
             return IconLikeness.likeness(of: url, rank: nil) > 0
         }
 
@@ -230,9 +228,7 @@ final class EntryDecoder {
                     continue
                 }
                 let icon = Icon(match: match, place: place)
-                if place.target != .image || icon.isImage {
-                    found.append(icon)
-                }
+                if place.target != .image || icon.isImage { found.append(icon) }
             }
         }
         return found

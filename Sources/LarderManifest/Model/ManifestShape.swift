@@ -93,9 +93,8 @@ extension ManifestShape {
         else { return false }
         return marks.contains { mark in
             // Deeper marks are in any tree.
-            guard mark.segments.count == 3, case .member(let list) = mark.segments[0] else {
-                return false
-            }
+            guard mark.segments.count == 3, case .member(let list) = mark.segments[0]
+            else { return false }
             return members[list] == .null || members[list] == .array([])
         }
     }

@@ -1,4 +1,4 @@
-/// A search for entries in one pass. Follows the paths of the shapes and skips other values.
+/// A search for entries in one pass.
 ///
 /// Keeps only the root's members, and the first members of a possible map, each up to the size of
 /// an entry.
@@ -20,8 +20,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
     private var places: [[ManifestPath.Segment]] = []
     private var heldMembers = HeldEntries()
     private var mayBeMap = true
-    /// Whether the root has unknown scalars, as a configuration does. Then, a single member with an
-    /// icon does not indicate a map.
+    /// Whether the root has unknown scalars, as a configuration does.
     private var hasScalars = false
     private var kindOfApps: String?
     private var hasEmptyPlace = false
@@ -43,9 +42,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
         return recognition.shapes.enumerated().flatMap { (index, shape) -> [Trail] in
             shape.entries.map { Trail(shape: index, path: $0, isBase: false) }
-                + [shape.base].compactMap(\.self).map {
-                    Trail(shape: index, path: $0, isBase: true)
-                }
+                + (shape.base.map { [Trail(shape: index, path: $0, isBase: true)] } ?? [])
         }
     }
 
@@ -67,7 +64,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Handles a root that is an entry or a map. Returns whether there are entries.
+    /// Handles a root that is an entry or a map.
     func finish() throws -> Bool {
         if let shape = recognition.rootShape(root, hasEntries: hasEntries) {
             hasEntries = true
@@ -214,8 +211,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Skips a value that is not an entry, and counts its icons, except scalars outside of lists,
-    /// which describe the manifest itself, such as its publisher's icon.
+    /// Skips a value and counts its icons, except scalars outside of lists, which describe the
+    /// manifest itself.
     private func skip(_ place: [ManifestPath.Segment]) throws {
         let kind = try cursor.kind()
         guard !recognition.isExplicit, kind != .scalar || place.contains(.elements) else {
@@ -395,7 +392,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
     }
 }
 
-/// Possible entries of an undecided shape, up to the size of an entry.
+/// Possible entries of an undecided shape.
 private struct HeldEntries {
     private static let maximumCount = 64
 
@@ -425,8 +422,7 @@ extension ValueKind {
     }
 }
 
-/// The root's members that an entry can have, up to the size of an entry. The root may be an entry,
-/// as in a web app manifest or JSON Lines.
+/// The root's members that an entry can have, because the root may be an entry.
 struct RootMembers {
     private let keys: Set<[UInt8]>
     /// Whether icons can be in any member.

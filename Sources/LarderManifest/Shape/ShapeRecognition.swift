@@ -44,7 +44,7 @@ final class ShapeRecognition {
         use(rules.shapes() + [.hashes, .urls])
     }
 
-    /// Call this before any element is examined.
+    /// Call this before examining elements.
     func prepareForXML() {
         isXML = true
         unread.isXML = true
@@ -152,14 +152,11 @@ final class ShapeRecognition {
         }
     }
 
-    /// Returns the shape of a dashboard whose groups have no entries yet.
+    /// Returns the shape of a dashboard without entries.
     func settleEmptyGroups(_ elements: [RawEntry], among candidates: [Int]) -> Int? {
         guard settled == nil else { return nil }
-        settled = candidates.first { candidate in
-            elements.contains {
-                (try? $0.content.get()).map(shapes[candidate].isEmptyGroup) ?? false
-            }
-        }
+        let values = elements.compactMap { try? $0.content.get() }
+        settled = candidates.first { values.contains(where: shapes[$0].isEmptyGroup) }
         return settled
     }
 

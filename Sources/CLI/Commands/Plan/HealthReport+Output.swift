@@ -25,8 +25,7 @@ extension HealthReport {
         object.set(["entries": entries, "icons": icons])
         object.set("findings", kinds)
         object.set("own_host", ownHost)
-        let hosts = otherHosts.map { ($0.host, $0.icons) }
-        object.set("third_party", counts: Dictionary(hosts) { $1 })
+        object.set("third_party", counts: Dictionary(otherHosts.map { ($0.host, $0.icons) }) { $1 })
         object.set("unfetched", counts: unfetched)
         return object.text
     }
@@ -92,8 +91,7 @@ extension HealthFinding {
         var object = JSONObject()
         object.set("kind", kind.rawValue)
         object.set("manifest", entry.manifest.sanitizedForTerminal)
-        object.set("position", entry.position)
-        object.set("icon_number", entry.icon)
+        object.set(["position": entry.position, "icon_number": entry.icon])
         object.set("name", entry.name.sanitizedForTerminal)
         object.set("url", entry.url?.shownAsURL)
         object.set("message", message.sanitizedForTerminal)
