@@ -1,5 +1,5 @@
-/// A path in a manifest of unknown shape, with counts of its values. Elements of an array share a
-/// place, as do members of a map.
+/// A path in a manifest, with counts of its values. Elements of an array share a place, as do
+/// members of a map.
 final class SurveyedPlace {
     /// A dictionary that exceeds one of these limits is a map.
     private static let maximumContainers = 16

@@ -2,9 +2,9 @@ import LarderCore
 
 /// A manifest that starts with `[` or `{`: JSON or JSON Lines.
 ///
-/// Read in one pass without lookahead, so that pipes work and a long line takes no memory. If the
-/// first object has no list of entries, the manifest is JSON Lines. A document followed by another
-/// value is refused, because that value's icons would be missing.
+/// Read without lookahead, so that pipes work and a long line takes no memory. If the first object
+/// has no list of entries, the manifest is JSON Lines. A document followed by another value is
+/// refused, because that value's icons would be missing.
 extension ManifestDocument {
     func readJSON(_ emit: @escaping (RawEntry) throws -> Void) throws -> ManifestFormat {
         let isObject = try window.peekAfterSeparators() == UInt8(ascii: "{")

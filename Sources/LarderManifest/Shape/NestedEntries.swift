@@ -1,5 +1,5 @@
-/// A path of a shape, with the ``rest`` to follow. Not nested in the generic class, because its
-/// metadata would be looked up for each element of XML.
+/// A path of a shape, with the ``rest`` to follow. Nested in the generic class, its metadata would
+/// be looked up for each element of XML.
 struct Trail {
     /// Nil for all shapes, which have the same paths with `--entries`.
     let shape: Int?

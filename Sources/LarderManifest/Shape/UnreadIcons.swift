@@ -32,8 +32,8 @@ final class UnreadIcons {
         }
     }
 
-    /// Counts the icons that `body` finds, except a single icon in a dictionary with an icon's
-    /// name, such as `"icon": {"url": …}` in the root, because it belongs to the manifest itself.
+    /// Counts the icons that `body` finds, except a single icon in a dictionary such as
+    /// `"icon": {"url": …}`, because it belongs to the manifest itself.
     func count(_ place: [ManifestPath.Segment], _ kind: ValueKind, _ body: () throws -> Void)
         rethrows
     {
