@@ -174,7 +174,7 @@ final class EntryDecoder {
 
         var type: String? { text("@type") }
 
-        /// Without these attributes, the file name decides.
+        /// Without a medium and a type, the file name decides.
         var isImage: Bool {
             if let kind = text("@medium") ?? type { return kind.begins(with: "image") }
             guard case .string(let url, _) = match.value else { return false }
