@@ -40,7 +40,7 @@ struct ResizeProgram {
                 }
                 guard !version.isEmpty else { throw ResizeError("vipsthumbnail has no version") }
                 // The number changes with the rules in `Resizer`.
-                recipe = "\(String(decoding: version, as: UTF8.self)) 2"
+                recipe = "\(String(decoding: version, as: UTF8.self)) 3"
             } catch let error as ResizeError {
                 guard !isolation.isEmpty else {
                     throw MissingProgram(
@@ -91,7 +91,7 @@ struct ResizeProgram {
             }
             guard status == 0 else {
                 let last = try errors.read(at: 0, atMost: 16 << 10)
-                    .split(separator: UInt8(ascii: "\n")).suffix(1)
+                    .split(separator: UInt8(ascii: "\n")).suffix(2)
                     .map { ": " + String(decoding: $0.prefix(200), as: UTF8.self) }
                 throw ResizeError(
                     "vipsthumbnail ended with status \(status >> 8)" + last.joined(separator: ""))

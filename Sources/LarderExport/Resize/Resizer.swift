@@ -74,7 +74,7 @@ struct Resizer {
         }
         func run(side: Int, _ options: [String], longest: Int) throws -> FileDescriptor {
             try program.run(
-                ["stdin", "--vips-concurrency=1", "-s", "\(side)x\(side)"] + options,
+                ["stdin[fail_on=error]", "--vips-concurrency=1", "-s", "\(side)x\(side)"] + options,
                 input: icon, longest: longest, unless: isCancelled)
         }
         let format = Self.format(of: object)

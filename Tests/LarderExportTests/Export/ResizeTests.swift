@@ -378,6 +378,24 @@ struct ResizeTests {
         }
     }
 
+    /// Decoders replace damaged pixels with black by default.
+    @Test(.enabled(if: Programs.areFound("vipsthumbnail"), "libvips-tools is missing"))
+    func damagedPixelsCostOneIcon() throws {
+        try ExportScene.run { scene in
+            var damaged = IconPainter.png(seed: 1, size: 200)
+            damaged[damaged.count / 2] ^= 0xFF
+            for (name, bytes) in [
+                ("a.png", IconPainter.png(seed: 2, size: 200)), ("b.png", damaged),
+            ] {
+                try scene.store(bytes, at: Self.url(name), mediaType: "image/png", side: 200)
+            }
+            let report = try scene.export(.files) { $0.resize = Resize(points: 60, scales: [1]) }
+            #expect(report.resized == 1)
+            #expect(report.problems.failures.map(\.code) == [.notResized])
+            #expect(report.problems.failures.first?.message.contains("read error") == true)
+        }
+    }
+
     /// Returns the similarity of an image with ImageMagick's, in decibels.
     private func psnr(_ scene: ExportScene, _ source: String, _ image: String) throws -> Double {
         func magick(_ program: String, _ arguments: String...) throws -> Finished {
