@@ -273,6 +273,29 @@ import Testing
         }
     }
 
+    @Test(
+        .enabled(if: Nobody.isPossible, "requires setpriv, or a user other than root"),
+        arguments: [("files", ""), ("nuke", ""), ("nuke", "/com.github.kean.Nuke.DataCache")])
+    func anExportNamesItsOwnDirectoryThatTheUserCannotWrite(
+        _ layout: String, _ folder: String
+    ) async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
+            #expect(try larder.prefetch(manifest).status == 0)
+            chmod(larder.directory.path, 0o755)
+            let output = larder.directory.path("out")
+            try FileManager.default.createDirectory(
+                atPath: output + folder, withIntermediateDirectories: true)
+            chmod(output + folder, 0o555)
+            let finished = try Nobody.run(
+                larder.binary, ["export", output, "--layout", layout, "--cache", larder.cache])
+            #expect(finished.status == 1, "\(finished)")
+            let error = finished.standardError
+            #expect(error.hasPrefix("larder: \(output)\(folder)/"), "\(finished)")
+            #expect(error.hasSuffix(": Permission denied\n"), "\(finished)")
+        }
+    }
+
     @Test(arguments: ["files", "nuke", "gallery"])
     func anExportToAManifestIsExplained(_ layout: String) async throws {
         try await withFixture { larder in

@@ -84,9 +84,12 @@ extension FileDescriptor {
         guard fchmod(raw, mode) == 0 else { throw failure("chmod") }
     }
 
-    func reopened(as path: String, isGuarded: Bool = false) throws(CacheError) -> FileDescriptor {
+    func reopened(
+        as path: String, isUsersOwn: Bool = true, isGuarded: Bool = false
+    ) throws(CacheError) -> FileDescriptor {
         let raw = try Self.open(".", beneath: raw, flags: O_RDONLY | O_DIRECTORY, subject: path)
-        return FileDescriptor(taking: raw, subject: path, isUsersOwn: true, isGuarded: isGuarded)
+        return FileDescriptor(
+            taking: raw, subject: path, isUsersOwn: isUsersOwn, isGuarded: isGuarded)
     }
 
     package func has(_ file: FileDescriptor, as name: String) throws(CacheError) -> Bool {

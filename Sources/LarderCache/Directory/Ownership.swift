@@ -81,7 +81,9 @@ enum CacheRoot {
         } catch  where error.errno == ENOENT {
             throw CacheError(.missing, subject: path, message: "there is no cache here")
         }
-        guard faccessat(root.raw, ".", W_OK, 0) == 0 else { return (root, false) }
+        guard faccessat(root.raw, ".", W_OK, 0) == 0 else {
+            return (try root.reopened(as: path), false)
+        }
         try place.checkLinks()
         try Ownership.check(root.status(), of: path)
         return (try root.reopened(as: path, isGuarded: true), true)

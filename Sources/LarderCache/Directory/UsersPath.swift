@@ -108,7 +108,7 @@ package struct UsersPath {
         }
     ) throws(CacheError) -> FileDescriptor {
         if checksLinks { try checkLinks() }
-        return try open(place, create: create, before: body).reopened(as: named)
+        return try open(place, create: create, before: body).reopened(as: named, isUsersOwn: false)
     }
 
     private func open(
