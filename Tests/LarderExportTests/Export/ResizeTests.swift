@@ -19,7 +19,7 @@ private enum Programs {
 }
 
 /// Exports in the size shown, with a program in place of `vipsthumbnail` that obeys the icons.
-@Suite(.enabled(if: Programs.areFound("prlimit", "setpriv"), "prlimit and setpriv are missing"))
+@Suite(.enabled(if: Programs.areFound("prlimit", "setpriv", "flock"), "util-linux is missing"))
 struct ResizeTests {
     private static func url(_ name: String) -> String { "https://a.example/\(name)" }
 
@@ -50,7 +50,7 @@ struct ResizeTests {
                 cd '\(programs)'
                 echo "$*" >> runs
                 case $(tr -d '\\0') in
-                *HANGS*) sleep 1000 & sleep 1000;;
+                *HANGS*) (exec 9>left; flock 9; sleep 30; echo > late) & sleep 1000;;
                 *CRASHES*) kill -SEGV $$;;
                 *FLOODS*) yes;;
                 *LIES*) echo 'no image'; exit;;
@@ -299,6 +299,11 @@ struct ResizeTests {
             #expect(report.problems.failures[0].message.contains(message))
             #expect(
                 Set(scene.files().keys) == ["a.png", "c.png", "index.json", ".larder-resized"])
+            // A process that the program has started holds the lock until its end.
+            let left = open("\(programs)/left", O_RDWR | O_CREAT, 0o600)
+            #expect(flock(left, LOCK_EX) == 0)
+            close(left)
+            #expect(!FileManager.default.fileExists(atPath: "\(programs)/late"))
         }
     }
 
