@@ -5,7 +5,6 @@ import LarderCache
 /// are untrusted.
 struct ResizeProgram {
     /// The time between two looks at a process, in microseconds. A resize takes at least 30 ms.
-    /// Waiting for a process with a time limit would need pidfd_open(2), since Linux 5.3.
     private static let pause: UInt32 = 2000
 
     /// The program's version and the form of its arguments, which the bytes depend on.
@@ -17,9 +16,7 @@ struct ResizeProgram {
 
     /// Throws ``MissingProgram`` if a program is missing or does not run.
     ///
-    /// - Parameters:
-    ///   - path: The directories to search, as in `PATH`.
-    ///   - seconds: The time of each process.
+    /// - Parameter path: The directories to search, as in `PATH`.
     init(path: String, seconds: Int) throws {
         // A relative directory would run a program from the working directory.
         let directories = path.utf8.split(separator: UInt8(ascii: ":"))
@@ -54,8 +51,7 @@ struct ResizeProgram {
     /// Runs the program to its end, and returns its output of at most `longest` bytes. Throws
     /// ``ResizeError`` if the program fails or takes too long, `CancellationError` if cancelled.
     ///
-    /// The standard streams are files. They need no thread that copies, a program that ends early
-    /// breaks no pipe, and the limit of file sizes also limits the output.
+    /// The standard streams are files, so the limit of file sizes also limits the output.
     func run(
         _ arguments: [String], input: FileDescriptor?, longest: Int, unless isCancelled: () -> Bool
     ) throws -> FileDescriptor {
@@ -103,10 +99,9 @@ struct ResizeProgram {
     }
 
     #if os(Linux)
-        /// Returns the programs that limit a process, with their arguments.
         private func wrappers(longest: Int) -> [String] {
-            // Lower limits of this process apply, because `prlimit` cannot raise a limit. The
-            // signal for processor time is sent only if the hard limit is higher.
+            // `prlimit` cannot raise this process's limits. The signal for processor time is sent
+            // only if the hard limit is higher.
             let limits: [(String, __rlimit_resource, UInt)] = [
                 ("as", RLIMIT_AS, 2 << 30),  // bytes
                 ("cpu", RLIMIT_CPU, 20),  // seconds
@@ -120,7 +115,7 @@ struct ResizeProgram {
                 let highest = isKnown ? UInt(limit.rlim_max) : .max
                 return "--\(name)=\(min(wanted, highest)):\(min(wanted + 1, highest))"
             }
-            // libvips leaves out the decoders that it does not consider safe, such as ImageMagick.
+            // libvips leaves out decoders that it considers unsafe, such as ImageMagick.
             return ["/usr/bin/env", "-i", "PATH=\(path)", "LC_ALL=C", "VIPS_BLOCK_UNTRUSTED=1"]
                 + isolation + ["prlimit", "--core=0"] + options
                 + ["setpriv", "--no-new-privs", "--pdeathsig=KILL"]
@@ -128,10 +123,9 @@ struct ResizeProgram {
 
         /// Starts a program in a new process group.
         ///
-        /// Foundation's `Process` is unsuitable. Its children inherit the signals that worker
-        /// threads block, also those of the limits. It reaps a child at any time, so the group's
-        /// number could belong to another process. It learns of the end from a socket that
-        /// children started at the same time can inherit.
+        /// Children of Foundation's `Process` inherit the signals that worker threads block, also
+        /// those of the limits. It reaps a child at any time, so the group's number could belong
+        /// to another process.
         private func start(_ arguments: [String], streams: [FileDescriptor]) throws -> pid_t {
             var actions = posix_spawn_file_actions_t()
             posix_spawn_file_actions_init(&actions)

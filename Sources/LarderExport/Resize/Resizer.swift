@@ -31,7 +31,7 @@ struct Resizer {
         unless isCancelled: @escaping () -> Bool
     ) -> [Result<[Made], any Error>] {
         let lock = NSLock()
-        // Unsafe because the compiler does not know that `lock` guards the functions and results.
+        // Unsafe because `lock` guards the functions and results.
         nonisolated(unsafe) let (open, isCancelled) = (open, isCancelled)
         nonisolated(unsafe) var results: [Int: Result<[Made], any Error>] = [:]
         DispatchQueue.concurrentPerform(iterations: jobs.count) { number in
@@ -118,7 +118,7 @@ struct Resizer {
         try bytes.withUnsafeBytes { try ImageInspector.inspect($0) }
     }
 
-    /// Returns the image that a process has made, which is checked like a download.
+    /// Checks an output like a download.
     private static func checked(
         _ output: FileDescriptor, _ digest: Digest, _ format: MediaType, _ side: Int, longest: Int
     ) throws -> Made {
