@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-// Swift cannot call variadic C functions. Each argument type has a wrapper.
+// Swift cannot call variadic C functions, so each argument type has a wrapper.
 
 static inline CURLcode larder_easy_set_long(CURL *handle, CURLoption option, long value) {
   return curl_easy_setopt(handle, option, value);

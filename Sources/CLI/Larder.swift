@@ -14,8 +14,8 @@ struct Larder: AsyncParsableCommand {
         ProgramText.release()
         SharedMemory.guardAgainstFailingDisk()
         CurlHosts.install()
-        // Linux adds an empty argument to an empty list. Swift finds no arguments if /proc is not
-        // mounted.
+        // On Linux, Swift adds an empty argument to an empty list, or finds no arguments if /proc
+        // is not mounted.
         if CommandLine.arguments.allSatisfy(\.isEmpty) {
             leave(
                 saying: "Error: The system passed no arguments to larder. "
@@ -64,7 +64,7 @@ struct Larder: AsyncParsableCommand {
                 let (words, result) = parsed(given, of: named, usesFile: usesFile)
                 switch result {
                 case .success(let command) where type(of: command) == named.type: return command
-                // Without arguments, the parser would print the help, not the error.
+                // Without arguments, the parser would print its help instead of the error.
                 case .failure(let error) where !words.isEmpty:
                     let message =
                         named.messageOnUnknownOption(in: words)
@@ -87,8 +87,8 @@ struct Larder: AsyncParsableCommand {
         }
     }
 
-    /// Puts the options of the configuration file before the words, or exits if the file is wrong.
-    /// Also returns all words.
+    /// Puts the options of the configuration file before the words, or exits if the file is
+    /// invalid. Also returns all words.
     private static func parsed(
         _ words: [String], of command: NamedCommand, usesFile: Bool
     ) -> ([String], Result<any ParsableCommand, any Error>) {
@@ -106,7 +106,6 @@ struct Larder: AsyncParsableCommand {
         }
     }
 
-    /// Whether an argument asks for help or is an option of the root command.
     static func isForProgram(_ argument: String) -> Bool {
         argument == "--version" || argument.hasPrefix("--help")
             || argument.hasPrefix("-") && argument.contains("h")

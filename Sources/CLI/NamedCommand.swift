@@ -5,7 +5,6 @@ import Synchronization
 /// A command and its full name: `verify`, or `remote verify`.
 struct NamedCommand {
     static let program = NamedCommand(name: "", type: Larder.self)
-    /// Former commands that are now programs.
     private static let programs = ["rehearse": "larder-rehearse"]
     /// The options of each command, kept because reading them from the help takes a millisecond.
     private static let knownOptions = Mutex<[String: [NamedOption]]>([:])
@@ -25,7 +24,6 @@ struct NamedCommand {
 
     var descendants: [NamedCommand] { subcommands.flatMap { [$0] + $0.descendants } }
 
-    /// The option names, and whether each takes a value.
     var options: [String: Bool] {
         namedOptions.reduce(into: [:]) { options, option in
             options[option.name] = option.takesValue
@@ -52,7 +50,7 @@ struct NamedCommand {
         while let word = words.popFirst() {
             guard word.hasPrefix("-"), word != "-" else { continue }
             let head = String(word.prefix { $0 != "=" })
-            // A word such as `-qj` combines short options.
+            // A word such as `-qj` combines several short options.
             let parts = head.hasPrefix("--") ? [head] : head.dropFirst().map { "-\($0)" }
             for (place, part) in parts.enumerated() {
                 let named = namedOptions.first { $0.name == part || $0.short == part }
@@ -72,7 +70,7 @@ struct NamedCommand {
     /// Adds the parent commands to a parser's message, and advice for an unexpected argument.
     func message(for error: any Error, in words: [String]) -> String {
         var text = type.fullMessage(for: error)
-        // The parser gives no reason for a number that does not fit.
+        // If a number is out of range, the parser gives no reason.
         if let match = text.prefixMatch(
             of: /Error: The value '([0-9]{19,})' is invalid for '[^']*'/)
         {
@@ -87,7 +85,6 @@ struct NamedCommand {
         ).replacing("\n  See '\(word) ", with: "\n  See '\(line) ")
     }
 
-    /// - Parameter unexpected: The unexpected argument, or nil for several.
     private func advice(on words: [String], after unexpected: Substring?) -> String {
         for place in words.indices.dropLast() where Double(words[place]) != nil {
             let unit = words[place + 1]
@@ -190,11 +187,12 @@ enum NearestName {
         return hint(for: String(name.drop { $0 == "-" }), among: long, lead: "--")
     }
 
-    /// Suggests the most similar name with at most one mistake for every three letters, or else the
-    /// only name that contains the word: `. Did you mean '--quiet'?` with the lead `--`, or "".
+    /// Returns a suggestion such as `. Did you mean '--quiet'?`, or "". Suggests the most similar
+    /// name with at most one mistake for every three letters, or else the only name that contains
+    /// the word. `lead` precedes the name.
     static func hint(for name: String, among known: [String], lead: String = "") -> String {
         let word = Array(name.lowercased().utf8)
-        // No name is this long, and the comparison takes quadratic time.
+        // Names are shorter, and the comparison takes quadratic time.
         guard word.count <= 40 else { return "" }
         let near = known.sorted().map { ($0, mistakes(in: word, for: Array($0.utf8))) }
             .filter { $1 <= max(1, min($0.utf8.count, word.count) / 3) }
@@ -243,7 +241,7 @@ extension NamedCommand {
         // The argument parser reserves 26 columns for option names.
         let columns = max(width, 40)
         let long = Larder.helpMessage(for: type, includeHidden: true, columns: columns)
-        // The usage of the long help does not list options one by one.
+        // The usage in the long help does not list each option.
         let usage = /(?s)USAGE: .*?\n\n/
         var text = Larder.helpMessage(for: type, columns: columns)
             .replacing(usage, with: long.firstMatch(of: usage)?.output ?? "", maxReplacements: 1)

@@ -13,7 +13,7 @@ bool larder_shared_memory_is_lost(void) { return atomic_load(&is_lost); }
 
 static int signal_pipe[2] = {-1, -1};
 
-// A thread with sigwait() would miss signals, because other threads do not block them.
+// A thread that calls sigwait() would miss signals, because other threads do not block them.
 static void on_signal(int number) {
     int error = errno;
     unsigned char byte = (unsigned char)number;
@@ -43,7 +43,7 @@ int larder_watch_signal(int number) {
 static struct sigaction before;
 static uintptr_t page_size;
 
-// The last characters of a line in /proc/self/maps, which end the path of the file.
+// The last characters of a line in /proc/self/maps, which end with the file's path.
 struct tail {
     char text[32];
     size_t count;

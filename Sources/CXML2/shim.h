@@ -35,15 +35,15 @@ static void larder_xml_note(void *context, xmlError *error) {
     snprintf(problem->message, sizeof problem->message, "%s", error->message ? error->message : "");
 }
 
-/// Stores this thread's first fatal XML error in `problem`, and prints nothing. Needed for errors
-/// outside a reader or before one exists, for example about encodings.
+/// Stores this thread's first fatal XML error in `problem`, and prints nothing. Some errors occur
+/// outside a reader or before it exists, for example unknown encodings.
 static inline void larder_xml_collect(larder_xml_problem *problem) {
     problem->outer_handler = xmlStructuredError;
     problem->outer_context = xmlStructuredErrorContext;
     xmlSetStructuredErrorFunc(problem, larder_xml_note);
 }
 
-/// Stores errors of the reader, too.
+/// Also stores errors of the reader.
 static inline void larder_xml_collect_from(xmlTextReaderPtr reader, larder_xml_problem *problem) {
     xmlTextReaderSetStructuredErrorHandler(reader, larder_xml_note, problem);
 }

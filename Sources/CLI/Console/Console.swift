@@ -36,7 +36,6 @@ enum Console {
 
     static func write(_ text: String) { statusLine.around { StandardStreams.write(text) } }
 
-    /// Appends text to standard output. ``flush()`` reports errors.
     static func add(_ text: String) {
         output.withLock { output in
             if output.failure != nil { return }
@@ -53,23 +52,23 @@ enum Console {
         if let failure { throw OutputError.ofStandardOutput(failure) }
     }
 
-    /// Writes the buffer. Throws ``OutputError``, once, if part of the result was lost.
+    /// Writes the buffer. If part of the result was lost, throws ``OutputError`` once.
     static func flush() throws {
         let failure = output.withLock { output in
             output.flush()
             defer { output.failure = nil }
             return output.failure
         }
-        // A reader may close the pipe: `larder list | head` is not an error.
+        // The reader may close the pipe early, as in `larder list | head`.
         guard let failure, failure != EPIPE else { return }
         throw OutputError.ofStandardOutput(failure)
     }
 }
 
-/// Replaces Swift's `print`, which ignores errors. C's buffer can drop text and report success.
+/// Replaces Swift's `print`, which ignores errors. C's output buffer can drop text and still report
+/// success.
 func print(_ text: String, terminator: String = "\n") { Console.add(text + terminator) }
 
-/// Returns the first text if all counts are zero.
 func nonzero(_ counts: [(Int, String)]) -> [String] {
     let texts = counts.filter { $0.0 != 0 }.map { $0.1 }
     return texts.isEmpty ? counts.prefix(1).map { $0.1 } : texts
@@ -95,7 +94,7 @@ struct OutputError: Error, CustomStringConvertible {
             message: "the directory \(folder.quoted(limit: 200)) does not exist; create it first")
     }
 
-    /// Returns `.storage` for every error number, because a result is lost.
+    /// Returns `.storage` for every error number, because part of the result is lost.
     static func ofStandardOutput(_ errno: Int32) -> OutputError {
         OutputError(
             CacheError(
@@ -157,7 +156,7 @@ struct MissingInput: Error, CustomStringConvertible {
             guard let start = bytes.range(of: form)?.upperBound,
                 let end = bytes.range(of: Data("-----END ".utf8), in: start..<bytes.endIndex)
             else { return false }
-            // A certificate is an ASN.1 sequence.
+            // A certificate is an ASN.1 sequence, whose first byte is 0x30.
             return Data(
                 base64Encoded: bytes[start..<end.lowerBound], options: .ignoreUnknownCharacters
             )?.first == 0x30

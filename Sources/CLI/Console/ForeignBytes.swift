@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 
 /// The check that arguments and environment variables are UTF-8. Swift would replace invalid bytes,
-/// and a path would name another file. On Linux, the path of the cache keeps its bytes.
+/// so a path would lead to a different file. On Linux, the path of the cache keeps its bytes.
 enum ForeignBytes {
     private static let cacheVariable = "LARDER_CACHE"
     private static let variables = [
@@ -18,7 +18,7 @@ enum ForeignBytes {
         for (number, argument) in arguments.enumerated().dropFirst()
         where String(validatingCString: argument) == nil {
             guard isCache(number) else { leave("argument \(number)", argument) }
-            // Replaces the argument before the first use of `CommandLine.arguments` reads it.
+            // Must run before the first use of `CommandLine.arguments`, which copies the arguments.
             CommandLine.unsafeArgv[number] = strdup(String(path: argument))
         }
         let awsVariables = ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("AWS_") }
@@ -28,7 +28,7 @@ enum ForeignBytes {
                 guard name == cacheVariable, keepsBytes else { leave("$\(name)", value) }
                 setenv(name, String(path: value), 1)
             }
-            // An empty proxy variable means no proxy, and an empty configuration path no file.
+            // These variables have a meaning if they are empty: no proxy, or no configuration file.
             let isMeaningful =
                 name == ConfigFile.variable || name.lowercased().hasSuffix("_proxy")
             if value.pointee == 0, !isMeaningful { unsetenv(name) }

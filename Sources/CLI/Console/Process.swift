@@ -24,8 +24,8 @@ enum Allocator {
     }
 }
 
-/// Handlers of signals, which share one thread. A dispatch source would start a thread when a
-/// signal arrives, and would hang if that fails.
+/// The handlers of signals, which share one thread. A dispatch source would start a thread when a
+/// signal arrives, and would hang if no thread can start.
 enum SignalWatch {
     private static let handlers = Mutex<[Int32: @Sendable () -> Void]>([:])
     private static let hasThread = Mutex(false)
@@ -56,15 +56,16 @@ enum SignalWatch {
     }
 }
 
-/// The files, threads and memory that a command needs. Checked first, because a run at a limit may
-/// be unable to report the problem.
+/// The files, threads and memory that a command needs. They are checked first, because a run that
+/// reaches a limit may be unable to report it.
 enum ProcessLimits {
-    /// For the cache, its index, and libdispatch, which traps (SIGILL) if no descriptor is free.
+    /// The number of files for the cache, its index and libdispatch, which traps (SIGILL) if no
+    /// descriptor is free.
     private static let files = 24
-    /// Includes threads for signals and libdispatch.
+    /// The number of threads, including those for signals and libdispatch.
     private static let threads = 4
 
-    /// Exits with a message if no command could run.
+    /// Exits with a message if the limits are too low for any command.
     static func requireSome() {
         if OpenFileLimit.free(upTo: files) < files {
             leave(
@@ -82,7 +83,8 @@ enum ProcessLimits {
 }
 
 enum ProgramVersion {
-    /// `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`. Only packaged programs contain the commit.
+    /// The version, such as `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`. Only packaged programs
+    /// contain the commit.
     static var text: String {
         let commit = larder_commit().map { String(cString: $0) } ?? "unknown commit"
         return "larder \(LarderVersion.current) (\(commit), libcurl \(CurlLibrary.version))"

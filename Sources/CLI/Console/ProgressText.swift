@@ -7,8 +7,8 @@ import LarderCore
 package struct ProgressText: Sendable {
     private var parts: [(forms: [String], rank: Int)] = []
 
-    /// `forms` are the figure's texts, the longest first. Figures with the highest `rank` are
-    /// omitted first, figures with rank 0 never.
+    /// Adds a figure. `forms` are its texts, the longest first. Figures with the highest `rank` are
+    /// omitted first, and figures with rank 0 are never omitted.
     mutating func add(_ forms: String..., rank: Int) { parts.append((forms, rank)) }
 
     package var whole: String { parts.map { $0.forms[0] }.joined(separator: "  ") }
@@ -47,7 +47,6 @@ package struct Paint: Sendable {
     func stale(_ text: String) -> String { colour(33, text) }
     func clean(_ text: String) -> String { colour(32, text) }
 
-    /// Colours a text (ECMA-48, 8.3.117).
     private func colour(_ number: Int, _ text: String) -> String {
         isOn ? "\u{1B}[\(number)m\(text)\u{1B}[0m" : text
     }
@@ -82,7 +81,7 @@ extension String {
 
 /// The C library's character widths, which depend on the thread's locale.
 private enum CharacterWidths {
-    // The compiler cannot check a pointer. This one is safe, because the locale never changes.
+    // The compiler cannot check the pointer. This one is safe because the locale never changes.
     nonisolated(unsafe) private static let locale =
         newlocale(1 << LC_CTYPE, "C.UTF-8", nil) ?? newlocale(1 << LC_CTYPE, "UTF-8", nil)
 
@@ -97,7 +96,7 @@ private enum CharacterWidths {
 extension Unicode.Scalar {
     /// Must be used within ``CharacterWidths/withLocale(_:)``.
     fileprivate var columns: Int {
-        // The line would wrap if the width of an unknown character were too small.
+        // If the width of an unknown character were too small, the line would wrap.
         let width = wcwidth(wchar_t(bitPattern: value))
         return width < 0 ? 2 : Int(width)
     }

@@ -4,8 +4,8 @@ import Synchronization
 /// The progress line at the bottom of a terminal, below all messages. It takes one row, so it never
 /// scrolls. It is not drawn in the background.
 ///
-/// The cursor stays at the start of the line, so that the whole line follows the cursor even if a
-/// narrower terminal breaks the line.
+/// The cursor stays at the start of the line. If a narrower terminal breaks the line, all its rows
+/// then follow the cursor.
 final class StatusLine: Sendable {
     private struct State {
         var text: ProgressText?
@@ -13,7 +13,6 @@ final class StatusLine: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Whether to erase with spaces instead of control sequences.
     private let isPlain = Terminal.isDumb
 
     func draw(_ text: ProgressText) {
@@ -48,7 +47,7 @@ final class StatusLine: Sendable {
             state.columns = 0
             return
         }
-        // After the last column, some terminals move to the next row.
+        // Some terminals move to the next row after the last column.
         let width = Terminal.columns
         let line = text.fitted(to: width - 1)
         let columns = line.columns
@@ -59,7 +58,7 @@ final class StatusLine: Sendable {
 
     private func blank(_ state: inout State) -> String {
         defer { state.columns = 0 }
-        // In the background, the cursor is in a shell's text.
+        // In the background, drawing would overwrite a shell's prompt.
         guard Terminal.isInForeground else { return "" }
         let width = Terminal.columns
         return eraseBroken(state, width)
@@ -70,7 +69,6 @@ final class StatusLine: Sendable {
     // because tmux would keep the erased text in its history.
     private static let eraseRest = "\u{1B}[K"
 
-    /// Erases the other rows of a line that a narrower terminal broke.
     private func eraseBroken(_ state: State, _ width: Int) -> String {
         guard !isPlain, state.columns > width else { return "" }
         let row = "\u{1B}[B\r\(Self.eraseRest)"
@@ -99,7 +97,7 @@ final class ProgressLine: Sendable {
 
     init(isQuiet: Bool) {
         self.isQuiet = isQuiet
-        // A run of less than five seconds prints no progress.
+        // Waits five seconds before the first line, so that a short run prints no progress.
         if !Terminal.isThere { state.withLock { $0.lastShown = .now } }
         var signals = [SIGUSR1]
         #if canImport(Darwin)
@@ -111,7 +109,7 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// `text` is evaluated at most once per ``drawInterval``.
+    /// Shows progress. Evaluates `text` at most once per ``drawInterval``.
     func show(_ text: @autoclosure () -> ProgressText) {
         state.withLock { state in
             let now = ContinuousClock.now
@@ -133,7 +131,7 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// Erases the line. The next ``show(_:)`` draws it at once.
+    /// Erases the line. The next call of ``show(_:)`` draws it again without delay.
     func clear() {
         state.withLock { state in
             (state.latest, state.lastMade) = (nil, nil)

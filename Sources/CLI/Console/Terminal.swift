@@ -1,16 +1,14 @@
 import Foundation
 
-/// The terminal to which standard error is connected.
 enum Terminal {
     static let isThere = isatty(STDERR_FILENO) == 1
 
     /// Whether the terminal supports no control sequences, or `$TERM` is not set.
     static let isDumb = ["", "dumb"].contains(environment("TERM") ?? "")
 
-    /// Whether the process may draw. In the background, the terminal shows a shell's prompt.
     static var isInForeground: Bool {
         let foreground = tcgetpgrp(STDERR_FILENO)
-        // The foreground group of another session's terminal is unknown.
+        // If the terminal belongs to another session, its foreground group is unknown.
         return foreground <= 0 || foreground == getpgrp()
     }
 
@@ -79,8 +77,8 @@ enum StandardStreams {
         }
     }
 
-    /// `failure` is set if some bytes were not written. `patience` is the time to wait before each
-    /// write in milliseconds, or -1 for no limit.
+    /// Writes bytes. Sets `failure` if some bytes were not written. `patience` is the maximum wait
+    /// before each write in milliseconds, or -1 for no limit.
     static func send(
         _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, patience: Int32
     ) -> (sent: Int, failure: Int32?) {
@@ -89,8 +87,8 @@ enum StandardStreams {
             var rest = UnsafeRawBufferPointer(rebasing: bytes[sent...])
             if patience >= 0 {
                 if let failure = wait(for: descriptor, patience) { return (sent, failure) }
-                // A ready pipe takes PIPE_BUF bytes without blocking. The streams are in blocking
-                // mode, because other processes share them.
+                // A pipe that is ready takes PIPE_BUF bytes without blocking. The streams stay in
+                // blocking mode, because other processes share them.
                 rest = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(PIPE_BUF)))
             }
             let count = Foundation.write(descriptor, rest.baseAddress, rest.count)

@@ -10,13 +10,14 @@ struct CacheOptions: ParsableArguments {
         ), completion: .directory)
     var directory: String?
 
-    /// Declared only for the help and the completions. ``ConfigFile`` removes the option before the
+    /// Declared only for the help and completions. ``ConfigFile`` removes the option before the
     /// command line is parsed.
     @Flag(help: .rare("Ignore the configuration file: see larder config --help."))
     var noConfig = false
 
     func validate() throws {
-        // An unset variable in a script must not select the working directory.
+        // If a script's variable is not set, the name is empty. It must not mean the working
+        // directory.
         if directory == "" { throw ValidationError("--cache needs the name of a directory.") }
     }
 
@@ -41,7 +42,8 @@ struct CacheOptions: ParsableArguments {
 
     var absolutePath: String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// `makingRoom` opens the cache even on a full disk, for an eviction.
+    /// Opens the cache for reading and writing. With `makingRoom`, an eviction can open it even on
+    /// a full disk.
     func open(wait: LockWait = .none, makingRoom: Bool = false) throws -> Cache {
         try existing {
             try makingRoom
@@ -54,7 +56,6 @@ struct CacheOptions: ParsableArguments {
         do { return try open() } catch is MissingInput { return nil }
     }
 
-    /// Opens a cache whose index may be damaged, to verify it.
     func openDamaged(wait: LockWait, isForRepair: Bool) throws -> Cache {
         try existing {
             try Cache.openDamaged(at: path, wait: wait, log: Log.cache, isForRepair: isForRepair)
@@ -77,8 +78,9 @@ struct CacheOptions: ParsableArguments {
 }
 
 extension String {
-    /// The argument with the home directory in place of a leading `~`, also in `--option=~/file`.
-    /// Shells do not expand quoted text or values after `=`, and systemd and cron expand nothing.
+    /// The argument with the home directory in place of a leading `~`, including in
+    /// `--option=~/file`. Shells do not expand `~` in quotes or after `=`, and systemd and cron do
+    /// not expand it at all.
     var expandingHome: String {
         let equals = utf8.starts(with: "--".utf8) ? utf8.firstIndex(of: UInt8(ascii: "=")) : nil
         let start = equals.map(utf8.index(after:)) ?? startIndex

@@ -28,9 +28,9 @@ extension CompletionKind {
     ])
     /// The URLs and keys in the cache. For `unpin`, only the pinned ones.
     static let cachedNames = custom { words, index, prefix in
-        // Exits after 2 s, because the shell waits.
+        // The shell waits for the names, so a slow cache must not delay it longer than 2 s.
         alarm(2)
-        // Bash and zsh pass words with their quotes.
+        // Bash and zsh do not remove quotation marks from words.
         let words = (words.prefix(index) + [prefix]).map { $0.filter { !"\"'\\".contains($0) } }
         return CachedNames(
             arePinned: words.dropFirst().first == "unpin", cache: cache(in: words)
@@ -60,8 +60,8 @@ struct CachedNames {
             let options = try? CacheOptions.parse(
                 cache.map { ["--cache", $0.expandingHome] } ?? []),
             let cache = try? Cache.open(at: options.path),
-            // The shell inserts the common prefix of all names, which is the common prefix of the
-            // first and the last name.
+            // The shell inserts the common prefix of all names, which the first and the last name
+            // determine.
             let names = try? cache.keys(
                 beginningWith: text, limit: Self.maximumCount, arePinned: arePinned)
         else { return [] }

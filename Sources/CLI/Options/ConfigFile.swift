@@ -9,10 +9,8 @@ import Synchronization
 struct ConfigFile {
     struct Line {
         let number: Int
-        /// The command of the section, or nil before the first section.
         let section: String?
         let name: String
-        /// Nil for a flag.
         let value: String?
 
         var argument: String { (value.map { "\(name)=\($0)" } ?? name).expandingHome }
@@ -20,7 +18,7 @@ struct ConfigFile {
 
     static let variable = "LARDER_CONFIG_PATH"
     static let exclusion = "--no-config"
-    /// Nil if there is no file or it is disabled.
+    /// The configuration file of this run. Nil if the file is missing or disabled.
     static let inUse = Mutex<ConfigFile?>(nil)
 
     private static let maximumSize = 64 << 10
@@ -29,7 +27,6 @@ struct ConfigFile {
 
     let path: String
     let lines: [Line]
-    /// The lines that are arguments of this run.
     var used: [Line] = []
 
     /// Removes `--no-config`, which may be anywhere before `--`.
@@ -51,8 +48,8 @@ struct ConfigFile {
         } else {
             path = defaultPath(environment)
             var status = stat()
-            // The home directory can be another user's, for example after `su`. A link whose target
-            // is missing is an error.
+            // The home directory can belong to another user, for example after `su`. A link whose
+            // target is missing is an error.
             if lstat(path, &status) != 0, [ENOENT, ENOTDIR, EACCES].contains(errno) { return nil }
         }
         return try ConfigFile(path, bytes(of: path), for: command)
@@ -69,9 +66,9 @@ struct ConfigFile {
 
     private static func bytes(of path: String) throws -> [UInt8] {
         do throws(CacheError) {
-            // Opening a pipe would wait for its writer.
+            // Opening a pipe would block until another process writes to it.
             let file = try FileDescriptor.open(path, flags: O_RDONLY | O_NONBLOCK)
-            // /dev/null is an empty file.
+            // /dev/null counts as an empty file.
             guard [S_IFREG, S_IFCHR].contains(try file.status().st_mode & S_IFMT) else {
                 throw CacheError(.unusable, subject: path, message: "not a regular file")
             }
@@ -109,7 +106,6 @@ struct ConfigFile {
     }
 
     private struct Reader {
-        /// All commands, beginning with the command of this run.
         private let commands: [NamedCommand]
         private var section: NamedCommand?
 
@@ -117,7 +113,7 @@ struct ConfigFile {
             commands = [command] + NamedCommand.program.descendants.filter { !$0.isGroup }
         }
 
-        /// Returns nil for an empty line, a comment or a section.
+        /// Parses a line. Returns nil for an empty line, a comment or a section.
         mutating func line(_ row: ArraySlice<UInt8>, number: Int) throws(ValidationError) -> Line? {
             let row = (row.last == UInt8(ascii: "\r") ? row.dropLast() : row).trimmingBlanks
             guard let text = String(validating: row, as: UTF8.self) else {
@@ -155,8 +151,8 @@ struct ConfigFile {
             return command
         }
 
-        /// Throws if no command, or not the section's command, has the option. Messages omit the
-        /// value, which may be a password.
+        /// Throws unless a command, or the command of the section, has the option. Messages omit
+        /// the value, which may be a password.
         private func check(_ name: String, hasValue: Bool) throws(ValidationError) {
             guard name.hasPrefix("--") else {
                 throw ValidationError(

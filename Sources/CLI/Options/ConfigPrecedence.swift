@@ -1,17 +1,18 @@
 import ArgumentParser
 import Foundation
 
-/// The lines of the file that have an effect. The command line overrides a command's section, which
-/// overrides the lines for all commands.
+/// The lines of the file that have an effect. The command line overrides a command's section, and
+/// the section overrides lines for all commands.
 extension ConfigFile {
-    /// Options that disable each other. The parser accepts both together.
+    /// Pairs of opposite options. The parser accepts both options of a pair together.
     static let opposites = [
         "--netrc": "--netrc-file", "--netrc-file": "--netrc",
         "--force": "--revalidate", "--revalidate": "--force",
     ]
 
-    /// ``used`` omits lines that contradict a later line or the command line, or need another
-    /// option. Otherwise, a line for one use of a command would be an error in another use.
+    /// Parses the command. ``used`` omits lines that contradict a later line or the command line,
+    /// or that need an option that is not set. Otherwise, a line for one use of a command would
+    /// make another use fail.
     mutating func parse(
         _ words: [String], of command: NamedCommand,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -47,7 +48,7 @@ extension ConfigFile {
     func effectiveLines(for command: NamedCommand, environment: [String: String]) -> [Line] {
         var file = self
         var lines = lines(for: command, besides: [], environment: environment)
-        // Some commands need an argument, and others accept none.
+        // Some commands require an argument, and others accept none.
         for words in [[], ["x"]] {
             guard case .success = file.parse(words, of: command, environment: environment) else {
                 continue
@@ -62,8 +63,8 @@ extension ConfigFile {
         }.map(\.element)
     }
 
-    /// Keeps the order of the file. A section replaces the other lines of its options, and a line
-    /// replaces earlier lines with the opposite option.
+    /// Returns the command's lines in file order. A section's lines replace other lines of the same
+    /// option, and a line replaces earlier lines of the opposite option.
     func lines(for command: NamedCommand) -> [Line] {
         let options = command.options
         let own = lines.filter { $0.section == command.name }
@@ -77,7 +78,6 @@ extension ConfigFile {
         }.map(\.element)
     }
 
-    /// The command line may contradict some of the lines.
     func lines(
         for command: NamedCommand, besides words: [String],
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -85,7 +85,7 @@ extension ConfigFile {
         let options = command.options
         let given = command.givenOptions(in: words).names
         var replaced = Self.replaced(by: given)
-        // A variable that is set for one run must not be ignored.
+        // A variable set for one run overrides the file.
         if environment["LARDER_CACHE"]?.isEmpty == false { replaced.insert("--cache") }
         let lines = lines(for: command).filter { !replaced.contains($0.name) }
         let readsManifest =
@@ -94,7 +94,7 @@ extension ConfigFile {
         return readsManifest ? lines : lines.filter { OptionsInUse.reading[$0.name] == nil }
     }
 
-    /// For completions. Returns nil if the file is not valid.
+    /// Returns the cache that a completion reads, or nil if the file is not valid.
     static func cache(for words: [String]) -> String? {
         guard withoutExclusion(words).count == words.count else { return nil }
         let (command, rest) = NamedCommand.program.find(words)
@@ -124,7 +124,7 @@ extension ConfigFile {
             .map(\.argument)
     }
 
-    /// Whether a suggested command gets a cache from the file that this run does not use.
+    /// Whether the file gives a suggested command a different cache than this run uses.
     func replacesCache(in words: String) -> Bool {
         lines(ofSuggested: words).contains { line in
             line.name == "--cache" && !used.contains { $0.number == line.number }
@@ -137,7 +137,6 @@ extension ConfigFile {
 }
 
 extension NamedCommand {
-    /// Long names.
     fileprivate var repeatableOptions: Set<String> {
         let help = try? JSONDecoder().decode(DumpedHelp.self, from: Data(type._dumpHelp().utf8))
         let options = help?.command.arguments?.filter(\.isRepeating) ?? []
@@ -145,7 +144,6 @@ extension NamedCommand {
     }
 }
 
-/// The part of the argument parser's description of a command that its help lacks.
 private struct DumpedHelp: Decodable {
     struct Command: Decodable { let arguments: [Argument]? }
     struct Argument: Decodable {

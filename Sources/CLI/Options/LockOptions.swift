@@ -35,7 +35,6 @@ struct LockOptions: ParsableArguments {
         }
     }
 
-    /// Takes the lock of `--exclusive`. Returns nil without this option or without a cache.
     func take(
         on cache: CacheOptions, create: Bool, for command: String, wait: LockWait
     ) throws -> NamedLock? {

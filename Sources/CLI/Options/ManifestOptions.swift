@@ -67,7 +67,6 @@ struct ManifestSelection: ParsableArguments {
 /// Manifests read without the network: files, standard input, and cached copies of URLs.
 struct LocalManifests {
     private let sources: [ManifestSource]
-    /// The resource keys of manifests at URLs.
     private let ownKeys: [String]
     private let rules: ManifestRules
 

@@ -3,7 +3,6 @@ import LarderCore
 
 /// The options of this run that a suggested command also needs.
 enum OptionsInUse {
-    /// Option names, and whether each takes a value.
     typealias Names = [String: Bool]
 
     private static let access = names(
@@ -88,12 +87,11 @@ enum OptionsInUse {
         return options.map { " \($0)" }.joined()
     }
 
-    /// Quoted for a shell.
+    /// Returns the option with its quoted value, or with an ellipsis for a secret.
     static func shown(_ value: String, of name: String) -> String {
         isShown(value, of: name) ? .shellOption(name, value) : "\(name) '…'"
     }
 
-    /// Whether a value contains no secret.
     static func isShown(_ value: String, of name: String) -> Bool {
         name != "--header" && !(name == "--proxy" && value.utf8.contains(UInt8(ascii: "@")))
             && value.removingUserinfo.shownAsURL.isSame(as: value)

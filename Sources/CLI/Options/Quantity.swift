@@ -22,7 +22,8 @@ struct Quantity {
         text = text[match.range.upperBound...]
     }
 
-    /// Rounds down. Returns nil on overflow, or if a positive number is rounded to 0.
+    /// Returns the number of bytes or microseconds, rounded down. Returns nil on overflow, or if a
+    /// positive number would become 0.
     func counted(in size: Int64) -> Int64? {
         var (product, count) = (number * Decimal(size), Decimal())
         NSDecimalRound(&count, &product, 0, .down)
@@ -76,14 +77,15 @@ struct ByteCount {
         var rest = argument
         guard let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
             let size = Self.size(of: quantity.unit),
-            // If the number of bytes has a fraction, the unit was forgotten.
+            // A fraction of a byte means that the unit was forgotten.
             size > 1 || !quantity.hasFraction,
             let bytes = quantity.counted(in: size)
         else { return nil }
         self.bytes = bytes
     }
 
-    /// Ignores case. Returns nil for `Mb`, which may mean a megabit.
+    /// Returns the size of a unit in bytes, ignoring case. Returns nil for `Mb`, which may mean a
+    /// megabit.
     private static func size(of unit: Substring) -> Int64? {
         guard unit.wholeMatch(of: /[A-Z]b/) == nil else { return nil }
         let unit = unit.lowercased()
@@ -132,7 +134,6 @@ struct ByteCount {
 
 /// A duration on the command line: `90` (seconds), `90s`, `1.5h`, `30d` or `1h30m`.
 struct TimeSpan {
-    /// A century, in microseconds.
     private static let longest: Int64 = 36_525 * 86_400_000_000
 
     let duration: Duration
@@ -157,7 +158,8 @@ struct TimeSpan {
         duration = .microseconds(sum)
     }
 
-    /// Ignores case. Returns nil for `M`, which may mean a month.
+    /// Returns the length of a unit in microseconds, ignoring case. Returns nil for `M`, which may
+    /// mean a month.
     private static func microseconds(in unit: Substring) -> Int64? {
         guard !unit.contains("M") else { return nil }
         return switch unit.lowercased() {

@@ -86,7 +86,6 @@ enum ShardName: Equatable {
             """)
     }
 
-    /// - Throws: `ValidationError` if the scheduler sets no index, or contradicts the name.
     func shard(splits: [HostSplit] = []) throws -> Shard? {
         switch self {
         case .number(let index, let count): return Shard(index, of: count, splits: splits)
@@ -99,7 +98,7 @@ enum ShardName: Equatable {
                     as in auto/8.
                     """)
             }
-            // If a part of an array is submitted again, its indices start at 0 again.
+            // The indices of an array start at 0 again if part of it is submitted again.
             if let said = task.count, said != count {
                 throw ValidationError(
                     """
@@ -128,7 +127,6 @@ struct SchedulerTask {
     private static let slurm = "SLURM_ARRAY_TASK_ID"
     private static let parallel = "PARALLEL_SEQ"
 
-    /// Counted from 0.
     let index: Int
     let count: Int?
     let variable: String
@@ -172,7 +170,7 @@ struct SchedulerTask {
             environment["SLURM_ARRAY_TASK_\(name)"]?.isEmpty == false ? try number(name) : nil
         }
         let (count, first) = (try number("COUNT"), try number("MIN"))
-        // The step of an array with one task is irrelevant.
+        // With one task, the step does not matter.
         if count == 1, id == first { return (0, 1) }
         let (step, last) = (try optional("STEP") ?? 1, try optional("MAX"))
         guard step > 0, id >= first, (id - first) % step == 0, (id - first) / step < count,

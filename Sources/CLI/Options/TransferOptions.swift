@@ -127,7 +127,6 @@ extension NetworkCommand {
         return missing.isEmpty ? nil : missing.joined(separator: " or ")
     }
 
-    /// Throws ``MissingInput`` if a file of an option cannot be used.
     func checkNetworkFiles() throws {
         var configuration = PrefetchConfiguration(cache: "")
         try applyNetwork(to: &configuration)

@@ -23,7 +23,7 @@ final class CacheRun: Sendable {
         self.wait = wait
     }
 
-    /// Takes the lock of `--exclusive`, then runs `body` like ``ExitStatus/of(_:_:)``. With
+    /// Takes the `--exclusive` lock, then runs `body` like ``ExitStatus/of(_:_:)``. With
     /// `hasOneCache`, relative names in errors get the path of the cache.
     static func of<Command: ParsableCommand>(
         _ command: Command, on cache: CacheOptions, _ locks: LockOptions,
@@ -39,7 +39,7 @@ final class CacheRun: Sendable {
         logger?.info("\(name) begins", metadata: ["cache": "\(cache.absolutePath)"])
         do {
             try await ExitStatus.of(hasOneCache ? cache : nil) {
-                // Options of the network are also checked if a run makes no request.
+                // Network options are checked even if the run makes no requests.
                 try (command as? any NetworkCommand)?.checkNetworkFiles()
                 lock = try locks.take(on: cache, create: makesCache, for: name, wait: run.wait)
                 try await body(run)
@@ -53,7 +53,6 @@ final class CacheRun: Sendable {
 
     func note(_ counts: [RunRecord.Count: Int64]) { self.counts.withLock { $0 = counts } }
 
-    /// For example `larder remote push`.
     private static func commandLine(_ name: String) -> String {
         let words = CommandLine.arguments.dropFirst()
         let first = words.first { $0 != ConfigFile.exclusion } ?? name

@@ -9,7 +9,7 @@ enum ExitStatus: Int32, CaseIterable {
     case done = 0
     case couldNotRun = 1
     case someFailed = 2
-    // 64, wrong usage, is `ExitCode.validationFailure`.
+    // Status 64, wrong usage, is `ExitCode.validationFailure`.
     case badManifest = 65
     case missingInput = 66
     case missingProgram = 69
@@ -96,7 +96,7 @@ enum ExitStatus: Int32, CaseIterable {
         } catch let exit as ExitCode {
             throw exit
         } catch let error as ValidationError {
-            // If the error were thrown, the parser would add the usage.
+            // The parser would add the usage to a thrown error.
             Console.complain(error.message)
             throw ExitCode.validationFailure
         } catch {

@@ -13,7 +13,7 @@ enum OutputFile {
     }
 
     /// Opens or creates a file to write in place. Throws if the path contains another user's
-    /// symbolic link. `flags` are of open(2), without O_CREAT.
+    /// symbolic link. `flags` are open(2) flags without O_CREAT.
     static func open(
         _ path: String, flags: Int32, mode: mode_t
     ) throws(OutputError) -> FileDescriptor {
@@ -115,7 +115,8 @@ final class OutputReplacement: Sendable {
 
     deinit { state.withLock { $0.discard() } }
 
-    /// Throws early if the file cannot be written, for example if its directory is missing.
+    /// Throws if the file cannot be written, for example if its directory is missing. Call this
+    /// early.
     func check() throws(OutputError) {
         let failure = state.withLock { state in
             OutputError.of { () throws(CacheError) in try state.check() }
@@ -123,7 +124,6 @@ final class OutputReplacement: Sendable {
         if let failure { throw failure }
     }
 
-    /// ``commit()`` reports failures.
     func add(_ text: String) { add(text.utf8) }
 
     func add(_ bytes: some Sequence<UInt8>) {
@@ -166,7 +166,6 @@ final class OutputReplacement: Sendable {
             return folder
         }
 
-        /// Reports a failed system call with the user's path.
         private func naming<Value>(
             _ call: String, _ body: () throws(CacheError) -> Value
         ) throws(CacheError) -> Value {
@@ -199,8 +198,8 @@ final class OutputReplacement: Sendable {
 
         private mutating func create() throws(CacheError) -> (String, FileDescriptor) {
             let folder = try openFolder()
-            // The name does not end with .prom, because Prometheus' textfile collector would read
-            // the unfinished file.
+            // The name does not end in .prom, because Prometheus' textfile collector would read the
+            // unfinished file.
             let name = "\(path.lastName).\(String(UInt32.random(in: .min ... .max), radix: 36)).tmp"
             let file = try naming("open") { () throws(CacheError) in
                 try folder.open(name, flags: O_WRONLY | O_CREAT | O_EXCL, mode: mode)

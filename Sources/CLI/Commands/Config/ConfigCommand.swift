@@ -71,13 +71,12 @@ struct ConfigSummary {
         var variable: String?
         let commands: [String]
 
-        /// The value without secrets.
         var shown: String? { value.map { OptionsInUse.isShown($0, of: option) ? $0 : "…" } }
         var argument: String { shown.map { "\(option)=\($0)" } ?? option }
         var source: String { line.map { "line \($0)" } ?? "$\(variable ?? "")" }
     }
 
-    /// Variables with the same effect as an option. The first one that is set counts.
+    /// Variables with the same effect as an option. The first variable that is set is used.
     static let variables = [
         ("--cache", ["LARDER_CACHE"]),
         ("--proxy", ["http_proxy", "all_proxy", "ALL_PROXY"]),
@@ -90,7 +89,6 @@ struct ConfigSummary {
     ]
 
     private let path: String?
-    /// The reason why no file is in use.
     private let absence: String
     private let command: String?
     private let rows: [Row]

@@ -113,7 +113,7 @@ struct ExportCommand: AsyncParsableCommand {
             {
                 try OutputFile.write(source, to: installer)
             }
-            // Reports the layout that the user named, even with --kingfisher-version 7.
+            // With --kingfisher-version 7, the report still names the user's layout.
             report.layout = layout
             output.write(
                 json: report.json, text: report.text(colors.output), complaint: report.complaint)

@@ -67,9 +67,8 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // The lock of --exclusive creates a cache.
+        // Taking the --exclusive lock creates a cache, so the inputs are checked first.
         try await ExitStatus.of(nil) { try checkInputs(configuration()) }
-        // Manifests at URLs are read from the cache.
         let needsCache = selection.manifest.contains(where: LocalManifests.isURL)
         try await CacheRun.of(
             self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false,
@@ -122,7 +121,6 @@ struct ImportCommand: AsyncParsableCommand {
         }
     }
 
-    /// Reports a missing directory as a missing input, not a missing cache.
     private static func asMissingInput<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()

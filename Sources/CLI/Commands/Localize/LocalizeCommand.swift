@@ -121,7 +121,6 @@ struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
         }
     }
 
-    /// Nil for standard output.
     private var path: String? { inPlace ? manifest : file == "-" ? nil : file }
 
     private func target() throws -> LocalizeTarget {
@@ -131,7 +130,7 @@ struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
         return .icons(icons ?? "\(folder)/\(defaultName)-icons", seenFrom: folder)
     }
 
-    /// For example `index` for `index.json.gz`.
+    /// The manifest's name without extensions, for example `index` for `index.json.gz`.
     private var defaultName: String {
         let name = path?.lastName ?? ""
         let stem = name.utf8.dropFirst().prefix { $0 != UInt8(ascii: ".") }
@@ -151,7 +150,7 @@ struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
             var source = try ManifestOptions.source(manifest)
             var catalogue: Catalogue?
             if !source.canBeReadAgain {
-                // A pipe is read for the prefetch and again.
+                // The manifest is read twice, but a pipe can be read only once.
                 catalogue = try Catalogue(source, limits: rules.limits)
                 source = catalogue?.source ?? source
             }
@@ -183,7 +182,7 @@ struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
     }
 
     private func commit(_ replacement: OutputReplacement?, _ report: LocalizeReport) throws {
-        // A run without changes keeps the file.
+        // If nothing has changed, the manifest is not replaced.
         if inPlace, !report.hasChanges { return }
         if inPlace { try OutputFile.copy(manifest, to: "\(manifest).orig") }
         try replacement?.commit()
@@ -193,7 +192,7 @@ struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
                 + " create it again for the localized file")
     }
 
-    /// Returns a file that probably has the manifest's digest or signature.
+    /// Returns a file next to the manifest that probably contains its digest or signature.
     private func digestFile(_ shape: String?) -> String? {
         let known = [
             "F-Droid index v1": "index-v1.jar", "F-Droid index v2": "entry.json",
@@ -205,7 +204,8 @@ struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
             ?? known[shape ?? ""] ?? known[manifest.lastName]
     }
 
-    /// Runs a prefetch, whose summary is a message. Returns its status, unless the run must end.
+    /// Runs a prefetch and prints its summary as a message. Returns its status, unless the run must
+    /// end.
     private func prefetch(
         _ source: ManifestSource, _ rules: ManifestRules, _ run: CacheRun
     ) async throws -> ExitStatus {

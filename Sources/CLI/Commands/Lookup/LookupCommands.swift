@@ -102,7 +102,7 @@ struct CatCommand: AsyncParsableCommand {
         }
         try cache.forEachPiece(of: object) { piece in
             let bytes = rest + piece
-            // A piece may end within a character.
+            // A piece may end within a character, whose bytes are kept for the next piece.
             let end = bytes.suffix(3).lastIndex { $0 >= 0xC0 } ?? bytes.endIndex
             rest = Array(bytes[end...])
             try check(bytes[..<end])

@@ -56,7 +56,8 @@ struct HealthOptions: ParsableArguments {
 }
 
 extension PlanCommand {
-    /// Prints the findings, and ends with status 2 if there is one of ``HealthOptions/failOn``.
+    /// Prints the findings, and exits with status 2 if ``HealthOptions/failOn`` contains the kind
+    /// of a finding.
     func report(on sources: [ManifestSource], by planner: Planner) throws {
         if let directory = health.iconFiles { try MissingInput.checkDirectory(directory) }
         let line = ProgressLine(isQuiet: quiet)

@@ -30,9 +30,9 @@ extension HealthReport {
         return object.text
     }
 
-    /// Writes a report in JUnit's XML format: a suite for each kind, with a test for each finding
-    /// or a passed test. Findings of other kinds than `failing` and kinds of icons that are never
-    /// fetched are skipped tests.
+    /// Writes a JUnit XML report with a suite for each kind. A suite has a test for each finding,
+    /// or one passed test. Findings whose kind is not in `failing`, and icons that are never
+    /// fetched, are skipped tests.
     func writeJUnit(failing: Set<HealthFinding.Kind>, _ write: (String) -> Void) throws {
         typealias Suite = HealthFinding.Kind?
         let suites: [Suite] = HealthFinding.Kind.allCases + [nil]
@@ -100,7 +100,8 @@ extension HealthFinding {
 }
 
 extension String {
-    /// The text for an attribute. XML 1.0 does not allow control characters, even as references.
+    /// The text as an attribute value. XML 1.0 does not allow control characters, even as
+    /// references.
     fileprivate var escapedForXML: String {
         sanitizedForTerminal.unicodeScalars.reduce(into: "") { text, scalar in
             switch scalar {

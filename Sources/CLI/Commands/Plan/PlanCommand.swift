@@ -70,7 +70,6 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
             revalidation.apply(to: &configuration.policy)
             try applyNetwork(to: &configuration)
             let planner = Planner(
-                // Without a cache, all icons are missing.
                 cache: try cache.openIfThere(), rules: configuration.manifestRules,
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders, shard: try workers.shard)

@@ -38,7 +38,8 @@ extension PlanSummary {
             + unusedSplits.sorted().joined(separator: ", ")
     }
 
-    /// Writes in pieces, because a manifest may have a million values. Nil leaves them out.
+    /// Writes one value at a time, because a manifest may have a million. If `values` is nil, omits
+    /// them.
     package func writeJSON(_ values: PlannedValues?, _ write: (String) -> Void) throws {
         var object = JSONObject()
         object.set([
@@ -115,7 +116,7 @@ extension PlannedEntry {
 }
 
 extension PastFailure {
-    /// For example `failed 3 times, last http-503 2 h 5 min ago`.
+    /// A clause such as `failed 3 times, last http-503 2 h 5 min ago`.
     var text: String {
         count == 1
             ? "failed once, \(code) \(age) ago" : "failed \(count) times, last \(code) \(age) ago"

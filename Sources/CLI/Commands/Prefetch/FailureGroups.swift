@@ -1,7 +1,8 @@
 import LarderCore
 import LarderManifest
 
-/// The first failures of each code are shown. Other failures are counted by host.
+/// Groups of failures by code and host. The first failures of each code are shown, and other
+/// failures are counted by host.
 struct FailureGroups {
     private static let shownPerCode = 5
     private static let maximumHosts = 8
@@ -15,10 +16,8 @@ struct FailureGroups {
 
     private var shown: [String: Int] = [:]
     private var rest: [Group: Int] = [:]
-    /// Failures at hosts beyond ``maximumGroups``, by code.
     private var others: [String: Int] = [:]
 
-    /// Returns whether to show the failure.
     mutating func add(_ code: String, at url: String?) -> Bool {
         if shown[code, default: 0] < Self.shownPerCode {
             shown[code, default: 0] += 1
@@ -33,14 +32,13 @@ struct FailureGroups {
         return false
     }
 
-    /// By code, with the most frequent host first.
     var lines: [String] { Set(rest.keys.map(\.code)).union(others.keys).sorted().flatMap(lines) }
 
     private func lines(of code: String) -> [String] {
         let sorted = rest.filter { $0.key.code == code }
             .map { (host: $0.key.host, count: $0.value) }
             .sorted { ($1.count, $0.host) < ($0.count, $1.host) }
-        // A line for "1 other host" would be as long as the host's line.
+        // A single remaining host is shown, because "1 other host" would be as long.
         let limit = Self.maximumHosts
         let named = sorted.prefix(sorted.count == limit + 1 ? limit + 1 : limit)
         var lines = named.map { host, count in
@@ -58,7 +56,7 @@ struct FailureGroups {
     }
 }
 
-/// The failures to show only once, although several entries have them.
+/// Messages that several failed entries have in common, each shown once.
 struct CommonFailures {
     private static let maximumConflicts = 4096
 

@@ -93,7 +93,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
         if output.quiet, verbose {
             throw ValidationError("--quiet and --verbose cannot be combined.")
         }
-        // An unset variable in a script gives an empty name.
+        // If a script's variable is not set, the name is empty.
         if report == "" { throw ValidationError("--report needs the name of a file.") }
         if writeLock == "" { throw ValidationError("--write-lock needs the name of a file.") }
         try validateLock()
@@ -142,7 +142,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
 
     func run() async throws {
         var locks = locks
-        // A run that only reads needs no lock. It cannot create the lock's file.
+        // A run that only reads needs no lock, and cannot create the lock file.
         if offline, Cache.isUnwritable(at: cache.path) { locks.exclusive = nil }
         try await CacheRun.of(
             self, on: cache, locks, isQuiet: output.quiet, makesCache: true,
@@ -203,8 +203,8 @@ protocol CarryingCommand: NetworkCommand {
 }
 
 extension CacheRun {
-    /// Prefetches with the command's network options. If `isPart`, the command's own results
-    /// follow, and the summary is a message.
+    /// Prefetches with the command's network options. If `isPart` is true, the command prints its
+    /// own results later, so the summary is a message.
     func carry(
         _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
         _ command: some CarryingCommand, _ purpose: PrefetchConsole.Purpose, isPart: Bool = false
@@ -236,8 +236,8 @@ extension CacheRun {
             switch event {
             case .planned:
                 ProgramText.release()
-                // Before this event, a signal exits at once. Nothing is in flight then, and reading
-                // a pipe may never return.
+                // Until this event, a signal ends the process immediately, because no transfer is
+                // in flight and reading a pipe may block forever.
                 interrupts.ask("transfers in flight have 2 s to finish") { prefetcher.cancel() }
             case .finished(let report): last = report
             case .recovered, .planning, .entry, .progress: break

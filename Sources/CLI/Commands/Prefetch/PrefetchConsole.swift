@@ -33,7 +33,7 @@ struct PrefetchConsole {
             }
             if !output.quiet {
                 summary.notes(of: sources).forEach(Console.complain)
-                // Not an error, because redirects may lead to the split host.
+                // This is not an error, because redirects may lead to the split host.
                 summary.splitComplaint.map(Console.complain)
             }
             var progress = Progress()

@@ -88,7 +88,7 @@ extension Report {
 }
 
 extension [String: Int] {
-    /// The number of icons of each kind that is never fetched, and an advice.
+    /// The number of icons of each kind that is never fetched, and advice for each kind.
     var notes: [(kind: String, note: String)] {
         let advice = [
             "icon-set": "; --icon-set maps a set to URLs",

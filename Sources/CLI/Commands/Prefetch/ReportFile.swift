@@ -4,13 +4,12 @@ import LarderCache
 import LarderPrefetch
 import Synchronization
 
-/// The file of `--report`, with one JSON line for each icon. It is opened before the run starts,
-/// but keeps the previous report until all manifests are read. If a write fails, the run continues
-/// and fails at the end.
+/// The `--report` file, with one JSON line for each icon. The file is opened before the run starts,
+/// but keeps the previous report until all manifests are read. A failed write does not stop the
+/// run, but makes it fail at the end.
 final class ReportFile {
     private let path: String
     private let mode: mode_t
-    /// Nil for standard output.
     private let file: FileDescriptor?
     private var buffer = Data()
     private var isBegun = false
@@ -44,7 +43,7 @@ final class ReportFile {
         guard !isBegun, failure == nil, let file else { return }
         isBegun = true
         guard let status = try? file.status(), status.isRegularFile else { return }
-        // An existing file loses permissions that a new file would not have.
+        // If the file exists, removes permissions that a new file would not have.
         if status.st_uid == geteuid() { fchmod(file.raw, status.st_mode & mode) }
         if ftruncate(file.raw, 0) != 0 {
             failure = OutputError("truncate", path, errno)
@@ -79,8 +78,8 @@ final class ReportFile {
     }
 }
 
-/// The file of `--write-lock`, a JSON array with one icon per line. If no icon failed, it replaces
-/// the previous file.
+/// The `--write-lock` file, a JSON array with one icon per line. If no icon failed, it replaces the
+/// previous file.
 final class LockedManifest: Sendable {
     private let file: OutputReplacement?
     private let isEmpty = Mutex(true)

@@ -115,7 +115,6 @@ struct RemotePartOptions: ParsableArguments {
 }
 
 extension CacheRun {
-    /// A cancelled operation still returns a report.
     func upkeep<Report: Sendable>(
         _ body: @escaping @Sendable () async throws -> Report
     ) async throws -> Report {

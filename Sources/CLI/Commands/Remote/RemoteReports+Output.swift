@@ -2,7 +2,6 @@ import LarderCore
 import LarderPrefetch
 
 extension RemoteVerifyReport {
-    /// `isPart` means that only a shard was verified.
     package func text(_ paint: Paint = .none, isPart: Bool, isRepair: Bool) -> String {
         if objects == 0, references == 0, foreign == 0, !isInterrupted {
             return location.textOfEmptyRemote(isPart: isPart)

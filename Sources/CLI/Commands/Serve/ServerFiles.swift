@@ -5,11 +5,11 @@ import LarderManifest
 import LarderServer
 import Synchronization
 
-/// The file of `--access-log`. Adding a line does not wait for a write.
+/// The `--access-log` file. Adding a line does not wait for the write.
 final class AccessLog: Sendable {
-    /// In bytes. Further lines are dropped and counted.
+    /// The maximum size of unwritten lines in bytes. Further lines are dropped and counted.
     private static let bufferLimit = 4 << 20
-    /// The maximum wait for a slow reader, in milliseconds. Lines are then dropped.
+    /// The maximum wait for a slow reader in milliseconds. After this time, lines are dropped.
     private static let patience: Int32 = 1_000
     /// The time limit for writing the last lines, in seconds.
     private static let lastPatience = 5.0
@@ -22,13 +22,12 @@ final class AccessLog: Sendable {
         /// The error that caused the loss of lines. Nil if the buffer was full.
         var reason: Int32?
         var saidAt: ContinuousClock.Instant?
-        /// Whether only a part of the last line was written.
         var isInLine = false
     }
 
     private let file: FileDescriptor?
     private let state = Mutex(State())
-    /// A separate queue, because a write may block its thread forever.
+    /// A separate queue, because a write can block its thread forever.
     private let queue = DispatchQueue(label: "larder.access-log")
 
     init(_ path: String) throws(OutputError) {
@@ -37,7 +36,7 @@ final class AccessLog: Sendable {
             return
         }
         do throws(OutputError) {
-            // Opening and writing must not wait for a pipe's reader.
+            // Opening or writing a pipe must not wait for its reader.
             file = try OutputFile.open(
                 path, flags: O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, mode: 0o640)
         } catch  where error.cause.errno == ENXIO {
@@ -116,9 +115,8 @@ final class AccessLog: Sendable {
     }
 }
 
-/// The file of `--missing-list`: a manifest that is replaced atomically.
 final class MissingListFile: Sendable {
-    /// Only the user may read the URLs that clients requested.
+    /// Requested URLs may be private, so only the user may read the file.
     private static let mode: mode_t = 0o600
 
     private let path: String
@@ -149,7 +147,7 @@ final class MissingListFile: Sendable {
             let folder = try UsersPath(path.parentDirectory).folder()
             guard try folder.status(of: path.lastName) != nil else { return [] }
             let file = try folder.file(path.lastName)
-            // Earlier versions used other permissions.
+            // Earlier versions created the file with other permissions.
             let status = try file.status()
             if status.st_uid == geteuid(), status.st_mode & 0o077 != 0 {
                 try file.setMode(Self.mode)

@@ -33,7 +33,7 @@ struct SnapshotCommand: AsyncParsableCommand {
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false) {
             run in
-            // Handles signals first, because exiting at once would leave files behind.
+            // An immediate exit would leave files behind, so signals only cancel the copy.
             run.interrupts.ask()
             let report: SnapshotReport
             do {

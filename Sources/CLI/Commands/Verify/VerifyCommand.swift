@@ -94,7 +94,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             } else if !output.quiet {
                 try report.writeText(colors.output) { print($0, terminator: "") }
             }
-            // A finding already reports a damaged index.
+            // The findings already include a damaged index.
             if let failure, !report.isInterrupted, (failure as? CacheError)?.code != .damaged {
                 throw failure
             }
@@ -159,7 +159,8 @@ struct VerifyPartOptions: ParsableArguments {
     }
 }
 
-/// A part of a cache: a random part (`5%`), or one of several parts that cover the cache (`3/10`).
+/// The part of a cache to verify: a random share (`5%`), or one of several parts that together
+/// cover the cache (`3/10`).
 enum Sample {
     case percent(Double)
     case part(Int, of: Int)

@@ -2,7 +2,7 @@ import LarderCache
 import LarderCore
 
 extension VerifyReport {
-    /// Writes in pieces, because a million entries may each have a finding.
+    /// Writes one finding at a time, because there may be a million.
     package func writeText(_ paint: Paint = .none, _ write: (String) throws -> Void) throws {
         for finding in findings { try write(finding.text(paint) + "\n") }
         try entryFindings.forEach { try write($0.text(paint) + "\n") }
@@ -13,7 +13,7 @@ extension VerifyReport {
         let named = entries > 0 ? "\(entries.of("entry", "entries")), " : ""
         let read = isQuick ? ", sizes only" : sizeClause(bytes)
         let checked = entries > 0 || resources == 0 ? "" : ", \(resources.of("resource"))"
-        // Missing objects were not read, but the counts after the colon include them.
+        // Missing objects are included in the total, because the counts by kind include them.
         let all = objects + findings.count { $0.kind == .missing }
         lines.append(
             "\(named)\(all.of("object"))\(read)\(checked)"
@@ -41,7 +41,6 @@ extension VerifyReport {
         try write(lines.joined(separator: "\n") + "\n")
     }
 
-    /// An unusable entry is not a missing icon.
     private func foundCounts(of isIncluded: (Finding.Kind) -> Bool) -> [String] {
         Finding.Kind.allCases.filter(isIncluded).flatMap { kind in
             let unusable = kind == .missing ? entryFindings.unusable : 0
@@ -96,7 +95,7 @@ extension VerifyReport {
         return "to download the missing icons, with the same options: \(command)"
     }
 
-    /// Includes repaired problems. Nil without any.
+    /// The summary of all problems, including repaired ones, or nil if there are none.
     package var complaint: String? {
         let bad = findings.filter(\.kind.isCorruption)
         let interruption = isInterrupted ? "interrupted after \(objects.of("object"))" : nil
@@ -120,7 +119,7 @@ extension VerifyReport {
             parts.append(recovery)
         }
         if let first = left.first ?? entryFindings.first {
-            // The position of an entry alone would not name the icon.
+            // The entry's position is not enough to identify the icon, so the message has the URL.
             let icon = left.isEmpty ? first.urls.first.map { "\($0.shownAsURL): " } ?? "" : ""
             parts.append("first problem: \(first.subject): \(icon)\(first.message)")
             parts.append(
@@ -189,7 +188,6 @@ extension VerifyReport.Refetch {
         missingOptions.map { "; if the prefetch used \($0), also use it for the repair" } ?? ""
     }
 
-    /// The advice, unless the failure's message already names the options.
     private func advice(after message: String) -> String {
         let first = missingOptions?.prefix { $0 != " " } ?? ""
         return message.contains(first) ? "" : advice
