@@ -4,10 +4,10 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// In bytes. Larger objects are read twice.
+    /// The maximum size in bytes of objects that are verified in memory. Larger objects are read
+    /// twice.
     private static let memoryLimit = 1 << 20
 
-    /// Checks an object's digest before calling `body` with its pieces.
     package func forEachPiece(
         of object: StoredObject, _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
@@ -28,7 +28,7 @@ extension Cache {
         guard again?.digest == object.digest else { throw Self.otherDigest(object.digest) }
     }
 
-    /// Checks the digest. The caller closes the descriptor.
+    /// Opens an object's file and checks its digest. The caller closes the descriptor.
     package func descriptor(of object: StoredObject) throws(CacheError) -> Int32 {
         let file = try directory.open(object.digest)
         _ = try confirm(file, is: object)
@@ -73,14 +73,14 @@ extension Cache {
             return try usersDirectory(path)
         } catch  where error.code == .missing {
             let parent = path.parentDirectory
-            // "/" and "." are their own parents.
+            // The parent of "/" or "." is the same directory.
             guard !parent.isSame(as: path) else { throw error }
             return try nearestDirectory(to: parent)
         }
     }
 
-    /// Returns `errno` on failure. The caller must check the link, because the object may have been
-    /// replaced.
+    /// Creates a hard link. Returns `errno` on failure. The caller must check the link, because
+    /// another process may have replaced the object.
     package func link(
         _ digest: Digest, to directory: FileDescriptor, as name: String
     ) throws(CacheError) -> Int32? {
@@ -98,11 +98,10 @@ extension Cache {
 
     package struct KeptManifest: Sendable {
         package let resource: Resource
-        /// `baseURL` is the URL after redirects. The caller closes the descriptor.
+        /// A manifest's file, and its URL after redirects. The caller closes the descriptor.
         package let file: (descriptor: Int32, baseURL: HTTPURL)
     }
 
-    /// Returns nil if the manifest is missing or corrupt.
     package func manifest(_ url: HTTPURL) throws(CacheError) -> KeptManifest? {
         guard let resource = try resource(url.key) else { return nil }
         let base = (try? HTTPURL(resource.responseURL)) ?? url
@@ -113,7 +112,7 @@ extension Cache {
     }
 }
 
-/// An open object file. Remains readable after an eviction.
+/// An open object file, which remains readable after an eviction.
 package final class LentFile: Sendable {
     package let size: Int64
     private let file: FileDescriptor

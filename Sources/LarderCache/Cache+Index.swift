@@ -56,7 +56,7 @@ extension Cache {
         return url.key.isSame(as: text) ? nil : try index.resource(url.key)
     }
 
-    /// Returns a number that changes when another connection commits; nil without an index.
+    /// Returns a number that changes when another connection commits, or nil without an index.
     package func indexVersion() throws(CacheError) -> Int64? { try index?.version() }
 
     package func forEachSpelling(_ body: (Spelling) throws -> Void) throws {

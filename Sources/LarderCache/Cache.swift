@@ -65,7 +65,7 @@ public final class Cache: Sendable {
         isCancelled: @escaping @Sendable () -> Bool = { false },
         onProgress: @escaping (ObjectProgress) -> Void = { _ in }
     ) throws(CacheError) -> RecoveryReport {
-        // The next call would create a missing cache.
+        // The directory must exist, because the next call creates a missing cache.
         _ = try CacheDirectory(path: path, create: false, lock: .none)
         let directory = try CacheDirectory(
             path: path, create: true, lock: .exclusive, wait: wait, log: log)
@@ -73,7 +73,7 @@ public final class Cache: Sendable {
             describe: describe, isCancelled: isCancelled, onProgress: onProgress)
     }
 
-    /// Returns the disk's error instead if the disk is failing.
+    /// Returns the error, or the disk's error if the disk is failing. Marks the index as damaged.
     package func noteDamage(_ error: CacheError) -> CacheError {
         let error = directory.judged(error)
         guard error.isDamage else { return error }
@@ -94,7 +94,6 @@ public final class Cache: Sendable {
         try open(at: path, wait: wait, log: log, waitsForWriters: false)
     }
 
-    /// False if there is no cache.
     package static func isUnwritable(at path: String) -> Bool {
         (try? CacheDirectory(path: path, create: false, lock: .none))?.isWritable == false
     }
@@ -120,14 +119,14 @@ public final class Cache: Sendable {
             let index = try CacheIndex(of: directory, patience: waitsForWriters ? nil : .seconds(1))
             return Cache(directory: directory, index: index)
         } catch  where error.code == .storage || error.code == .locked && !waitsForWriters {
-            // Unless opened read-only, SQLite needs disk space and a lock.
+            // SQLite needs disk space and a lock to open a writable index.
             let index = try? CacheIndex(readOnly: directory, isBesideWriter: error.code == .locked)
             guard let index else { throw error }
             return Cache(directory: directory, index: index, isReadOnly: true, obstacle: error)
         }
     }
 
-    /// With `isForRepair`, waits for other writers.
+    /// Opens a cache whose index may be damaged. With `isForRepair`, waits for other writers.
     package static func openDamaged(
         at path: String, wait: LockWait = .none, log: CacheLog = .none, isForRepair: Bool = false
     ) throws(CacheError) -> Cache {
@@ -175,7 +174,6 @@ public final class Cache: Sendable {
         try directory.isPresent(digest, size: size)
     }
 
-    /// Returns the object with its file's size.
     package func sized(_ object: StoredObject) -> StoredObject {
         var object = object
         if let size = try? directory.size(of: object.digest) { object.size = size }
@@ -191,14 +189,14 @@ public final class Cache: Sendable {
         Array(try data(of: sized(object), unlessKnown: nil).data)
     }
 
-    /// Does not check the digest if the file is the `known` one.
+    /// Returns an object's bytes. Does not check the digest if the file is the `known` file.
     package func data(
         of object: StoredObject, unlessKnown known: FileIdentity?
     ) throws(CacheError) -> (data: Data, file: FileIdentity) {
         let (file, status) = try open(object)
         let identity = FileIdentity(status)
         let isKnown = identity == known
-        // Before allocating memory, because a sparse file can have any size.
+        // Checked before allocating memory, because a sparse file can have any size.
         let excess = isKnown ? 0 : try directory.sparse.take(status, of: file.subject)
         var data = Data(count: Int(object.size))
         let read = data.withUnsafeMutableBytes { room -> Result<Void, CacheError> in
@@ -227,7 +225,6 @@ public final class Cache: Sendable {
         return (file, status)
     }
 
-    /// Throws `.corrupt` if the file is missing.
     func openFile(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         do {
             return try directory.open(digest)
@@ -247,8 +244,8 @@ public final class Cache: Sendable {
             message: "the file does not have the expected size")
     }
 
-    /// Pass at most ``ObjectUse/stepLimit`` objects, in row order, so that each page is written
-    /// once.
+    /// Records the use of objects. Pass at most ``ObjectUse/stepLimit`` objects in row order, so
+    /// that each page is written once.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "too many objects for one transaction")
         guard let index, !isReadOnly else { return }

@@ -11,7 +11,6 @@ package final class LiveCache: @unchecked Sendable {
     private let log: CacheLog
     private let lock = NSLock()
     private var cache: Cache?
-    /// The index file just before the cache was opened.
     private var index: FileIdentity?
     private var checkedFiles: [Digest: FileIdentity] = [:]
     private var version: Int64?
@@ -34,7 +33,7 @@ package final class LiveCache: @unchecked Sendable {
     @discardableResult
     package func open() throws(CacheError) -> Cache {
         if let cache = opened { return cache }
-        // Without the lock, because other threads must not wait for the disk.
+        // Runs without the lock, because other threads must not wait for the disk.
         let index = Cache.indexFile(ofCacheAt: path)
         let cache = try Cache.open(at: path, log: log)
         lock.withLock { (self.cache, self.index) = (cache, index) }
@@ -63,7 +62,8 @@ package final class LiveCache: @unchecked Sendable {
 
     package var generation: Int { lock.withLock { changes } }
 
-    /// Returns the ``generation``, which increases if the index has changed or is unreadable.
+    /// Reopens a changed cache. Returns the ``generation``, which increases if the index has
+    /// changed or is unreadable.
     @discardableResult
     package func refresh() -> Int {
         let isReplaced = closeIfReplaced()
@@ -100,7 +100,7 @@ package final class LiveCache: @unchecked Sendable {
         try using { try $0.manifest(url)?.file }
     }
 
-    /// Checks the digest once per file.
+    /// Returns an object's bytes. Checks the digest once per file.
     package func data(
         of object: StoredObject, atMost limit: Int64 = .max
     ) throws -> (data: Data, file: FileIdentity) {
@@ -124,7 +124,7 @@ package final class LiveCache: @unchecked Sendable {
 
     package func remember(_ file: FileIdentity, as digest: Digest) {
         lock.withLock {
-            // Checking all files again costs less than tracking their use.
+            // Checking all files again is cheaper than tracking their use.
             if checkedFiles.count >= knownLimit { checkedFiles.removeAll(keepingCapacity: true) }
             checkedFiles[digest] = file
         }

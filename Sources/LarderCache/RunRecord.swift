@@ -13,10 +13,9 @@ package struct RunRecord: Sendable, Equatable {
         case fetched, revalidated, cached, coalesced, skipped, failed, unfinished, unstored
         case pulled, shared, pushed, unpushed
         case receivedBytes = "received_bytes"
-        /// Objects read, or remaining after an eviction.
+        /// The objects read, or those that remain after an eviction.
         case objects, bytes
         case resources, whole, findings
-        /// Findings that are corruption (for a reindex, damaged objects), and repaired findings.
         case damaged, repaired
         case evictedObjects = "evicted_objects"
         case evictedBytes = "evicted_bytes"
@@ -24,13 +23,13 @@ package struct RunRecord: Sendable, Equatable {
     }
 
     package let command: Command
-    /// Before the run waited for locks.
+    /// The time before the run waited for locks.
     package let started: Date
     package let ended: Date
-    /// Measured with a monotonic clock.
     package let seconds: Double
     package let exitStatus: Int32
-    /// By ``Count``. Empty if the run was stopped early. Other versions may have other counts.
+    /// The counts by ``Count``. Empty if the run was stopped early. Other versions may have other
+    /// counts.
     package let counts: [String: Int64]
     package let version: String
 
@@ -47,12 +46,12 @@ package struct RunRecord: Sendable, Equatable {
         self.version = version
     }
 
-    /// Ignores errors. Does nothing in a read-only cache.
+    /// Saves the record, and ignores errors. Does nothing in a read-only cache.
     package func save(inCacheAt path: String) {
         guard
             let directory = try? CacheDirectory(path: path, create: false, lock: .none),
             directory.isWritable,
-            // Do not create `runs/` in a directory that is not a cache.
+            // A directory that is not a cache must not get a directory `runs/`.
             (try? directory.root.status(of: CacheLayout.index)) != nil,
             let runs = try? directory.root.directory(CacheLayout.runs, create: true)
         else { return }

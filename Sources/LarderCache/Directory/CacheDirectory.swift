@@ -13,11 +13,11 @@ final class CacheDirectory: Sendable {
     let log: CacheLog
     let sparse = SparseBudget()
 
-    /// `shared` to use the index, `exclusive` to replace it.
+    /// The lock on the root: `shared` to use the index, `exclusive` to replace it.
     enum Lock { case none, shared, exclusive }
 
-    /// Refuses directories with another purpose, that other users could change, or on a network
-    /// file system.
+    /// Opens the directory. Refuses directories that have another purpose, that other users could
+    /// change, or that are on a network file system.
     init(
         path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none,
         log: CacheLog = .none
@@ -61,7 +61,6 @@ final class CacheDirectory: Sendable {
         }
     }
 
-    /// `directory` was just created by this process.
     init(in directory: FileDescriptor, at path: String) throws(CacheError) {
         wait = .none
         log = .none
@@ -95,7 +94,7 @@ final class CacheDirectory: Sendable {
         "\(databases)/\(CacheLayout.run(run.name, name))"
     }
 
-    /// SQLite in other programs would apply these journals.
+    /// Removes journals that SQLite would apply in other programs.
     func removeForeignJournals() {
         for name in CacheLayout.foreignJournals
         where (try? root.status(of: name))??.isRegularFile == true {
@@ -141,7 +140,7 @@ final class CacheDirectory: Sendable {
         return absent
     }
 
-    /// Throws `.corrupt` if there is no regular file.
+    /// Opens an object's file. Throws `.corrupt` if there is no regular file.
     func open(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         let subject = "\(digest)"
         do {
@@ -150,7 +149,7 @@ final class CacheDirectory: Sendable {
         } catch  where error.errno == ENOENT {
             throw CacheError(.corrupt, subject: subject, message: "the object's file is missing")
         } catch  where error.isAbsence {
-            // A link, or a file in place of a directory.
+            // The path has a link, or a file in place of a directory.
         }
         throw CacheError(.corrupt, subject: subject, message: "is not a regular file")
     }
@@ -183,8 +182,8 @@ final class CacheDirectory: Sendable {
         return damage
     }
 
-    /// Also true for an empty directory. Throws `.unusable` for another program's files under names
-    /// that Larder would sweep or migrate.
+    /// Whether the directory is a cache. An empty directory counts as a cache. Throws `.unusable`
+    /// for another program's files under names that Larder would sweep or migrate.
     func isCache() throws(CacheError) -> Bool {
         if try isMarked() { return true }
         for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {
@@ -238,7 +237,8 @@ final class CacheDirectory: Sendable {
         try run.directory.rename(staged, to: parent, as: name)
     }
 
-    /// Returns nil unless the kernel has cached the object's path. Needs Linux 5.12.
+    /// Opens an object's file, or returns nil unless the kernel has cached the path. Needs Linux
+    /// 5.12.
     func openAtOnce(_ digest: Digest) -> FileDescriptor? {
         #if os(Linux)
             let path = CacheLayout.path(digest)

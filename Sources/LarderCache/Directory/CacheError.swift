@@ -78,7 +78,7 @@ extension CacheError {
         case .SQLITE_IOERR where Self.isFull(subject):
             self.init("write", subject: subject, errno: ENOSPC)
         case .SQLITE_IOERR:
-            // The connection's message may be wrong: a copy has two connections.
+            // The connection's message may be wrong, because a copy has two connections.
             let message = String(cString: sqlite3_errstr(SQLITE_IOERR))
             self.init(.storage, subject: subject, message: message + Self.fileLimit)
         case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.locked, subject: subject, message: message)
@@ -91,7 +91,7 @@ extension CacheError {
             .SQLITE_MISMATCH:
             self.init(damaged: subject, message)
         case .SQLITE_INTERRUPT:
-            // From ``StepLimit``. Cancellations are caught earlier.
+            // ``StepLimit`` raises this error. Cancellations are caught earlier.
             self.init(damaged: subject, "a query exceeded the step limit for an index of this size")
         default: self.init(.index, subject: subject, message: message)
         }
@@ -122,7 +122,7 @@ extension CacheError {
         return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : Foundation.errno
     }
 
-    /// For mapped files, SQLite reports a full disk as an I/O error.
+    /// Whether the disk is full. For mapped files, SQLite reports a full disk as an I/O error.
     private static func isFull(_ path: String) -> Bool {
         var status = statvfs()
         guard path.hasPrefix("/"), statvfs(path.parentDirectory, &status) == 0 else { return false }
@@ -183,7 +183,8 @@ extension CacheError {
             : "remove other files from its disk, or choose another disk with --cache"
     }
 
-    /// Also true for 100,000 or more files, to limit the time.
+    /// Whether the objects have at least the wanted size. True for 100,000 or more files, to limit the
+    /// time.
     private static func hasObjects(ofBytes wanted: Double, in path: String) -> Bool {
         let objects = FileManager.default.enumerator(atPath: "\(path)/\(CacheLayout.objects)")
         var (bytes, count) = (0.0, 0)
@@ -207,7 +208,6 @@ extension CacheError {
     public var description: String { "\(subject): \(message)" }
 
     var isDamage: Bool { code == .damaged }
-    /// Whether the file is missing, a link or a socket.
     var isAbsence: Bool { [ENOENT, ENOTDIR, ELOOP, ENXIO].contains(errno) }
     var isOutOfReach: Bool { isAbsence || errno == EACCES }
     package var isSparse: Bool { code == .obstructed && errno == EFBIG }
@@ -218,7 +218,6 @@ extension CacheError {
             || [EACCES, EIO].contains(errno) && subject.utf8.starts(with: "objects/".utf8)
     }
 
-    /// Nil unless the error concerns one object's path.
     var obstruction: CacheError? {
         switch errno {
         case EISDIR, ENOTDIR, ELOOP, ENXIO:

@@ -10,7 +10,7 @@ enum CacheLayout {
     static let algorithm = "sha256"
     static let index = "index.sqlite"
     static let snapshot = "index.snapshot.sqlite"
-    /// Requests a rebuild of the index.
+    /// The file that requests a rebuild of the index.
     static let damage = "index.damaged"
     static let temporary = "tmp"
     static let partial = "partial"
@@ -25,7 +25,7 @@ enum CacheLayout {
 
     static func run(_ run: String, _ file: String) -> String { "\(temporary)/\(run)/\(file)" }
 
-    /// The umask applies only to the root and the directories above it.
+    /// The mode of directories. The umask applies only to the root and the directories above it.
     static let directoryMode: mode_t = 0o755
     static let fileMode: mode_t = 0o644
     /// The Cache Directory Tagging Specification's signature (bford.info/cachedir).
@@ -42,7 +42,7 @@ enum CacheLayout {
     static let indexFiles = [index, index + "-wal", index + "-shm"]
     static let databaseFiles = indexFiles + [index + "-journal"]
 
-    /// Used by SQLite in other journal modes, never by Larder.
+    /// Journals that SQLite uses in other modes. Larder never uses them.
     static let foreignJournals = [
         index + "-journal", snapshot + "-journal", snapshot + "-wal", snapshot + "-shm",
     ]

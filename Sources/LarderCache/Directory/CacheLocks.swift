@@ -37,8 +37,8 @@ public struct LockWait: Sendable {
 
     var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
 
-    /// Throws `.locked` after the limit. Polls, because only a signal ends a blocked flock(2), and
-    /// signals belong to the program.
+    /// Takes the lock, or throws `.locked` after the limit. Polls, because only a signal ends a
+    /// blocked flock(2), and signals belong to the program.
     func take(
         _ operation: Int32, on file: FileDescriptor, subject: String, describeHolder: () -> String
     ) throws(CacheError) {
@@ -70,8 +70,8 @@ public struct LockWait: Sendable {
 package final class NamedLock: Sendable {
     private let file: FileDescriptor
 
-    /// Call this before opening the cache, so that a waiting run holds no other lock. Waiting
-    /// processes print `command`.
+    /// Takes the lock. Call this before opening the cache, so that a waiting run holds no other
+    /// lock. Waiting processes print `command`.
     package init(
         _ name: String, ofCacheAt path: String, create: Bool, for command: String,
         wait: LockWait = .none
@@ -98,7 +98,7 @@ package final class NamedLock: Sendable {
             && text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "._-".utf8.contains($0) }
     }
 
-    /// Returns nil if the process has ended.
+    /// Returns the command that holds the lock, or nil if its process has ended.
     private static func holder(_ file: FileDescriptor) -> String? {
         guard let bytes = try? file.read(at: 0, atMost: 200) else { return nil }
         let line = String(decoding: bytes, as: UTF8.self).prefix { $0 != "\n" }
@@ -130,7 +130,7 @@ final class WriterWait: @unchecked Sendable {
         limit = wait.limit.map { max($0, Self.grace) }
     }
 
-    /// A busy handler. SQLite's own would miss the short pauses of an eviction.
+    /// Handles a busy index. SQLite's own busy handler would miss the short pauses of an eviction.
     func retry(_ attempt: Int) -> Bool {
         let (waited, isOver, isReporting) = lock.withLock {
             if attempt == 0 { (start, isReported) = (.now, false) }

@@ -8,7 +8,7 @@ package enum Durability {
         _ file: @autoclosure () throws(CacheError) -> FileDescriptor
     ) throws(CacheError) {
         #if canImport(Darwin)
-            // A barrier orders writes. One full flush then empties the drive's cache.
+            // A barrier orders the writes, and one full flush then empties the drive's cache.
             let file = try file()
             if fcntl(file.raw, F_BARRIERFSYNC) != 0 { try sync(file) }
         #else
@@ -37,7 +37,7 @@ package enum Durability {
     }
 
     #if !canImport(Darwin)
-        /// False before Linux 5.8 (syncfs(2), "Versions").
+        /// Whether syncfs reports errors, as since Linux 5.8 (syncfs(2), "Versions").
         private static let syncfsReportsErrors: Bool = {
             var name = utsname()
             guard uname(&name) == 0 else { return false }
@@ -69,7 +69,7 @@ struct DiskSpace {
 /// Disk space that an eviction frees first, because deleting rows needs space for the log.
 struct Reserve {
     private static let sizes: ClosedRange<Int64> = (1 << 20)...(4 << 20)
-    /// As a multiple of the reserve's size.
+    /// The free space to leave, as a multiple of the reserve's size.
     private static let margin: Int64 = 16
 
     let directory: CacheDirectory
@@ -88,7 +88,7 @@ struct Reserve {
                 return
             }
             let file = try? root.createOrOpen(CacheLayout.reserve, mode: 0o600)
-            // Reserves blocks unless the file system copies on write.
+            // Reserves blocks, except on file systems that copy on write.
             if let file, posix_fallocate(file.raw, 0, off_t(size)) != 0 { giveUp() }
         #endif
     }

@@ -1,8 +1,8 @@
 import Foundation
 
 extension FileDescriptor {
-    /// Returns nil if `name` exists. With `keepsUmask`, the umask applies except to the owner's
-    /// permissions, so that `rm -r` works.
+    /// Creates a directory, or returns nil if `name` exists. With `keepsUmask`, the umask applies
+    /// except to the owner's permissions, so that `rm -r` works.
     func makeDirectory(
         _ name: String, mode: mode_t = CacheLayout.directoryMode, keepsUmask: Bool = false
     ) throws(CacheError) -> FileDescriptor? {
@@ -14,7 +14,7 @@ extension FileDescriptor {
             do throws(CacheError) {
                 return try openMade(name, mode: mode, keepsUmask: keepsUmask)
             } catch  where error.errno == ENOENT {
-                // Another process swept the directory.
+                // Another process has swept the directory.
             } catch {
                 _ = name.withPath { unlinkat(raw, $0, AT_REMOVEDIR) }
                 throw error
@@ -29,7 +29,8 @@ extension FileDescriptor {
         do throws(CacheError) {
             made = try open(name, flags: O_RDONLY | O_DIRECTORY)
         } catch  where error.errno == EACCES {
-            // The umask denies access. Safe if no other user can replace the directory.
+            // The umask denies access. Changing the mode is safe if no other user can replace the
+            // directory.
             guard Ownership.fault(of: try status()) == nil,
                 name.withPath({ fchmodat(raw, $0, mode, AT_SYMLINK_NOFOLLOW) }) == 0
             else { throw error }
@@ -47,7 +48,6 @@ extension FileDescriptor {
         return made
     }
 
-    /// Throws EEXIST if `name` exists.
     package func create(
         _ name: String, mode: mode_t = CacheLayout.fileMode
     ) throws(CacheError) -> FileDescriptor {
@@ -56,14 +56,15 @@ extension FileDescriptor {
         return file
     }
 
-    /// Throws `.unusable` if the file has other hard links or other users could change it.
+    /// Creates or opens a file. Throws `.unusable` if the file has other hard links or other users
+    /// could change it.
     func createOrOpen(
         _ name: String, mode: mode_t = CacheLayout.fileMode
     ) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
             return try create(name, mode: mode)
         } catch  where error.errno == EEXIST {}
-        // O_NONBLOCK, because opening a pipe would block.
+        // Without O_NONBLOCK, opening a pipe would block.
         let file = try open(name, flags: O_RDWR | O_NONBLOCK)
         var status = try file.status()
         guard status.isRegularFile, status.st_nlink == 1 else {
@@ -96,8 +97,8 @@ extension FileDescriptor {
         try status(of: name)?.isSameFile(as: file.status()) ?? false
     }
 
-    /// Returns the freed bytes. Does not follow links or enter other file systems. Throws only if
-    /// the disk fails.
+    /// Removes a directory tree and returns the freed bytes. Does not follow links or enter other
+    /// file systems. Throws only if the disk fails.
     func removeTree(
         _ name: String, isDryRun: Bool = false
     ) throws(CacheError) -> (isGone: Bool, bytes: Int64) {
@@ -106,7 +107,7 @@ extension FileDescriptor {
         var (isEmpty, bytes) = (true, Int64(0))
         do throws(CacheError) {
             if status.isDirectory {
-                // Another user's directory is allowed, because no file is read.
+                // A directory of another user is allowed, because none of its files is read.
                 let inner = try open(name, flags: O_RDONLY | O_DIRECTORY)
                 for file in try inner.names() {
                     let removed = try inner.removeTree(file, isDryRun: isDryRun)
@@ -135,7 +136,6 @@ extension FileDescriptor {
         withExtendedLifetime(directory) {}
     }
 
-    /// Opens a temporary file.
     package static func unnamed() throws(CacheError) -> FileDescriptor {
         var path = Array((NSTemporaryDirectory() + "larder-XXXXXX").utf8CString)
         let raw = mkstemp(&path)

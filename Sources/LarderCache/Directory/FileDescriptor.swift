@@ -4,10 +4,9 @@ import Foundation
 /// following links, so no path leads out of the cache.
 package final class FileDescriptor: Sendable {
     package let raw: Int32
-    /// For messages: a path that the user named, or a path relative to it.
+    /// The file's name in messages: a path that the user named, or a path relative to it.
     package let subject: String
     private let isUsersOwn: Bool
-    /// Whether to refuse directories that other users could change.
     let isGuarded: Bool
 
     init(taking raw: Int32, subject: String, isUsersOwn: Bool = false, isGuarded: Bool = false) {
@@ -19,7 +18,6 @@ package final class FileDescriptor: Sendable {
 
     deinit { close(raw) }
 
-    /// Opens a path that the user named, following links.
     package static func open(_ path: String, flags: Int32) throws(CacheError) -> FileDescriptor {
         let raw = try open(path, beneath: AT_FDCWD, flags: flags, subject: path)
         return FileDescriptor(taking: raw, subject: path, isUsersOwn: true)
@@ -44,7 +42,7 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// Does not block on a pipe.
+    /// Opens a file for reading. Does not block on a pipe.
     package func file(_ name: String) throws(CacheError) -> FileDescriptor {
         try open(name, flags: O_RDONLY | O_NONBLOCK)
     }
@@ -58,7 +56,6 @@ package final class FileDescriptor: Sendable {
         return directory
     }
 
-    /// The caller closes the copy.
     func duplicate() throws(CacheError) -> Int32 {
         let copy = fcntl(raw, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw failure("open") }
@@ -141,7 +138,7 @@ package final class FileDescriptor: Sendable {
         return status
     }
 
-    /// Does not follow links. Returns nil if `name` does not exist.
+    /// Returns the status of a name without following links, or nil if the name does not exist.
     package func status(of name: String) throws(CacheError) -> stat? {
         var status = stat()
         if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
@@ -166,7 +163,7 @@ package final class FileDescriptor: Sendable {
     }
 
     package func forEachName(_ body: (String) throws(CacheError) -> Void) throws(CacheError) {
-        // dup(2) would share the file position.
+        // A descriptor from dup(2) would share the file position.
         let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let stream = fdopendir(copy) else {
             let code = errno
@@ -194,7 +191,7 @@ package final class FileDescriptor: Sendable {
         while true {
             let status = try current.status()
             if status.isSameFile(as: root) { return true }
-            // The parent of `/` is `/`.
+            // The search ends at `/`, which is its own parent.
             if seen?.isSameFile(as: status) == true { return false }
             seen = status
             let raw = try Self.open(
@@ -203,7 +200,7 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// Valid while the descriptor is open; nil on macOS.
+    /// The path for SQLite, valid while the descriptor is open. Nil on macOS.
     var pathForSQLite: String? {
         #if os(Linux)
             let path = "/proc/self/fd/\(raw)"
@@ -216,7 +213,7 @@ package final class FileDescriptor: Sendable {
         #endif
     }
 
-    /// The lock prevents other processes from sweeping the directory.
+    /// Creates a locked directory. The lock prevents other processes from sweeping it.
     func makeLockedDirectory(
         _ operation: Int32, mode: mode_t = CacheLayout.directoryMode, named newName: () -> String
     ) throws(CacheError) -> (name: String, directory: FileDescriptor) {
@@ -230,7 +227,7 @@ package final class FileDescriptor: Sendable {
             } else if errno != EWOULDBLOCK {
                 throw CacheError("lock", subject: directory.subject, errno: errno)
             }
-            // Swept before it was locked.
+            // Another process swept the directory before it was locked.
         }
         throw CacheError(
             .unusable, subject: subject,
@@ -243,6 +240,6 @@ package final class FileDescriptor: Sendable {
         return directory
     }
 
-    /// Releases the lock even if a child process being started shares the descriptor.
+    /// Releases the lock, even if a new child process shares the descriptor.
     func unlock() { flock(raw, LOCK_UN) }
 }

@@ -6,7 +6,7 @@ package struct FileIdentity: Sendable, Hashable {
     private let device: UInt64
     private let inode: UInt64
     package let size: Int64
-    /// Nanoseconds since 1970.
+    /// The modification time in nanoseconds since 1970.
     private let modified: Int64
     private let changed: Int64
 
@@ -45,14 +45,14 @@ extension stat {
 
     func isSameFile(as other: stat) -> Bool { st_ino == other.st_ino && st_dev == other.st_dev }
 
-    /// `st_blocks` counts 512 bytes on all systems (stat(2)).
+    /// The allocated size. `st_blocks` counts 512 bytes on all systems (stat(2)).
     package var allocatedBytes: Int64 { Int64(st_blocks) * 512 }
     /// The maximum plausible size: 16 times the allocated bytes, because some file systems
     /// compress, plus 1 MiB.
     package var plausibleBytes: Int64 {
         min(max(0, Int64(st_blocks)), 1 << 48) * 512 * 16 + 1 << 20
     }
-    /// Zero if the file has other hard links.
+    /// The bytes that removing the file frees: 0 if the file has other hard links.
     var freeableBytes: Int64 { isDirectory || st_nlink < 2 ? allocatedBytes : 0 }
 
     #if canImport(Darwin)

@@ -102,10 +102,11 @@ package enum HelperThread {
         return nil
     }
 
-    /// For a new thread: a stack of 8 MiB and, with glibc, a heap of 64 MiB.
+    /// The address space of a new thread in bytes: a stack of 8 MiB and, with glibc, a heap of 64
+    /// MiB.
     private static let usualThread = 72 << 20
 
-    /// The address space besides stacks, in bytes.
+    /// The address space for everything except stacks, in bytes.
     private static let room = 96 << 20
 
     static var lacksRoom: Bool { !hasRoom(1 << 20) }

@@ -7,9 +7,8 @@ struct ObjectTree {
         let parent: FileDescriptor
         let name: String
         let path: String
-        /// The name's digest, if the directory is right.
         let digest: Digest?
-        /// The name's digest, if the directory is wrong.
+        /// The digest that the name states, if the file is in a wrong directory.
         let misplaced: Digest?
     }
 
@@ -17,7 +16,6 @@ struct ObjectTree {
 
     init(_ directory: CacheDirectory) { self.directory = directory }
 
-    /// Calls `body` for all files, and `onRefusal` for an inaccessible directory.
     func walk(
         onRefusal: (CacheError) throws(CacheError) -> Void = { (error) throws(CacheError) in
             throw error
@@ -59,7 +57,7 @@ struct ObjectTree {
     }
 
     private func entry(_ name: String, in parent: FileDescriptor, prefix: String) -> Entry {
-        // A name in upper case is another file on most systems.
+        // On most file systems, a name in upper case is a different file.
         let digest = Digest(hex: name).flatMap { $0.hex == name ? $0 : nil }
         let isHome = !prefix.isEmpty && name.hasPrefix(prefix)
         return Entry(
@@ -71,7 +69,7 @@ struct ObjectTree {
 
 /// A file reader with one buffer, because allocating one takes longer than reading a small file.
 package final class ObjectReader {
-    // Needs few system calls, and fits in the processor's cache.
+    // A size that needs few system calls and fits in the processor's cache.
     private let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 256 * 1024, alignment: 16)
     private let budget: SparseBudget

@@ -89,7 +89,8 @@ enum CacheRoot {
         return (try root.reopened(as: path, isGuarded: true), true)
     }
 
-    /// Ignores directories that other users could change, because they could add the tag.
+    /// Whether the directory has a cache tag. Ignores directories that other users could change,
+    /// because they could add the tag.
     private static func isTagged(_ path: String) -> Bool {
         let tag = Array(CacheLayout.tagContents.utf8)
         guard let directory = try? FileDescriptor.open(path, flags: O_RDONLY | O_DIRECTORY),
@@ -122,7 +123,7 @@ enum CacheRoot {
     }
 }
 
-/// File systems with unreliable `flock` and shared memory.
+/// Network file systems, on which `flock` and shared memory are unreliable.
 enum NetworkFileSystem {
     static func name(of file: FileDescriptor) -> String? {
         var status = statfs()

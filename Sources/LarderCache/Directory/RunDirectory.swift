@@ -37,7 +37,6 @@ final class RunDirectory: Sendable {
         return oldest.map { Date(timeIntervalSince1970: Double($0) / 1000) }
     }
 
-    /// Excludes partial bodies and runs in progress.
     static func leftovers(in cache: CacheDirectory) throws(CacheError) -> Int {
         guard let parent = try cache.root.existingDirectory(CacheLayout.temporary) else { return 0 }
         return try parent.names().count { name in

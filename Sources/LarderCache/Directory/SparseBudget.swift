@@ -3,12 +3,12 @@ import Foundation
 /// A limit on the bytes read from sparse files, which can have any size without using the disk.
 ///
 /// Bytes beyond a file's ``stat/plausibleBytes`` are taken from one budget. Intact objects return
-/// theirs, because some file systems compress files. For objects, `plausibleBytes` is reduced by 1
-/// MiB, because there may be a million objects.
+/// their bytes, because some file systems compress files. For objects, `plausibleBytes` is reduced
+/// by 1 MiB, because there may be a million objects.
 package final class SparseBudget: @unchecked Sendable {
     // Unchecked because `condition` guards the variables.
     private let condition = NSCondition()
-    /// Several times the default size limit of a prefetch (16 MiB).
+    /// The remaining bytes, initially four times the default size limit of a prefetch (16 MiB).
     private var left: Int64 = 64 << 20
     private var lent: Int64 = 0
 

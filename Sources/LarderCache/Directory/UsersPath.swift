@@ -9,7 +9,6 @@ package struct UsersPath {
     private static let linkLimit = 40
 
     package let named: String
-    /// The path without links.
     package let place: String
     private let isDangling: Bool
     private let foreignLink: ForeignLink?
@@ -24,7 +23,7 @@ package struct UsersPath {
         var isMissing = false
         var foreignLink: ForeignLink?
         while let (name, isOfLink) = rest.popLast() {
-            // The system finds nothing through a missing directory.
+            // If a directory is missing, the system rejects `..` after it.
             if name.utf8.elementsEqual("..".utf8), !isMissing {
                 place = place.isEmpty ? "" : place.parentDirectory
                 if place.utf8.elementsEqual("/".utf8) { place = "" }
@@ -59,7 +58,6 @@ package struct UsersPath {
         self.foreignLink = foreignLink
     }
 
-    /// From the nearest to `/`, with links resolved.
     var parents: some Sequence<String> {
         sequence(first: place.parentDirectory) { $0.utf8.count > 1 ? $0.parentDirectory : nil }
     }
@@ -100,7 +98,7 @@ package struct UsersPath {
                 + " not follow links of other users")
     }
 
-    /// First calls `body` with the directory or its nearest existing parent.
+    /// Opens the directory. First calls `body` with it or its nearest existing parent.
     package func directory(
         create: Bool = false, checksLinks: Bool = true,
         before body: (FileDescriptor) throws(CacheError) -> Void = {
@@ -176,7 +174,7 @@ package struct UsersPath {
             }
             let file = FileDescriptor(taking: raw, subject: named)
             let (own, folder) = (try file.status(), try parent.status())
-            // The same rule as fs.protected_regular (proc(5)).
+            // This is the same rule as fs.protected_regular (proc(5)).
             guard
                 !own.isRegularFile || Ownership.isTrusted(own.st_uid)
                     || own.st_uid == folder.st_uid || folder.st_mode & 0o022 == 0
@@ -199,6 +197,7 @@ extension FileDescriptor {
 }
 
 extension statfs {
-    /// No file system of macOS has this number (PROC_SUPER_MAGIC in linux/magic.h).
+    /// Whether the file system is procfs. On macOS, no file system has this number
+    /// (PROC_SUPER_MAGIC in linux/magic.h).
     fileprivate var isOfProcesses: Bool { UInt32(truncatingIfNeeded: f_type) == 0x9FA0 }
 }

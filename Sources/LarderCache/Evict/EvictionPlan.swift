@@ -11,7 +11,7 @@ final class EvictionPlan {
         let rank: Int64
         let object: Int64
         let usedAt: Double
-        /// Freed by a removal, in bytes; 0 without ``EvictionPolicy/minimumFree``.
+        /// The bytes that the removal frees, or 0 without ``EvictionPolicy/minimumFree``.
         let room: Int64
         let reported: EvictionReport.Victim
 
@@ -40,7 +40,7 @@ final class EvictionPlan {
     private let directory: CacheDirectory
     private let database: DatabaseQueue
 
-    /// Without `path`, SQLite chooses the database's path.
+    /// Creates an empty plan. Without `path`, SQLite chooses where to store it.
     init(
         _ policy: EvictionPolicy, index: CacheIndex, at path: String?, in directory: CacheDirectory
     ) throws {
@@ -80,10 +80,9 @@ final class EvictionPlan {
         );
         """
 
-    /// Keeps objects used since `runStart`.
     func decide(at instant: Date, runStart: Date, free: Int64) throws -> Decision {
         try database.writeWithoutTransaction { db in
-            // Reading all rows filled the page cache.
+            // Reading all rows has filled the page cache.
             defer { db.releaseMemory() }
             var decision = Decision()
             let now = instant.timeIntervalSince1970
@@ -92,7 +91,8 @@ final class EvictionPlan {
                 try hold(db)
                 decision.all = try ObjectTally(db, "cache.objects")
                 var excess = EvictionExcess(policy: policy, left: decision.all, free: free)
-                // Determines which held objects to report.
+                // The excess if no object were held. It determines which held objects to
+                // report.
                 var unheldExcess = excess
                 let insert = try db.prepared(
                     """
@@ -104,10 +104,10 @@ final class EvictionPlan {
                 while var row = try objects.next() {
                     if policy.isCancelled() { throw CancellationError() }
                     let object = try Object(&row, at: now)
-                    // Read all rows, to find damage.
+                    // All rows are read, so that damage is found.
                     guard object.mandate != nil || excess.reason != nil else { continue }
                     let room = try room(of: object)
-                    // Removing an object that frees no space would not help.
+                    // Removing an object that frees no space would not help to reach the minimum.
                     func useful(_ reason: Reason?) -> Reason? {
                         reason == .free && room == 0 ? nil : reason
                     }
@@ -175,7 +175,8 @@ final class EvictionPlan {
         }
     }
 
-    /// Detaches the index, because only the index's own connections can fold its log on closing.
+    /// Detaches the index, because only the index's own connections can checkpoint its log when
+    /// they close.
     func close() throws { try database.close() }
 
     private struct Object {
@@ -183,7 +184,7 @@ final class EvictionPlan {
         let digest: Digest
         let size: Int64
         let usedAt: Double
-        /// In seconds; nil if the time is from an unset clock.
+        /// The age in seconds, or nil if the time is from an unset clock.
         let age: Double?
         let hold: Hold?
         let mandate: Reason?
@@ -202,8 +203,8 @@ final class EvictionPlan {
     }
 
     private func hold(_ db: Database) throws {
-        // SQLite does not reorder a CROSS JOIN, so it looks up each key among the resources. A
-        // manifest is reported instead of a pin.
+        // SQLite does not reorder a CROSS JOIN, so it looks up each key among the resources. If an
+        // object is both in a manifest and pinned, the manifest is reported.
         for (table, hold) in [("main.kept_keys", Hold.manifest), ("cache.pins", .pin)] {
             try db.execute(
                 sql: """
@@ -219,8 +220,8 @@ final class EvictionPlan {
     }
 
     /// Objects to remove regardless of the limits come first, then objects larger than the maximum
-    /// size, because removing smaller objects does not help. An object without a valid time counts
-    /// as used now.
+    /// size, because removing smaller objects does not help. Objects without a valid time are
+    /// treated as used now.
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
         let statement = try db.prepared(
             """
@@ -240,7 +241,8 @@ final class EvictionPlan {
         return statement
     }
 
-    /// Future uses count, because the clock of a run in progress may be ahead.
+    /// Returns the hold of a run in progress. Future uses are included, because the run's clock may
+    /// be ahead.
     private func runHold(on object: Object, since start: Date, _ instant: Date) -> Hold? {
         let end = start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
         return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil

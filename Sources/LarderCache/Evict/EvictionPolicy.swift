@@ -37,7 +37,6 @@ public struct EvictionPolicy {
 public struct EvictionOrder: Sendable, Equatable {
     /// The name of the order on the command line.
     public let name: String
-    /// The column with the start of an object's age.
     let clock: String
     /// The SQL terms that sort objects `o` with the start of their age, `since`.
     var sort = "since"
@@ -50,7 +49,6 @@ public struct EvictionOrder: Sendable, Equatable {
     public static let all = [used, fetched]
 }
 
-/// The limits that a cache still exceeds.
 struct EvictionExcess {
     let policy: EvictionPolicy
     private(set) var left: ObjectTally

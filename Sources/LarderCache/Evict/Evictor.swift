@@ -4,20 +4,21 @@ import LarderCore
 
 /// The removal of objects until a cache is within its limits, while other processes use it.
 ///
-/// One transaction deletes an object's rows. When it is durable, another removes the file, unless
-/// the object has a row again. So a crash can leave a file without a row, but never a row without a
-/// file. A store commits a row only if the file exists during the same transaction.
+/// One transaction deletes an object's rows. When this transaction is durable, a second one removes
+/// the file, unless the object has a row again. So a crash can leave a file without a row, but
+/// never a row without a file. A store commits a row only if the file exists during the same
+/// transaction.
 struct Evictor {
-    /// The maximum number of files per step. Large, because each durable commit makes the file
-    /// system write all directories and inodes of removed files.
+    /// The maximum number of files per step. The number is large, because each durable commit makes
+    /// the file system write all directories and inodes of removed files.
     static let fileLimit = 4_096
-    /// After a longer step, the next is smaller, because an interrupt waits for the end of a step.
+    /// The duration above which the next step is smaller, because an interrupt waits for the end of
+    /// a step.
     private static let fileTime = Duration.milliseconds(500)
-    /// With fewer free bytes, the plan is not stored in the cache and steps are small, because
+    /// The free bytes below which the plan is not stored in the cache and steps are small, because
     /// SQLite's log needs space.
     static let tightness: Int64 = 8 << 20
     private static let tightLimit = 8
-    /// The maximum number of plans.
     private static let passLimit = 5
 
     let directory: CacheDirectory
@@ -35,7 +36,7 @@ struct Evictor {
         let isReadOnly = policy.isDryRun || index == nil
         let run = isReadOnly ? nil : try RunDirectory(in: directory)
         let disk = try DiskSpace(of: directory.root)
-        // On a nearly full disk, let SQLite choose a path outside the cache.
+        // On a nearly full disk, SQLite chooses a path outside the cache.
         let path = isTight(disk) ? nil : run.map { directory.path(of: "eviction.sqlite", in: $0) }
         let plan = try index.map { try EvictionPlan(policy, index: $0, at: path, in: directory) }
         do {
@@ -63,7 +64,7 @@ struct Evictor {
         _ plan: EvictionPlan, from index: CacheIndex, in run: RunDirectory?, on disk: DiskSpace
     ) throws {
         for _ in 0..<Self.passLimit {
-            // Before reading the index, because a run may start in between.
+            // The time is read before the index, because a run may start in between.
             let now = Date()
             var runStart = try RunDirectory.oldestStart(in: directory, except: run?.name) ?? now
             // If the clock was set back, the run may have used any object.
@@ -104,7 +105,6 @@ struct Evictor {
         }
     }
 
-    /// Returns the free bytes, after a flush if necessary.
     private func room(_ disk: DiskSpace) throws(CacheError) -> Int64 {
         let counted = disk.free + freed
         guard let limit = policy.minimumFree, !policy.isDryRun else { return counted }
@@ -114,7 +114,8 @@ struct Evictor {
         return try DiskSpace(of: directory.root).free
     }
 
-    /// Rethrows errors except cancellations and errors of the disk or a lock.
+    /// Records an error that ends the eviction. Rethrows errors other than cancellations and errors
+    /// of the disk or a lock.
     private mutating func stop(_ error: any Error, on disk: DiskSpace) throws {
         let cause =
             (error as? DatabaseError).map { CacheError(index: "the eviction plan", $0) }
@@ -133,8 +134,8 @@ struct Evictor {
         report.missed = missed(withFree: (try? room(disk)) ?? disk.free + freed)
     }
 
-    /// Returns whether all victims were removed. Removes the files of deleted rows even if
-    /// cancelled.
+    /// Removes the victims, and returns whether all were removed. Removes the files of deleted rows
+    /// even if cancelled.
     private mutating func remove(
         _ plan: EvictionPlan, from index: CacheIndex, on disk: DiskSpace
     ) throws -> Bool {
@@ -156,7 +157,7 @@ struct Evictor {
                     for victim in batch { try count(victim, as: plan.named(victim)) }
                 } else if !batch.isEmpty {
                     let gone = try removeRows(of: batch, limit, from: index, &rank, &isWhole)
-                    // Fails if another process is reading.
+                    // The checkpoint fails if another process is reading.
                     if isTight { try? index.foldLog() }
                     rowless += gone.map(\.reported.digest)
                     for victim in gone { try count(victim, as: victim.reported) }
@@ -183,14 +184,14 @@ struct Evictor {
         }
     }
 
-    /// Returns the victims whose rows were deleted. Sets `rank` to the last victim's rank, and
+    /// Deletes rows, and returns their victims. Sets `rank` to the last victim's rank, and
     /// `isWhole` to false if a victim was used since the plan was made.
     private func removeRows(
         of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,
         _ isWhole: inout Bool
     ) throws(CacheError) -> [EvictionPlan.Victim] {
         var gone: [EvictionPlan.Victim] = []
-        // ObjectRemoval syncs before it removes files.
+        // The commit need not be durable, because ObjectRemoval syncs before it removes files.
         try index.writeStep(isDurable: false) { db in
             let deadline = ContinuousClock.now + WriteStep.time
             var room = 2 * limit

@@ -6,12 +6,12 @@ import LarderCore
 /// rows.
 final class ObjectRemoval {
     private static let filesPerStep = 512
-    /// Threads wait for the disk. ext4 on a virtual disk removed 9,000 files a second with one
-    /// thread and 28,000 with eight.
+    /// The maximum number of threads, which mostly wait for the disk. On a virtual disk with ext4,
+    /// one thread removed 9,000 files a second and eight removed 28,000.
     private static let mostThreads = 8
     private static let filesPerThread = 16
 
-    /// Opened before rows are deleted, because opening may fail.
+    /// The directory of objects. It is opened before rows are deleted, because opening may fail.
     private let objects: FileDescriptor?
     private(set) var failure: CacheError?
     private var threads = ObjectRemoval.mostThreads
@@ -53,11 +53,10 @@ final class ObjectRemoval {
     }
 }
 
-/// One step of a removal, shared by threads.
 struct FileRemoval: Sendable {
     struct Outcome: Sendable {
         var removed = ObjectTally()
-        /// Not removed because time or file descriptors ran out.
+        /// Objects not removed because time or file descriptors ran out.
         var left: [Digest] = []
         var lacksDescriptors = false
         var refusal: CacheError?
@@ -94,7 +93,7 @@ struct FileRemoval: Sendable {
         var open: (name: String, fanOut: FileDescriptor?)?
         var rest = own
         do throws(CacheError) {
-            // At least one file per step, because a slow disk may exceed the time limit.
+            // Each step removes at least one file, because a slow disk may exceed the time limit.
             while let digest = rest.first,
                 rest.count == own.count || ContinuousClock.now < end
             {
@@ -109,7 +108,7 @@ struct FileRemoval: Sendable {
                 rest.removeFirst()
             }
         } catch  where error.errno == EMFILE && !isAlone {
-            // Other threads are using the available descriptors.
+            // Other threads use all available descriptors.
             outcome.lacksDescriptors = true
         } catch { outcome.failure = error }
         outcome.left = Array(rest)

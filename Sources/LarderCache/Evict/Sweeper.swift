@@ -10,7 +10,7 @@ struct Sweeper {
     let limit: Date
 
     func run(_ swept: inout [EvictionReport.Leftover: ObjectTally]) throws {
-        // No grace period: a run's lock shows whether the run has ended.
+        // Runs need no grace period, because a run's lock shows whether it has ended.
         swept[.runs] = try RunDirectory.sweepAbandoned(in: directory, isDryRun: policy.isDryRun)
         swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial]) { _, _ in true }
         swept[.temporaries] = try sweep([CacheLayout.temporary]) { name, status in
@@ -59,7 +59,7 @@ struct Sweeper {
         return tally
     }
 
-    /// Skips young files, which may still get rows.
+    /// Returns files without index rows. Skips young files, which may still get rows.
     private func orphans(
         _ byte: UInt8, _ tree: ObjectTree, _ root: FileDescriptor, _ index: CacheIndex
     ) throws(CacheError) -> [(digest: Digest, bytes: Int64)] {
@@ -79,7 +79,8 @@ struct Sweeper {
         return orphans
     }
 
-    /// Checks both times, because a rename changes only the status change time (rename(2)).
+    /// Whether a file is old. Checks both times, because a rename changes only the status change
+    /// time (rename(2)).
     private var isOld: @Sendable (stat) -> Bool {
         { [limit] status in
             [status.modified, status.changed].allSatisfy {

@@ -3,15 +3,15 @@ import LarderCore
 
 /// The freshness of responses (RFC 9111, section 4.2). Durations are in seconds.
 package enum Freshness {
-    /// A day.
+    /// The lifetime in seconds without any information: a day.
     static let fallback: TimeInterval = 86_400
-    /// The maximum lifetime derived from `Last-Modified`: a week.
+    /// The maximum lifetime in seconds derived from `Last-Modified`: a week.
     static let longestGuess: TimeInterval = 7 * 86_400
-    /// The tolerated difference between two clocks: a minute.
+    /// The tolerated difference between two clocks in seconds: a minute.
     package static let clockSkew: TimeInterval = 60
 
-    /// The age on arrival, including `delay`, reduces the lifetime. `no-cache`, `no-store` and
-    /// `Vary: *` responses are never fresh.
+    /// Returns the end of a response's freshness. The age on arrival, including `delay`, shortens
+    /// the lifetime. Responses with `no-cache`, `no-store` or `Vary: *` are never fresh.
     package static func expiry(
         of validators: Validators, receivedAt: Date, delay: TimeInterval = 0
     ) -> Date {
@@ -24,8 +24,8 @@ package enum Freshness {
         if let maxAge = directives.maxAge {
             lifetime = TimeInterval(maxAge)
         } else if let expires = validators.expires {
-            // An invalid date counts as expired (section 5.3). Both dates are from the origin's
-            // clock.
+            // An invalid date means that the response is stale (section 5.3). Both dates are from
+            // the origin's clock.
             lifetime = HTTPDate.parse(expires)?.timeIntervalSince(date ?? receivedAt) ?? 0
         } else {
             lifetime = guess(validators, date ?? receivedAt)
@@ -62,33 +62,33 @@ package struct CacheControl: Equatable, Sendable {
     /// `no-store` without `must-understand` (section 5.2.2.3), because Larder stores only responses
     /// whose status it understands.
     package var isNoStore: Bool { hasNoStore && !hasMustUnderstand }
-    /// `immutable`: a fresh response is not revalidated, even on request.
+    /// `immutable`: while the response is fresh, it is not revalidated, even if the user requests
+    /// it.
     package private(set) var isImmutable = false
 
     private var hasNoStore = false
     private var hasMustUnderstand = false
-    /// `private`, with or without field names.
     private var isPrivate = false
     /// `public`, `s-maxage` or `must-revalidate`, which allow a shared cache to store a response to
     /// a request with credentials (section 3.5).
     private var isForShared = false
 
-    /// `isPersonal` means that the request had credentials.
+    /// Whether a shared cache may store the response. `isPersonal` means that the request had
+    /// credentials.
     package func mayBeShared(isPersonal: Bool) -> Bool {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }
 
-    /// Adds `private` for a request with credentials unless shared caches may store the response,
-    /// because the credentials are not recorded for a later push.
+    /// Returns the field, with `private` added for a request with credentials unless shared caches
+    /// may store the response. A later push does not know of the credentials.
     package static func ofPersonal(_ field: String?) -> String? {
         let directives = CacheControl(field)
         guard directives.mayBeShared(isPersonal: false), !directives.mayBeShared(isPersonal: true)
         else { return field }
-        // `private` comes first, so that an unclosed quote cannot hide it.
+        // `private` comes first, because an unclosed quotation mark would hide it.
         return "private" + (field.map { ", \($0)" } ?? "")
     }
 
-    /// Parses fields joined by commas.
     package init(_ field: String?) {
         guard var field else { return }
         field.withUTF8 { bytes in
@@ -99,7 +99,7 @@ package struct CacheControl: Equatable, Sendable {
 
     private mutating func add(_ name: DirectiveReader.Part, _ argument: DirectiveReader.Part) {
         if name.isWord("max-age") {
-            // The first value applies (section 4.2.1).
+            // If the directive is repeated, the first value is used (section 4.2.1).
             maxAge = maxAge ?? DeltaSeconds.parse(DirectiveReader.value(of: argument)) ?? 0
         }
         isNoCache = isNoCache || name.isWord("no-cache")
@@ -145,7 +145,7 @@ private struct DirectiveReader {
         while place < bytes.count, isSkipped(bytes[place]) { place += 1 }
     }
 
-    /// Removes quotes, but keeps blanks around `=`.
+    /// Returns the value without quotation marks. Keeps blanks around `=`.
     static func value(of argument: Part) -> [UInt8] {
         var value: [UInt8] = []
         var (isQuoted, isEscaped) = (false, false)

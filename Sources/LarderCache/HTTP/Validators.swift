@@ -23,8 +23,8 @@ public struct Validators: Sendable, Equatable, Codable {
 
     /// Creates the validators of a response. `fields` returns all values for a name, in order.
     ///
-    /// If a field that allows one value is repeated, the first value applies. An `Age` that is not
-    /// a number is ignored (RFC 9111, sections 4.2.1 and 5.1).
+    /// If a field that allows only one value is repeated, the first value is used. An `Age` that is
+    /// not a number is ignored (RFC 9111, sections 4.2.1 and 5.1).
     public init(_ fields: (_ name: String) -> [String]) {
         func list(_ name: String) -> String? {
             let values = fields(name)
@@ -61,7 +61,7 @@ public struct Validators: Sendable, Equatable, Codable {
         return opaque(etag).elementsEqual(opaque(known))
     }
 
-    /// Nil if the tag contains control characters, which would make a request fail.
+    /// The `ETag` field. Nil if it contains control characters, which would make a request fail.
     package var sendableETag: String? {
         etag.flatMap { $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } ? $0 : nil }
     }
@@ -85,7 +85,6 @@ package struct Vary: Equatable, Sendable {
     /// The sorted names in lower case, without `accept-encoding`: bodies are stored decoded.
     package let names: [String]
 
-    /// Parses fields joined by commas.
     package init(_ field: String) {
         var isAny = false
         var names: Set<String> = []  // text: ASCII

@@ -5,7 +5,7 @@ import LarderCore
 extension CacheIndex {
     func resource(_ key: String) throws(CacheError) -> Resource? { try resources([key])[0] }
 
-    /// Does not change if the writer commits.
+    /// Returns a number that the writer's own commits do not change.
     func version() throws(CacheError) -> Int64? {
         do {
             return try connections.writer.unsafeRead {
@@ -74,7 +74,7 @@ extension CacheIndex {
                     WHERE \(column) \(last == nil ? ">=" : ">") ? ORDER BY \(column) LIMIT 500
                     """
                 ).rows(last ?? "", as: row)
-                // A damaged index could return rows forever.
+                // With a damaged index, the query could return rows forever.
                 guard let last, let end = page.last,
                     !last.utf8.lexicographicallyPrecedes(key(end).utf8)
                 else { return page }
@@ -99,7 +99,7 @@ extension CacheIndex {
     ) throws(CacheError) -> [Value] {
         let rest = Digest.byteCount - 1
         return try read { db in
-            // Two bounds, so that SQLite uses the index of the column.
+            // With two bounds, SQLite uses the column's index.
             try db.prepared("SELECT \(columns) FROM objects o WHERE o.digest BETWEEN ? AND ?").rows(
                 Data([byte] + [UInt8](repeating: 0, count: rest)),
                 Data([byte] + [UInt8](repeating: 255, count: rest)), as: row)
@@ -120,7 +120,7 @@ extension CacheIndex {
     func totals() throws(CacheError) -> IndexTotals {
         try read { db in
             var totals = IndexTotals()
-            // The step limit cannot end count(*).
+            // The step limit can end count(id), but not count(*).
             try db.prepared(
                 """
                 SELECT count(id), coalesce(sum(size), 0), min(stored_at), max(stored_at),

@@ -3,14 +3,14 @@ import GRDB
 import GRDBSQLite
 
 extension CacheIndex {
-    /// A quick check does not compare rows with indexes.
+    /// Returns SQLite's complaints. A quick check does not compare rows with indexes.
     func structuralComplaints(
         isQuick: Bool = false, isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(CacheError) -> [String] {
         do {
             return try connections.reading { reader in
                 try reader.read(unless: isCancelled) { db in
-                    // The check looks up rows in random order.
+                    // The check looks up rows in random order, which needs a larger page cache.
                     try db.execute(sql: "PRAGMA cache_size = -\(Self.roomyCache)")
                     defer { try? db.execute(sql: "PRAGMA cache_size = -\(Self.usualCache)") }
                     var complaints = try db.complaints(isQuick: isQuick, limit: 20)
@@ -43,7 +43,7 @@ extension CacheIndex {
         do {
             let copy = try DatabaseFile(of: run, name, in: directory).open(.making)
             try connections.reading { try $0.backup(to: copy) }
-            // The copied header requests a log, but a snapshot has none.
+            // The copied header requests a log, but a snapshot must be a single file.
             try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = MEMORY") }
             try copy.close()
             try run.publish(name, as: CacheLayout.snapshot, in: directory.root)
@@ -57,8 +57,8 @@ extension CacheIndex {
         directory.log(.debug, "folded the log into the index")
     }
 
-    /// Pauses between steps, so that other processes can take SQLite's write lock. Waiting
-    /// processes cannot be detected.
+    /// Writes one step. Pauses between steps, so that other processes can take SQLite's write lock.
+    /// Waiting processes cannot be detected.
     func writeStep(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         try write(isDurable: isDurable, body)
         guard lastPause.withLock({ ContinuousClock.now - $0 >= WriteStep.time }) else { return }
@@ -81,7 +81,6 @@ extension CacheIndex {
         }
     }
 
-    /// Calls `body` with a larger page cache.
     func withRoom<Value>(_ body: () throws -> Value) throws -> Value {
         func set(cache: Int, checkpoint: Int) throws {
             try connections.writer.writeWithoutTransaction {
@@ -94,12 +93,10 @@ extension CacheIndex {
         return try body()
     }
 
-    /// SQLite's default, in KiB.
     static let usualCache = 2_000
-    /// For work on all rows, in KiB.
+    /// The size of the page cache for work on all rows, in KiB.
     private static let roomyCache = 8_000
     private static let pagesPerStep = 100
-    /// Free pages to keep for the next run.
     private static let sparePages = 64
 
     /// Removes free pages beyond 5 %, in steps. Indexes from older versions cannot shrink.
@@ -112,10 +109,9 @@ extension CacheIndex {
                 return free - max(Self.sparePages, pages / 20)
             }
             guard free > 0 else { return }
-            // Losing this step does no harm.
+            // This step need not be durable, because losing it does no harm.
             try writeStep(isDurable: false) { db in
                 let deadline = ContinuousClock.now + WriteStep.time
-                // Each call of `next` moves one page.
                 let vacuum = try db.prepared(
                     "PRAGMA incremental_vacuum(\(min(free, Self.pagesPerStep)))")
                 defer { vacuum.reset() }
@@ -132,7 +128,7 @@ extension DatabaseQueue {
         }
     }
 
-    /// Copies without free pages or a log. The copy is not durable.
+    /// Writes a copy without free pages or a log. The copy is not durable.
     func compact(into file: DatabaseFile) throws {
         file.make()
         try writeWithoutTransaction { db in

@@ -7,12 +7,11 @@ import GRDBSQLite
 final class CacheIndex: Sendable {
     let connections: IndexConnections
     let file: DatabaseFile
-    /// Nil if the index is read-only.
     private let inode: ino_t?
     let uri: String
     let isFrozen: Bool
     let hasSpellings: Bool
-    /// Old keys by current key, loaded when needed. Nil if the keys are current.
+    /// Old keys by current key, loaded when needed. Nil if all keys are current.
     let formerKeys: Locked<[String: String]?>?
     let hasDamaged: Bool
     private let wait: WriterWait
@@ -20,7 +19,8 @@ final class CacheIndex: Sendable {
     var path: String { file.path }
     var directory: CacheDirectory { file.directory }
 
-    /// Waits up to `patience` for other writers, by default as long as for locks.
+    /// Opens the index for writing. Waits up to `patience` for other writers, by default as long as
+    /// for locks.
     init(of directory: CacheDirectory, patience: Duration? = nil) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
@@ -31,7 +31,7 @@ final class CacheIndex: Sendable {
         hasSpellings = true
         formerKeys = nil
         hasDamaged = true
-        // Two processes would both create the tables of a new file.
+        // Without the lock, two processes would create the tables of a new file.
         let lock = try directory.openingLock()
         defer { withExtendedLifetime(lock) {} }
         do {
@@ -58,7 +58,7 @@ final class CacheIndex: Sendable {
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             inode = try directory.root.status(of: CacheLayout.index)?.st_ino
             configuration.busyMode = .timeout(10)
-            // Readers look up single rows or scan in order.
+            // Readers look up single rows or scan in order, so they need a small page cache.
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -512") }
             let readers = configuration
             connections = IndexConnections(writer: writer) { try file.open(.reading, readers) }
@@ -68,7 +68,7 @@ final class CacheIndex: Sendable {
     private static func setUp(_ db: Database, _ file: DatabaseFile) throws {
         let applied = try migrations(in: db, file)
         if try String.fetchOne(db, sql: "PRAGMA journal_mode") != "wal" {
-            // The index must not have a journal file.
+            // Journals are kept in memory, because the index must not have a journal file.
             try db.execute(sql: "PRAGMA journal_mode = MEMORY")
             // auto_vacuum can be set only in an empty database.
             if file.byteCount == 0 { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
@@ -82,7 +82,6 @@ final class CacheIndex: Sendable {
         if applied != IndexSchema.migrations.count { try IndexSchema.migrate(db) }
     }
 
-    /// Returns nil if there is no index.
     init?(readOnly directory: CacheDirectory, isBesideWriter: Bool = false) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
@@ -103,14 +102,14 @@ final class CacheIndex: Sendable {
             do {
                 (queue, applied) = try open(access)
             } catch let error as DatabaseError where isWritten && Self.mayLackRoom(error) {
-                // A full or read-only disk has no space for shared memory.
+                // SQLite needs disk space for shared memory, but the disk is full or read-only.
                 let isFixed = faccessat(directory.root.raw, CacheLayout.index, W_OK, 0) != 0
                 if isFixed { access = .frozen }
                 (queue, applied) = try open(isFixed ? .frozen : .withLog)
             }
             uri = file.uri(access)
             isFrozen = access == .frozen
-            // A process killed during creation leaves no tables.
+            // A process that was killed during creation has left no tables.
             guard let applied else { return nil }
             guard IndexSchema.isReadable(applied) else {
                 throw CacheError(
@@ -130,7 +129,7 @@ final class CacheIndex: Sendable {
         [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode)
     }
 
-    /// Creates no files.
+    /// Whether the index belongs to Larder. Creates no files.
     static func isOwn(in directory: CacheDirectory) -> Bool {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         let tables = try? file.open(.alone).unsafeRead {
@@ -139,7 +138,7 @@ final class CacheIndex: Sendable {
         return tables ?? false
     }
 
-    /// Throws before any file is created or changed.
+    /// Throws if a newer version wrote the index. Call this before creating or changing any file.
     static func refuseNewerVersion(of file: DatabaseFile) throws {
         let root = file.directory.root
         guard let index = try root.status(of: file.name), index.st_size > 0 else { return }
@@ -158,7 +157,7 @@ final class CacheIndex: Sendable {
         {
             throw DatabaseError.corruption("its header marks it as read-only")
         }
-        // A log can state any size. A copy of that size would fill the disk.
+        // A log can state any size, and a copy of that size would fill the disk.
         let pages = try db.prepared("PRAGMA page_count").firstInteger() ?? 0
         let pageSize = try db.prepared("PRAGMA page_size").firstInteger() ?? 0
         guard
@@ -184,7 +183,7 @@ final class CacheIndex: Sendable {
     /// Writes one transaction. Unless `isDurable`, ``syncLog()`` makes it durable. Throws if the
     /// index was replaced, because the transaction is lost.
     func write(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
-        // In one access, so that this process's other commits stay durable.
+        // A single access keeps this process's other commits durable.
         try withWriter { db in
             if !isDurable { try db.execute(sql: "PRAGMA synchronous = NORMAL") }
             let written = Result { try commit(db, body) }
@@ -196,7 +195,8 @@ final class CacheIndex: Sendable {
         try confirmPlace()
     }
 
-    /// Fails if another process holds SQLite's lock for ``WriterWait/moment``.
+    /// Writes one transaction, or fails if another process holds SQLite's lock for
+    /// ``WriterWait/moment``.
     func writeInPassing(_ body: (Database) throws -> Void) throws(CacheError) {
         try withWriter { db in
             try wait.limited(to: WriterWait.moment) { try commit(db, body) }
@@ -211,7 +211,7 @@ final class CacheIndex: Sendable {
 
     private func commit(_ db: Database, _ body: (Database) throws -> Void) throws {
         try db.inTransaction(.immediate) {
-            // First, because files that `body` records may belong to a new index.
+            // Confirmed first, because the files that `body` records may belong to a new index.
             try confirmPlace()
             try body(db)
             return .commit
@@ -243,9 +243,9 @@ final class CacheIndex: Sendable {
     }
 }
 
-/// Limits for a transaction, because other writers wait for its end.
+/// Limits on the size of a transaction, because other writers wait for its end.
 enum WriteStep {
-    /// Includes dependent rows, because an object may have many URLs.
+    /// The maximum number of rows, including dependent rows, because an object may have many URLs.
     static let rowLimit = 1_000
     static let time = Duration.milliseconds(20)
 }

@@ -11,18 +11,18 @@ import GRDBSQLite
 ///   the newest pages cannot be found.
 enum ConfinedFile {
     fileprivate struct Methods {
-        // Must be first, because SQLite reads its methods at this address.
+        // This member must be first, because SQLite reads its methods at this address.
         var replaced: sqlite3_io_methods
         let original: UnsafePointer<sqlite3_io_methods>
     }
 
     private static let lock = NSLock()
-    /// Replaced methods by `isFrozen` and original. Never freed, because open files use the
-    /// methods. Unsafe because the dictionary is a variable. `lock` guards it.
+    /// The replaced methods, by `isFrozen` and original. They are never freed, because open files
+    /// use them. Unsafe because the dictionary is a variable. `lock` guards it.
     private nonisolated(unsafe) static var known:
         [Bool: [UnsafePointer<sqlite3_io_methods>: UnsafeMutablePointer<Methods>]] = [:]
 
-    /// Locks of a frozen file do nothing.
+    /// Returns the replaced methods. Locks of a frozen file do nothing.
     static func methods(
         over original: UnsafePointer<sqlite3_io_methods>, isFrozen: Bool
     ) -> UnsafePointer<sqlite3_io_methods> {
@@ -65,7 +65,7 @@ enum ConfinedFile {
         }
         guard methods.iVersion >= 2, methods.xShmMap != nil else { return }
         methods.xShmLock = { file, place, count, flags in
-            // SQLITE_IOERR_SHMLOCK. Locks can still be released.
+            // SQLITE_IOERR_SHMLOCK. Releasing a lock must still be possible.
             let isRefused = SharedMemory.isLost && flags & SQLITE_SHM_LOCK != 0
             if isRefused { return SQLITE_IOERR | 20 << 8 }
             return original(of: file).xShmLock(file, place, count, flags)
@@ -74,7 +74,7 @@ enum ConfinedFile {
             let code = original(of: file).xShmMap(file, region, size, isExtending, address)
             guard code == SQLITE_OK, let start = address?.pointee, !allocateBlocks(start, Int(size))
             else { return code }
-            // SQLite would otherwise use the address.
+            // SQLite uses the address unless it is nil.
             address?.pointee = nil
             return SQLITE_FULL
         }
@@ -87,10 +87,10 @@ private func original(of file: UnsafeMutablePointer<sqlite3_file>?) -> sqlite3_i
         .assumingMemoryBound(to: ConfinedFile.Methods.self).pointee.original.pointee
 }
 
-/// Returns false if the disk is full, but always true before Linux 5.14.
+/// Allocates disk blocks. Returns false if the disk is full, but always true before Linux 5.14.
 private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
     #if os(Linux)
-        // MADV_POPULATE_WRITE, which older headers lack (madvise(2)).
+        // MADV_POPULATE_WRITE (madvise(2)), which older headers do not define.
         let populateForWriting: CInt = 23
         let page = sysconf(CInt(_SC_PAGESIZE))
         let lead = Int(bitPattern: start) % page
@@ -107,8 +107,8 @@ private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> B
 /// - `-journal` and super-journals: never opened or deleted, because no database has a journal
 ///   file. SQLite would apply a foreign journal and delete its super-journal, which can be
 ///   anywhere.
-/// - `-wal`: as untrusted as the index. SQLite reads it up to the first wrong checksum, and may
-///   delete only this file.
+/// - `-wal`: trusted no more than the index. SQLite reads it up to the first wrong checksum, and
+///   may delete only this file.
 /// - `-shm`: cleared by the first process, so planted contents are never read.
 /// - files that `ATTACH` names: never opened, because only this package's statements are executed.
 ///
@@ -117,9 +117,9 @@ private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> B
 /// databases are not affected.
 enum ConfinedFileSystem {
     static let name = "larder"
-    /// For a run's new databases, which may have journals.
+    /// The file system for a run's new databases, which may have journals.
     static let draftName = "larder-draft"
-    /// For files that can be neither written nor locked.
+    /// The file system for files that can be neither written nor locked.
     static let frozenName = "larder-frozen"
 
     static func register() { _ = registration }
@@ -133,7 +133,7 @@ enum ConfinedFileSystem {
     private static func confine(_ name: String) {
         var confined = make()
         confined.xOpen = { own, name, file, flags, outFlags in
-            // A file without a name is SQLite's own temporary file.
+            // Only SQLite's own temporary files have no name.
             if name != nil, flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL) == 0 {
                 file?.pointee.pMethods = nil
                 return SQLITE_CANTOPEN
@@ -174,7 +174,8 @@ enum ConfinedFileSystem {
         return made
     }
 
-    /// Never freed, because SQLite uses the structure until the process ends.
+    /// Registers a file system. The structure is never freed, because SQLite uses it until the
+    /// process ends.
     private static func register(named name: String, _ vfs: sqlite3_vfs) {
         let place = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
         place.initialize(to: vfs)
@@ -191,8 +192,8 @@ private nonisolated(unsafe) let system: UnsafeMutablePointer<sqlite3_vfs> =
 /// A mapped file that processes share for an index. After a disk failure, a write to it ends the
 /// process with SIGBUS.
 package enum SharedMemory {
-    /// Ignores the SIGBUS of a failed write. Later accesses to an index fail. Not for libraries,
-    /// because a process has only one handler for a signal. Linux only.
+    /// Ignores the SIGBUS of a failed write. Later accesses to an index fail. Do not use this in
+    /// libraries, because a process has only one handler for a signal. Linux only.
     package static func guardAgainstFailingDisk() { larder_guard_shared_memory() }
     static var isLost: Bool { larder_shared_memory_is_lost() }
 }

@@ -59,8 +59,8 @@ struct DatabaseFile: Sendable {
                 message: "the path is too long for SQLite; move the cache to a shorter path")
         }
         if access == .writing || access == .making { make() }
-        // Weak, because connections close late and must not keep the directory locked. The path is
-        // valid only while the root is open.
+        // The reference is weak, because connections close late and must not keep the directory
+        // locked. The path is valid only while the root is open.
         configuration.prepareDatabase { [weak directory, name, root = directory.root] db in
             guard let directory else { return }
             try CacheRoot.confirm(root, isAt: directory.path)
@@ -70,7 +70,8 @@ struct DatabaseFile: Sendable {
             switch access {
             case .making: try db.execute(sql: "PRAGMA journal_mode = MEMORY")
             case .withLog, .frozen:
-                // Exclusive access needs no shared memory. The log must not be folded on closing.
+                // With exclusive access, SQLite needs no shared memory. Closing must not checkpoint
+                // the log.
                 try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
                 larder_sqlite_configure(db.sqliteConnection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             case .writing, .reading, .alone: break
@@ -79,7 +80,7 @@ struct DatabaseFile: Sendable {
         return try DatabaseQueue(path: uri(access), configuration: configuration)
     }
 
-    /// SQLite would apply the umask to a new file's mode.
+    /// Creates the file, because SQLite would apply the umask to its mode.
     func make() { _ = try? directory.root.create(name) }
 
     /// Whether SQLite can write the file format. A copy has the same format
@@ -89,7 +90,8 @@ struct DatabaseFile: Sendable {
         return header.count == 19 && header[18] <= 2
     }
 
-    /// Includes the log. Limited by the allocated blocks, because sparse files can have any size.
+    /// The size including the log, limited by the allocated blocks, because sparse files can have
+    /// any size.
     var byteCount: Int64 {
         [name, name + "-wal"].reduce(0) { sum, name in
             guard let status = (try? directory.root.status(of: name)) ?? nil else { return sum }
@@ -97,7 +99,6 @@ struct DatabaseFile: Sendable {
         }
     }
 
-    /// For a new file in a run's directory, with a journal.
     var draftURI: String {
         ConfinedFileSystem.register()
         return "file:\(Self.escaped(place))?mode=rwc&vfs=\(ConfinedFileSystem.draftName)"
@@ -113,10 +114,10 @@ struct DatabaseFile: Sendable {
         return "file:\(escaped(path))?\(access.parameter)&vfs=\(system)"
     }
 
-    /// In bytes, less than `MAX_PATHNAME` of os_unix.c.
+    /// The maximum length of a path in bytes, less than `MAX_PATHNAME` of os_unix.c.
     private static let longestPlace = 500
 
-    /// Follows the recommendations of sqlite.org/security.html for untrusted files.
+    /// Configures a connection for untrusted files, as sqlite.org/security.html recommends.
     static func harden(_ db: Database, indexBytes: @escaping @Sendable () -> Int64) throws {
         guard let connection = db.sqliteConnection else { return }
         for (option, value) in [

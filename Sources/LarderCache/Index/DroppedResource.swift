@@ -8,11 +8,8 @@ package struct DroppedResource: Sendable {
     package let key: String
     package let url: String
     package let digest: Digest?
-    /// Whether the object was accepted although it is not a known image.
     package let isAnyContent: Bool
-    /// Whether the object was stored although the origin forbids storing.
     package let isUnstorable: Bool
-    /// The position in ``VerifyReport/findings``.
     package let finding: Int
 
     static let columns =
@@ -29,7 +26,8 @@ package struct DroppedResource: Sendable {
         self.finding = finding
     }
 
-    /// `condition` is about `resources r`, `objects o` and `tables`.
+    /// Records the resources that `condition` selects. It is about `resources r`, `objects o` and
+    /// `tables`.
     static func keep<each Value: SQLiteValue>(
         in db: Database, joining tables: String = "", where condition: String,
         _ values: repeat each Value
@@ -62,7 +60,6 @@ extension CacheIndex {
         }
     }
 
-    /// Returns distinct digests; nil for resources without a digest.
     func damagedDigests() throws(CacheError) -> [Digest?] {
         guard hasDamaged else { return [] }
         return try lookUp { db in

@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The table of last failures, in one transaction.
 struct FailureTable {
     private let db: Database
     private var isEmpty: Bool
@@ -35,14 +34,13 @@ struct FailureTable {
         try db.prepared("DELETE FROM failures WHERE key = ?").run(key)
     }
 
-    /// A server may answer 404 for all entries.
+    /// The maximum number of failures. A server may answer 404 for all entries.
     static let rowLimit = 100_000
-    /// The maximum size of all keys and URLs in bytes.
     static let byteLimit = 16 << 20
-    /// A month, in seconds. Failures further in the future are removed, too.
+    /// The lifetime of failures in seconds: a month. Failures more than a month in the future are
+    /// also removed.
     static let lifetime: TimeInterval = 30 * 86_400
 
-    /// Returns the remaining totals.
     static func trim(
         _ db: Database, at instant: Date, to fraction: Double = 1
     ) throws -> (rows: Int, bytes: Int) {
@@ -90,7 +88,7 @@ struct FailureTable {
         _ db: Database, at instant: Date, to fraction: Double
     ) throws -> Bounds {
         let now = instant.timeIntervalSince1970
-        // Ages are unknown if the clock is not set.
+        // Ages are unknown until the clock is set.
         let lifetime = now < ObjectUse.earliest ? .infinity : lifetime
         var bounds: Bounds = (now - lifetime, now + lifetime, 0, 0, false)
         try db.prepared(
@@ -105,7 +103,7 @@ struct FailureTable {
                 Double(bounds.bytes + bytes) <= fraction * Double(byteLimit)
             else {
                 bounds.isExceeded = true
-                // Remove all failures that are not newer.
+                // Removes all failures that are not newer.
                 if failedAt <= bounds.last { bounds.first = max(bounds.first, failedAt.nextUp) }
                 return
             }
@@ -146,7 +144,6 @@ public struct PastFailure: Sendable, Equatable {
     /// The number of consecutive failed runs.
     public let count: Int
 
-    /// Replaces an invalid code by `unknown`.
     package init(code: String?, status: Int?, failedAt: Date, count: Int) {
         self.code = code.flatMap { Self.isCode($0) ? $0 : nil } ?? "unknown"
         self.status = status

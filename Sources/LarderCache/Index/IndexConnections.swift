@@ -8,7 +8,6 @@ final class IndexConnections: @unchecked Sendable {
     private static let readerLimit = 4
 
     let writer: DatabaseQueue
-    /// Nil if the index is read-only.
     private let openReader: (@Sendable () throws -> DatabaseQueue)?
     private let places = DispatchSemaphore(value: IndexConnections.readerLimit)
     private let lock = NSLock()
@@ -35,7 +34,7 @@ final class IndexConnections: @unchecked Sendable {
         return try body(connection)
     }
 
-    /// The writer closes last and folds the log into the index.
+    /// Closes all connections. The writer closes last and checkpoints the log.
     func close() {
         for _ in 0..<Self.readerLimit { places.wait() }
         defer { for _ in 0..<Self.readerLimit { places.signal() } }
@@ -50,7 +49,6 @@ final class IndexConnections: @unchecked Sendable {
 }
 
 extension DatabaseReader {
-    /// Throws `CancellationError` if cancelled.
     func read<Value>(
         unless isCancelled: @escaping @Sendable () -> Bool, _ body: (Database) throws -> Value
     ) throws -> Value {

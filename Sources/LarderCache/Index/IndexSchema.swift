@@ -7,7 +7,7 @@ enum IndexSchema {
         case none
         case own(migrations: Int)
         case newer
-        /// Another program's tables, or damaged ones: a flipped bit can rename a column.
+        /// Tables of another program, or damaged tables: a flipped bit can rename a column.
         case foreign
     }
 
@@ -26,7 +26,6 @@ enum IndexSchema {
         return applied.isEmpty ? .none : .own(migrations: applied.count)
     }
 
-    /// Whether an index can be read without the later migrations.
     static func isReadable(_ applied: Int) -> Bool { applied >= 4 }
     static func hasSpellings(_ applied: Int) -> Bool { applied >= 5 }
     static func hasURLKeys(_ applied: Int) -> Bool { applied >= 6 }
@@ -41,8 +40,8 @@ enum IndexSchema {
     /// The type, name, table and SQL, as bytes.
     private typealias Statement = [[UInt8]]
 
-    /// The digest of the schema after 0, 1, … migrations. Constants, because computing them took a
-    /// tenth of a short run's time.
+    /// The digest of the schema after each number of migrations, from 0. These are constants,
+    /// because computing them took a tenth of a short run's time.
     static let known = [
         "e30fa713fd8f8a9b90b2c2587a67edbebbed5a082c6d2e335a7b4edc220b8d3c",
         "fa6ee121e44915efc95ebb0dd8bb4e40208ec8f8f27df63af2e6969d8dc66ee2",
@@ -56,7 +55,8 @@ enum IndexSchema {
 
     static func digest(of db: Database) throws -> String { digest(of: try statements(of: db)) }
 
-    /// Includes each value's length, so that different statements have different bytes.
+    /// Returns a digest. Includes the length of each value, so that different statements have
+    /// different bytes.
     private static func digest(of statements: [Statement]) -> String {
         var running = RunningDigest()
         for value in statements.joined() {
@@ -98,7 +98,7 @@ enum IndexSchema {
         "typeof(\(column)) NOT IN ('real', 'integer') OR abs(\(column)) > \(RowReader.longestTime)"
     }
 
-    /// In one transaction. GRDB's migrator would use seven.
+    /// Migrates the index in one transaction. GRDB's migrator would use seven.
     static func migrate(_ db: Database) throws {
         let applied = if case .own(let count) = try origin(of: db) { count } else { 0 }
         guard applied < migrations.count else { return }
@@ -120,7 +120,7 @@ enum IndexSchema {
     private static let isNoURL = "key NOT GLOB 'http://*' AND key NOT GLOB 'https://*'"
     private static let isOwnKey = "url IS NOT NULL OR \(isNoURL) AND key NOT GLOB 'ni:*'"
 
-    /// A nil statement calls ``URLKeys/renew(_:)``.
+    /// The migrations. A nil statement calls ``URLKeys/renew(_:)``.
     static let migrations: KeyValuePairs<String, String?> = [
         "1: objects and resources": """
         CREATE TABLE objects (

@@ -6,7 +6,6 @@ import LarderCore
 package enum ObjectUse {
     /// The minimum time between recorded uses in seconds, so that frequent runs write nothing.
     package static let precision: TimeInterval = 3_600
-    /// The maximum number of uses per step.
     package static let stepLimit = 2_000
     /// The beginning of 2020, in seconds since 1970. Earlier times are from an unset clock.
     static let earliest: TimeInterval = 1_577_836_800
@@ -15,7 +14,6 @@ package enum ObjectUse {
         instant.timeIntervalSince(last) >= precision
     }
 
-    /// Returns an SQL condition on `objects o`.
     package static func isDue(at instant: Date) -> String {
         "\(instant.timeIntervalSince1970) - o.used_at >= \(precision)"
     }
@@ -26,7 +24,7 @@ package enum ObjectUse {
         for object in objects { try update.run(instant.timeIntervalSince1970, object) }
     }
 
-    /// Skips rows that were deleted or now belong to another object.
+    /// Records the use of objects. Skips rows that were deleted or now belong to another object.
     static func record(
         _ objects: some Sequence<IndexedObject>, at instant: Date, in db: Database
     ) throws {
@@ -40,7 +38,7 @@ package enum ObjectUse {
         }
     }
 
-    /// In days. See ``settle(in:)``.
+    /// The number of days that doubtful times are kept. See ``settle(in:)``.
     private static let patience = 7
 
     /// Replaces times before ``earliest`` and future times with the current time. If most times are

@@ -21,7 +21,7 @@ package struct PreparedStatement {
         try finish()
     }
 
-    /// For very frequent statements, because Swift does not specialize parameter packs.
+    /// This variant is for frequent statements, because Swift does not specialize parameter packs.
     @inlinable
     package func run(_ bind: (inout Parameters) -> Void) throws {
         reset()
@@ -140,7 +140,6 @@ package struct RowReader {
         return position
     }
 
-    /// Whether the next column is NULL or does not exist.
     package var isNull: Bool { sqlite3_column_type(raw, position + 1) == SQLITE_NULL }
     package mutating func skip() { position += 1 }
 
@@ -152,7 +151,7 @@ package struct RowReader {
         return nil
     }
 
-    /// Returns 0 for NULL.
+    /// Returns the next column, or 0 for NULL.
     package mutating func integer() -> Int64 { sqlite3_column_int64(raw, advance()) }
     package mutating func optionalInteger() -> Int64? { optional { $0.integer() } }
 
@@ -169,7 +168,7 @@ package struct RowReader {
 
     package mutating func bool() -> Bool { sqlite3_column_int(raw, advance()) != 0 }
 
-    /// Returns 0 for NULL.
+    /// Returns the next column, or 0 for NULL.
     package mutating func double() -> Double { sqlite3_column_double(raw, advance()) }
 
     package mutating func requireTime() throws -> Double {
@@ -203,7 +202,7 @@ package struct RowReader {
         throw corrupt("a row has an invalid digest")
     }
 
-    /// The column is valid until the statement's next step.
+    /// Returns the next column, which is valid until the statement's next step.
     package mutating func value() -> Column { Column(raw: raw, position: advance()) }
 
     private func corrupt(_ message: String) -> DatabaseError {

@@ -14,7 +14,7 @@ public struct Resource: Sendable {
     public package(set) var object: StoredObject
     /// The header fields about the response's age and version.
     public let validators: Validators
-    /// See ``Vary/variant(for:)``.
+    /// The digest of the fields that selected the response. See ``Vary/variant(for:)``.
     package let variant: Digest?
     /// The time of the response or its last confirmation.
     public let receivedAt: Date
@@ -26,7 +26,7 @@ public struct Resource: Sendable {
         freshUntil > instant && receivedAt <= instant.addingTimeInterval(Freshness.clockSkew)
     }
 
-    /// Rows whose key cannot belong to the object are ignored.
+    /// Whether the key can belong to the object. Other rows are ignored.
     var isAsNamed: Bool { ResourceKey.mayName(object.digest, Array(key.utf8)) }
 
     package static func isFresh(at instant: Date) -> String {
@@ -95,7 +95,7 @@ public struct StoredObject: Sendable {
         text.utf8.count <= 255 && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }
 
-    /// A terabyte. The sum of larger sizes could overflow.
+    /// The maximum size in bytes: a terabyte. The sum of larger sizes could overflow.
     package static let largest: Int64 = 1 << 40
 
     package init(_ row: inout RowReader) throws {

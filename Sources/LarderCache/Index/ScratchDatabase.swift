@@ -11,11 +11,11 @@ enum ScratchDatabase {
         let isFrozen = index?.isFrozen ?? false
         configuration.prepareDatabase { [weak directory = index?.directory] db in
             withExtendedLifetime(root) {}
-            // Before hardening, because a hardened connection cannot turn its journal off.
+            // The journal must be turned off first, because a hardened connection cannot do this.
             try db.execute(sql: "PRAGMA main.journal_mode = OFF; PRAGMA main.synchronous = OFF")
             try db.execute(sql: "PRAGMA main.locking_mode = EXCLUSIVE")
             if isFrozen {
-                // Exclusive access needs no shared memory.
+                // With exclusive access, SQLite needs no shared memory.
                 try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
                 larder_sqlite_configure(db.sqliteConnection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             }

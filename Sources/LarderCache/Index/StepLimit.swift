@@ -2,13 +2,13 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A limit on a statement's steps, because pages of an untrusted index can form a loop. It is
-/// several times what Larder needs for the file's size.
+/// A limit on a statement's steps, because the pages of an untrusted index can form a loop. The
+/// limit is several times the number of steps that a file of this size needs.
 final class StepLimit {
     private static let interval: CInt = 10_000
     private static let least = 4_000_000
     private static let stepsPerByte = 16
-    /// Cancels this thread's statements. Checked between steps.
+    /// The cancellation of this thread's statements, checked between steps.
     @TaskLocal static var cancellation: Cancellation?
 
     /// A structure, because a task-local closure crashes in release builds with Swift 6.3.

@@ -12,8 +12,8 @@ enum URLKeys {
         return (url.key, url.string)
     }
 
-    /// A row keeps its key if another row has the new key, and is copied for each spelling that now
-    /// has another key.
+    /// Renews the keys of all rows. A row keeps its key if another row has the new key, and is
+    /// copied for each spelling that now has a different key.
     static func renew(_ db: Database) throws {
         for table in ["resources", "failures"] {
             let update = try db.prepared(
@@ -88,7 +88,6 @@ enum URLKeys {
 }
 
 extension CacheIndex {
-    /// In bytes.
     private static let formerKeysLimit = 16 << 20
 
     func formerKey(_ key: String, in db: Database) throws -> String? {
@@ -108,7 +107,7 @@ extension CacheIndex {
         }
     }
 
-    /// Returns false if the keys are current.
+    /// Lists former keys. Returns false if all keys are current.
     func listFormerKeys(in db: Database) throws -> Bool {
         guard formerKeys != nil else { return false }
         try db.execute(

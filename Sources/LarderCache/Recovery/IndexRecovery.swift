@@ -46,12 +46,12 @@ struct IndexRecovery {
         return try IndexRecovery(directory).rebuild()
     }
 
-    /// The index stays, because other processes may be using it.
+    /// Requests a rebuild. The index stays in place, because other processes may be using it.
     static func markDamage(in directory: CacheDirectory) {
         _ = try? directory.root.createOrOpen(CacheLayout.damage)
     }
 
-    /// Throws `.index` if a newer version wrote the index.
+    /// Rebuilds the index. Throws `.index` if a newer version wrote the index.
     func rebuild(
         describe: (([UInt8]) -> ObjectAttributes?)? = nil,
         isCancelled: @escaping @Sendable () -> Bool = { false },
@@ -63,7 +63,7 @@ struct IndexRecovery {
         var stop: DatabaseQueue?
         defer { try? stop?.close() }
         do {
-            // Before any file is changed.
+            // Versions are checked before any file is changed.
             let index = DatabaseFile(CacheLayout.index, in: directory)
             if try directory.root.status(of: index.name)?.isRegularFile == true {
                 try CacheIndex.refuseNewerVersion(of: index)
@@ -82,7 +82,7 @@ struct IndexRecovery {
             return report
         } catch {
             let error = error as? CacheError ?? CacheError(index: CacheLayout.index, error)
-            // Damage in a new file means that the disk is failing.
+            // A new file that is damaged shows that the disk is failing.
             throw error.isDamage
                 ? CacheError("read", subject: CacheLayout.index, errno: EIO) : error
         }
@@ -108,13 +108,13 @@ struct IndexRecovery {
         let wait = WriterWait(directory.wait, subject: directory.indexPath)
         for source in [RecoveryReport.Source.index, .snapshot] {
             let name = source == .index ? CacheLayout.index : CacheLayout.snapshot
-            // SQLite would follow a link out of the root.
+            // SQLite would follow a link that leads out of the root.
             guard try directory.root.status(of: name)?.isRegularFile == true else { continue }
             do {
                 var configuration = Configuration()
                 configuration.busyMode = .callback(wait.retry)
                 let file = DatabaseFile(name, in: directory)
-                // A snapshot has no log.
+                // A snapshot is a single file, so it is read without a log.
                 let old = try file.open(source == .index ? .writing : .alone, configuration)
                 defer { try? old.close() }
                 let isIntact =
@@ -146,9 +146,9 @@ struct IndexRecovery {
                         // An older index may lack the column.
                         try? db.execute(sql: "DELETE FROM \(table) WHERE \(condition)")
                     }
-                    // Migrations must not fail at a resource without an object.
+                    // Migrations must accept resources without an object.
                     try db.execute(sql: "PRAGMA foreign_keys = OFF")
-                    // A quick check does not compare rows with their indexes.
+                    // A quick check does not compare rows with their indexes, so they are rebuilt.
                     try db.execute(sql: "REINDEX")
                 }
                 let rest = try database.read(unless: isCancelled) {
@@ -158,7 +158,7 @@ struct IndexRecovery {
                 return source
             } catch let error as DatabaseError {
                 let isConstraint = error.resultCode == .SQLITE_CONSTRAINT
-                // On a failing disk, the rows may be intact and must stay.
+                // On a failing disk, rows that look damaged may be intact and must stay.
                 let error = CacheError(index: "\(directory.path)/\(name)", error)
                 guard error.isDamage || isConstraint else { throw error }
                 try DatabaseQueue().backup(to: database)
@@ -180,7 +180,8 @@ struct IndexRecovery {
         return database
     }
 
-    /// Removes rows of damaged objects but keeps their URLs, and adds rows for other objects.
+    /// Removes the rows of damaged objects but keeps their URLs, and adds rows for objects without
+    /// a row.
     private func compareWithTree(
         _ database: DatabaseQueue, _ report: inout RecoveryReport,
         _ describe: (([UInt8]) -> ObjectAttributes?)?, unless isCancelled: () -> Bool,
@@ -198,8 +199,8 @@ struct IndexRecovery {
                     CREATE TEMP TABLE found (digest BLOB PRIMARY KEY, is_good INTEGER) WITHOUT ROWID
                     """)
             try db.inTransaction {
-                // Delete resources without objects first, because added objects can get their row
-                // numbers.
+                // Resources without objects are deleted first, because added objects can get their
+                // row numbers.
                 try DroppedResource.keep(in: db, where: "o.id IS NULL")
                 try db.execute(
                     sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
@@ -225,7 +226,7 @@ struct IndexRecovery {
                             progress.bytes += whole.size
                             let lacksWidth =
                                 try insert.firstInteger(digest, whole.size, whole.modified) == 1
-                            // Limited, because the bytes are in memory.
+                            // The size is limited, because the bytes are in memory.
                             if let describe, lacksWidth, whole.size <= 16 << 20,
                                 let file = try? entry.parent.file(entry.name),
                                 let bytes = try? file.read(at: 0, atMost: Int(whole.size)),
@@ -242,7 +243,7 @@ struct IndexRecovery {
                     } catch { throw CacheError(index: CacheLayout.index, error) }
                 }
                 if isCancelled() { throw CancellationError() }
-                // An object in the snapshot that is now missing may have been evicted.
+                // An object that is in the snapshot but now missing may have been evicted.
                 let isLost = report.source == .index ? "f.is_good IS NOT 1" : "f.is_good = 0"
                 try DroppedResource.keep(
                     in: db, joining: "LEFT JOIN temp.found f ON f.digest = o.digest", where: isLost)
@@ -262,7 +263,7 @@ struct IndexRecovery {
 
     private typealias Content = (isGood: Bool, whole: (size: Int64, modified: TimeInterval)?)
 
-    /// Returns nil if cancelled. An unreadable file counts as good.
+    /// Checks a file's digest. Returns nil if cancelled. An unreadable file counts as good.
     private static func check(
         _ entry: ObjectTree.Entry, _ digest: Digest, _ reader: ObjectReader,
         _ isCancelled: () -> Bool
@@ -282,7 +283,6 @@ struct IndexRecovery {
         } catch  where error.isSparse || [EACCES, EIO].contains(error.errno) { return (true, nil) }
     }
 
-    /// Renames a damaged index.
     private func setAside(isDamaged: Bool) throws(CacheError) -> String? {
         var kept: String?
         var stamp = UTCTime.name(Date())
@@ -291,7 +291,8 @@ struct IndexRecovery {
             serial += 1
             stamp = "\(UTCTime.name(Date()))-\(serial)"
         }
-        // The index first, because an index without a log may look sound but be outdated.
+        // The index is moved first, because an index without its log may look sound but be
+        // outdated.
         for name in CacheLayout.indexFiles where try directory.root.status(of: name) != nil {
             if isDamaged {
                 let suffix = name.dropFirst(CacheLayout.index.count)

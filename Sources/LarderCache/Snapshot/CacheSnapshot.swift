@@ -19,13 +19,13 @@ struct CacheSnapshot {
             var report = SnapshotReport()
             let draft = CacheLayout.index + ".draft"
             let database = try DatabaseFile(draft, in: copy).open(.making)
-            // The index first, so that it lists no object that is stored later.
+            // The index is copied first, so that it lists no object that is stored later.
             try index?.connections.reading { try $0.copy(to: database, unless: isCancelled) }
             // A cycle of pages would return rows forever.
             let complaints = try database.read { try $0.complaints(isQuick: true, limit: 1) }
             if let complaint = complaints.first { throw DatabaseError.corruption(complaint) }
             try database.writeWithoutTransaction {
-                // The copied header requests a log. A draft needs no journal.
+                // The copied header requests a log, but a draft needs no journal.
                 try $0.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA foreign_keys = ON")
                 try IndexSchema.migrate($0)
             }
@@ -34,7 +34,7 @@ struct CacheSnapshot {
                 try Int.fetchOne($0, sql: "SELECT count(*) FROM resources") ?? 0
             }
             if isCancelled() { throw CancellationError() }
-            // A single file can be opened on read-only media.
+            // Only a single file can be opened on read-only media.
             try database.compact(into: DatabaseFile(CacheLayout.index, in: copy))
             try database.close()
             guard unlinkat(copy.root.raw, draft, 0) == 0 else {
@@ -52,7 +52,6 @@ struct CacheSnapshot {
         }
     }
 
-    /// Deletes the rows of objects that cannot be copied.
     private func copyObjects(
         of database: DatabaseQueue, to copy: CacheDirectory, _ report: inout SnapshotReport
     ) throws {
@@ -106,7 +105,7 @@ struct CacheSnapshot {
             for digest in left { try delete.run(digest) }
             let resize = try db.prepared("UPDATE objects SET size = ?2 WHERE digest = ?1")
             for (digest, size) in resized { try resize.run(digest, size) }
-            // An older index lacks this table.
+            // Older indexes do not have this table.
             if try db.tableExists("damaged") { try db.execute(sql: "DELETE FROM damaged") }
         }
     }
@@ -129,7 +128,7 @@ struct CacheSnapshot {
         do throws(CacheError) {
             read = try reader.digest(file, expecting: object.digest, isCancelled: isCancelled) {
                 (bytes) throws(CacheError) in
-                // Writing holes as zeros could fill the disk.
+                // Holes are not written, because zeros could fill the disk.
                 if bytes.contains(where: { $0 != 0 }) {
                     try target.write(bytes)
                 } else {
@@ -153,14 +152,15 @@ struct CacheSnapshot {
     }
 }
 
-/// The destination of a snapshot and the temporary directory next to it. Used by descriptor,
-/// because the parent's owner can replace both at any time.
+/// The destination of a snapshot and the temporary directory next to it. Both are used by
+/// descriptor, because the parent's owner can replace them at any time.
 struct SnapshotPlace {
     private let path: String
     private let name: String
     private let parent: FileDescriptor
     private let stagingName: String
-    /// Locked while it is open. Unlocked directories are from killed processes.
+    /// The temporary directory, locked while it is open. Unlocked directories are from killed
+    /// processes.
     let staging: FileDescriptor
     let stagingPath: String
 
@@ -190,7 +190,7 @@ struct SnapshotPlace {
             }
         }
         try Self.sweep(name, beneath: parent)
-        // A shared lock, because opening the new cache takes another shared lock.
+        // The lock is shared, because opening the new cache takes another shared lock.
         (stagingName, staging) = try parent.makeLockedDirectory(LOCK_SH) { [name] in
             let serial = String(UInt64.random(in: .min ... .max), radix: 36)
             return ".\(name).\(serial)\(Self.suffix)"

@@ -1,15 +1,14 @@
 import Foundation
 import LarderCore
 
-/// The result of a fetch, for the next batch. A class, to avoid copies of many fields.
+/// The result of a fetch, for the next batch. This is a class, because copies of its many fields
+/// are slow.
 package final class Deposit: Sendable {
     /// Only `staged` and `unchanged` change the resource.
     package enum Content: Sendable {
         /// New bytes from ``Store/stage(_:digest:attributes:isReplacing:)``.
         case staged(StagedObject)
-        /// The existing object, after a 304.
         case unchanged(Digest)
-        /// The existing object, after a 304 that must not be stored.
         case kept(Digest)
         case unstored
         case failed(code: String, status: Int?)
@@ -19,13 +18,12 @@ package final class Deposit: Sendable {
     package let context: (any Sendable)?
     package let key: String
     package let url: String
-    /// Nil without redirects.
     package let responseURL: String?
     package let validators: Validators
     package let variant: Digest?
     package let redirectsFreshUntil: Date?
     package let receivedAt: Date
-    /// Seconds from the request to the end of the response.
+    /// The seconds from the request to the end of the response.
     package let delay: TimeInterval
     package let content: Content
 
@@ -54,7 +52,6 @@ package struct StagedObject: Sendable {
     package let digest: Digest
     package let size: Int64
     package let attributes: ObjectAttributes
-    /// Nil if the object is in the cache.
     let file: String?
 }
 

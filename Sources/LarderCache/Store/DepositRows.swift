@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The statements for deposits in one transaction.
 struct DepositRows {
     private let find: PreparedStatement
     private let insert: PreparedStatement
@@ -11,7 +10,7 @@ struct DepositRows {
     private let add: PreparedStatement
     private let renew: PreparedStatement
     private let move: PreparedStatement
-    /// Nil unless the index lists damaged resources.
+    /// The statement that unmarks damaged resources. Nil if the index lists none.
     private let mend: PreparedStatement?
     private let db: Database
 
@@ -23,8 +22,8 @@ struct DepositRows {
             INSERT INTO objects (digest, size, media_type, width, height, stored_at, used_at)
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """)
-        // Never decreases, because a wrong clock could cause an eviction. Always changes, so that
-        // an eviction in progress notices the use.
+        // The time never decreases, because a wrong clock could cause an eviction. It always
+        // changes, so that an eviction in progress notices the use.
         touch = try db.prepared(
             """
             UPDATE objects SET used_at = CASE WHEN ?1 >= used_at THEN ?1 ELSE used_at + 0.001 END
@@ -35,8 +34,8 @@ struct DepositRows {
             UPDATE objects SET media_type = ?, width = ?, height = ?
             WHERE id = ? AND media_type IS NULL
             """)
-        // No DO UPDATE, because it may change a foreign key, for which SQLite allocates 64 KB each
-        // time.
+        // The statement has no DO UPDATE, which may change a foreign key. For each such key, SQLite
+        // allocates 64 KB.
         add = try db.prepared(
             """
             INSERT INTO resources (key, url, object, etag, last_modified, date, age,
@@ -56,18 +55,18 @@ struct DepositRows {
         move = try db.prepared("UPDATE resources SET object = ? WHERE key = ?")
     }
 
-    /// Returns the object's row; nil if evicted.
+    /// Records the use of an object. Returns the object's row, or nil if it was evicted.
     func use(_ digest: Digest, at instant: Date) throws -> Int64? {
         guard let row = try find.firstInteger(digest) else { return nil }
         try touch.run(instant.timeIntervalSince1970, row)
         return row
     }
 
-    /// Returns the object's row; nil if evicted.
     func record(_ object: StagedObject, isGone: Bool, at instant: Date) throws -> Int64? {
         let attributes = object.attributes
         if let row = try use(object.digest, at: instant) {
-            // An object rebuilt from its file, or stored as other content, lacks attributes.
+            // The row may lack attributes, if the object was rebuilt from its file or stored as
+            // other content.
             if let mediaType = attributes.mediaType {
                 try describe.run(mediaType, attributes.width, attributes.height, row)
             }
@@ -95,7 +94,7 @@ struct DepositRows {
                 freshUntil.timeIntervalSince1970)
             return db.changesCount > 0
         }
-        // Renew first, because an unchanged resource most likely has this object.
+        // Renewal is tried first, because an unchanged resource most likely has this object.
         if case .unchanged = deposit.content, try ran(renew) { return }
         if try ran(add) || ran(renew) { return }
         try move.run(object, deposit.key)
@@ -104,7 +103,7 @@ struct DepositRows {
 }
 
 extension RunDirectory {
-    /// Returns the errors of obstructed files.
+    /// Moves staged files into place. Returns the errors of obstructed files.
     func publish(
         _ files: [Digest: String], in cache: CacheDirectory
     ) throws(CacheError) -> [Digest: CacheError] {

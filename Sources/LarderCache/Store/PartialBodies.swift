@@ -29,7 +29,6 @@ package final class PartialBodies: Sendable {
         return names.withLock { $0.contains(name) }
     }
 
-    /// Claims a partial body, and checks its digest.
     package func take(_ url: String) -> PartialBody? {
         guard names.withLock({ !$0.isEmpty }) else { return nil }
         let name = Self.name(of: url)
@@ -133,7 +132,6 @@ package final class PartialBody: Sendable {
         if let claim = claim.withLock({ $0.take() }) { bodies.put(claim.name, back: name) }
     }
 
-    /// Returns the file without its trailer, now owned by the caller.
     func handOver() throws(CacheError) -> (file: RunFile?, hasher: RunningDigest) {
         guard let claim = claim.withLock({ $0.take() }) else {
             throw CacheError(.unusable, subject: name, message: "the partial body is in use")
@@ -150,10 +148,10 @@ struct PartialTrailer: Codable {
     let fields: Validators
     let count: Int64
     let totalBytes: Int64?
-    /// Detects damage by a power cut, because the file is not synced.
+    /// The digest of the body, which detects damage by a power cut, because the file is not synced.
     let digest: String
 
-    /// The file's last bytes, after four bytes with the length of the JSON text.
+    /// The mark at the end of the file. The length of the JSON text (four bytes) precedes it.
     private static let mark = Array("larderpb".utf8)
     private static let longest = 16 << 10
 

@@ -8,9 +8,9 @@ package final class StagedBody: @unchecked Sendable {
     // to the serial queue `writer` until `finish` has waited for the queue.
 
     package static let memoryLimit = 64 * 1024
-    /// Waiting bytes at which the transfer pauses.
+    /// The number of waiting bytes at which the transfer pauses.
     static let backlogLimit = 512 * 1024
-    /// Room for one more piece, so that the buffer is never reallocated.
+    /// The size of the buffer, which has room for one more piece and is never reallocated.
     private static let capacity = memoryLimit + 16 * 1024
 
     package enum Acceptance: Sendable {
@@ -19,7 +19,7 @@ package final class StagedBody: @unchecked Sendable {
         case full
     }
 
-    /// Shared by all bodies, because each queue takes a thread.
+    /// The writer queues. All bodies share them, because each queue takes a thread.
     static let writers = (1...4).map { DispatchQueue(label: "larder.writer.\($0)") }
     private static let begun = Counter(0)
 
@@ -42,7 +42,7 @@ package final class StagedBody: @unchecked Sendable {
         if let expected { buffer.reserveCapacity(max(0, min(expected, Self.capacity))) }
     }
 
-    /// Resumes `partial`, which must not be used afterwards.
+    /// Creates a body that resumes `partial`, which must not be used afterwards.
     init(
         run: RunDirectory, continuing partial: PartialBody,
         onDrained: @escaping @Sendable () -> Void
@@ -58,7 +58,7 @@ package final class StagedBody: @unchecked Sendable {
 
     package var count: Int64 { lock.withLock { received } }
 
-    /// Does not wait. Throws if an earlier write failed.
+    /// Appends bytes without waiting. Throws if an earlier write failed.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> Acceptance {
         lock.lock()
         defer { lock.unlock() }
@@ -74,7 +74,6 @@ package final class StagedBody: @unchecked Sendable {
         return .taken
     }
 
-    /// Must be called with the lock held.
     private func spill() {
         let chunk = buffer
         buffer = []
@@ -108,7 +107,7 @@ package final class StagedBody: @unchecked Sendable {
         return (name, try run.directory.open(name, flags: flags, mode: 0o600))
     }
 
-    /// Waits for the writer. Call once, after the last byte.
+    /// Waits for the writer, and returns the digest. Call once, after the last byte.
     package func finish() throws(CacheError) -> Digest {
         if let writer = lock.withLock({ self.writer }) {
             lock.withLock { if !buffer.isEmpty { spill() } }
@@ -120,7 +119,7 @@ package final class StagedBody: @unchecked Sendable {
         return hasher.digest
     }
 
-    /// Call after ``finish()``.
+    /// Calls `body` with the bytes. Call after ``finish()``.
     package func withBytes<Value>(
         _ body: (UnsafeRawBufferPointer) throws -> Value
     ) throws -> Value {
@@ -132,19 +131,18 @@ package final class StagedBody: @unchecked Sendable {
         return try body(UnsafeRawBufferPointer(start: mapped, count: size))
     }
 
-    /// The caller owns the file.
     func takeFile() throws(CacheError) -> String {
         let isInMemory = file == nil
         let (name, descriptor) = if let file { file } else { try create() }
         file = (name, descriptor)
         if isInMemory { try descriptor.write(buffer) }
-        // All users can read objects, regardless of the umask.
+        // Objects are readable by all users, regardless of the umask.
         try descriptor.setMode(0o444)
         file = nil
         return name
     }
 
-    /// Returns nil if the body is in memory. The caller owns the file.
+    /// Returns the unfinished file, which the caller then owns, or nil if the body is in memory.
     func takeUnfinished() throws(CacheError) -> (
         name: String, descriptor: FileDescriptor, digest: Digest
     )? {

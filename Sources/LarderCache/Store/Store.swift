@@ -12,18 +12,14 @@ package final class Store: @unchecked Sendable {
     // Unchecked because `lock` guards the variables, except for `failure`, `hasCommitted` and
     // `remembered`, which belong to the serial queue `commits`.
 
-    /// The number of deposits at which a batch is committed.
     package static let batchLimit = 500
-    /// In seconds, from a batch's first deposit to its commit.
     package static let batchInterval: TimeInterval = 1
-    /// The size at which `deposited` is emptied.
     private static let depositedLimit = 65_536
     /// The maximum number of committed batches not yet reported. Further commits wait.
     static let reportLimit = 2
 
     package struct Outcome: Sendable {
         package let context: (any Sendable)?
-        /// Nil if no object was stored.
         package let result: Result<Digest?, CacheError>
     }
 
@@ -38,7 +34,7 @@ package final class Store: @unchecked Sendable {
     private var pending: [(deposit: Deposit, depositor: (any Depositor)?)] = []
     /// This run's deposits, which need not be staged again.
     private var deposited: Set<Digest> = []
-    /// Whether the index was empty at the start. If so, only `deposited` is searched.
+    /// Whether the index was empty at the start. If it was, only `deposited` is searched.
     private var isCold: Bool
     private var waiting: [@Sendable () -> Void] = []
     private var batchNumber = 0
@@ -67,7 +63,6 @@ package final class Store: @unchecked Sendable {
         StagedBody(run: run, expecting: expected, onDrained: onDrained)
     }
 
-    /// Waits for the disk.
     package func newBody(
         filledBy fill: (_ append: (UnsafeRawBufferPointer) throws -> Void) throws -> Void
     ) throws -> StagedBody {
@@ -85,7 +80,7 @@ package final class Store: @unchecked Sendable {
         try StagedBody(run: run, continuing: partial, onDrained: onDrained)
     }
 
-    /// Unless `isReplacing`, uses an object that is already stored.
+    /// Stages a body. Unless `isReplacing`, uses an object that is already stored.
     package func stage(
         _ body: StagedBody, digest: Digest, attributes: ObjectAttributes, isReplacing: Bool = false
     ) throws(CacheError) -> StagedObject {
@@ -96,12 +91,11 @@ package final class Store: @unchecked Sendable {
             digest: digest, size: body.count, attributes: attributes, file: try body.takeFile())
     }
 
-    /// Returns nil if the bytes must be staged.
     package func stored(
         _ digest: Digest, size: Int64, attributes: ObjectAttributes
     ) throws(CacheError) -> StagedObject? {
         var (isStored, isCold) = lock.withLock { (deposited.contains(digest), self.isCold) }
-        // Checking the file first is faster for new objects.
+        // For new objects, checking the file first is faster.
         if !isStored, !isCold, try directory.isPresent(digest, size: size) {
             isStored = try index.object(digest) != nil
         }
@@ -109,8 +103,8 @@ package final class Store: @unchecked Sendable {
         return StagedObject(digest: digest, size: size, attributes: attributes, file: nil)
     }
 
-    /// Retains the depositor until the outcome is reported. Calls `accepted` when the store can
-    /// take another deposit.
+    /// Adds a deposit. Retains the depositor until the outcome is reported, and calls `accepted`
+    /// when the store can take another deposit.
     package func add(
         _ deposit: Deposit, for depositor: (any Depositor)? = nil,
         accepted: @escaping @Sendable () -> Void = {}
@@ -133,7 +127,8 @@ package final class Store: @unchecked Sendable {
         if count == Self.batchLimit {
             commits.async { [self] in commitPending() }
         } else if count == 1 {
-            // Weak, so that the cache's lock is released with its last user.
+            // The reference is weak, so that the cache's lock is released with the last user of the
+            // store.
             commits.asyncAfter(deadline: .now() + Self.batchInterval) { [weak self] in
                 guard let self, lock.withLock({ self.batchNumber == number }) else { return }
                 commitPending()
@@ -142,7 +137,7 @@ package final class Store: @unchecked Sendable {
         if !isFull { accepted() }
     }
 
-    /// Returns after all batches have been reported.
+    /// Commits all deposits, and returns when all batches have been reported.
     package func flush() {
         commits.sync { commitPending() }
         reports.sync {}
@@ -153,7 +148,6 @@ package final class Store: @unchecked Sendable {
         commits.async { [reports] in reports.async(execute: body) }
     }
 
-    /// Takes a snapshot of a changed index.
     package func close() {
         commits.sync {
             if hasCommitted, failure == nil {
@@ -230,8 +224,8 @@ package final class Store: @unchecked Sendable {
         var outcomes: [Outcome] = []
         try index.write { db in
             outcomes = []
-            // Evictions remove files in write transactions, so existing files remain. A missing
-            // file was evicted.
+            // Evictions remove files in write transactions, so existing files remain in place. A
+            // missing file was evicted earlier.
             let vanished = try directory.absent(published)
             var failures = try FailureTable(db)
             let rows = try DepositRows(db)
@@ -250,7 +244,7 @@ package final class Store: @unchecked Sendable {
         return outcomes
     }
 
-    /// Counts failures only at first and when the bounds exceed a limit.
+    /// Trims failures. Counts them only at first and when the bounds exceed a limit.
     private func bound(_ failures: FailureTable, _ db: Database) throws {
         let added = failures.added
         guard added.rows > 0 else { return }

@@ -1,12 +1,11 @@
 import Foundation
 import LarderCore
 
-/// A comparison of one directory's objects with their digests and index rows.
 struct FanOutCheck {
     enum Rows {
         case of(CacheIndex)
         case none
-        /// Only digests are checked.
+        /// Rows cannot be read, so only digests are checked.
         case unreadable
     }
 
@@ -25,7 +24,7 @@ struct FanOutCheck {
     ) throws(CacheError) -> VerifyReport {
         let name = ObjectTree.fanOut(byte)
         let isSelected = try options.selection.objects(byte)
-        // Objects stored later look orphaned, so their rows are looked up again.
+        // Objects that were stored later look orphaned, so their rows are looked up again.
         if case .of(let index) = rows {
             for object in try index.objects(fanOut: byte) where isSelected(object.digest) {
                 expected[object.digest] = object
@@ -43,7 +42,7 @@ struct FanOutCheck {
                     try check(entry, digest, expected.removeValue(forKey: digest))
                 }
             } catch  where error.errno == ENOENT {
-                // Just removed. noteMissing looks up the rows again.
+                // The file was just removed. noteMissing looks up the row again.
             } catch  where error.concernsFile {
                 expected = [:]
                 add(.unreadable, root.path(of: name), error.message)
@@ -119,7 +118,7 @@ struct FanOutCheck {
     ) throws(CacheError) {
         let size = Int64(status.st_size)
         guard try isIndexed(digest, row) else {
-            // Not corruption, because a crash may leave a file without a row.
+            // This is not corruption, because a crash may leave a file without a row.
             let more = actual == digest ? "" : ", and its bytes have another digest"
             return add(.orphaned, entry.path, "has no row in the index" + more, digest)
         }
@@ -178,7 +177,7 @@ struct FanOutCheck {
 }
 
 extension CacheError {
-    /// False for this process's descriptors and memory.
+    /// Whether the error is about the file, not this process's descriptors or memory.
     fileprivate var concernsFile: Bool {
         errno.map { ![EMFILE, ENFILE, ENOMEM].contains($0) } ?? false
     }

@@ -8,14 +8,14 @@ import LarderCore
 /// which the next repair or prefetch fixes. Every finding is checked again before and during the
 /// transaction that deletes the rows, because other processes may have stored the object.
 struct Repairer {
-    /// Objects per transaction, because other writers wait for its end.
+    /// The number of objects per transaction. It is small, because other writers wait for the end.
     private static let batch = 64
 
     let directory: CacheDirectory
     let index: CacheIndex
     let reader: ObjectReader
 
-    /// Returns the resources to download, which count as lost until then.
+    /// Repairs findings. Returns the resources to download, which count as lost until then.
     func repair(
         _ findings: inout [VerifyReport.Finding], isCancelled: () -> Bool
     ) throws(CacheError) -> [DroppedResource] {
@@ -28,7 +28,7 @@ struct Repairer {
                 default: continue
                 }
             } catch  where [EACCES, EPERM, EBUSY, ENOENT].contains(error.errno) {
-                // The file belongs to another user, or was removed.
+                // The file belongs to another user or was removed.
             }
         }
         let bad = findings.indices.filter {
@@ -44,7 +44,8 @@ struct Repairer {
         var seen: Set<Digest?> = []
         for position in findings.indices where findings[position].kind.isCorruption {
             let finding = findings[position]
-            // Skip manifest entries, which may never have been cached.
+            // Findings about manifest entries are skipped, because the entries may never have been
+            // cached.
             guard finding.digest != nil || finding.subject == CacheLayout.index,
                 seen.insert(finding.digest).inserted
             else { continue }
@@ -107,7 +108,7 @@ struct Repairer {
             return try reader.digest(file, expecting: digest)?.digest == digest
                 ? .whole(size: Int64(found.st_size)) : .bad(inode: found.st_ino)
         } catch  where error.code == .corrupt || error.isSparse {
-            // The file is sparse, missing or replaced. The transaction checks again.
+            // The file is sparse, missing or replaced. The transaction checks it again.
             return bad
         }
     }
@@ -189,7 +190,7 @@ struct Repairer {
         }
     }
 
-    /// Returns false if the file has other hard links.
+    /// Sets an object's mode. Returns false if the file has other hard links.
     @discardableResult
     private static func makeReadOnly(_ file: FileDescriptor) throws(CacheError) -> Bool {
         guard try file.status().st_nlink == 1 else { return false }

@@ -10,10 +10,9 @@ final class Verifier: @unchecked Sendable {
     private let lock = NSLock()
     private var report = VerifyReport()
     private var failure: CacheError?
-    /// Threads have taken the first `next` directories.
+    /// The leading bytes of directories. Threads have taken the first `next`.
     private var leadingBytes: [UInt8] = []
     private var next = 0
-    /// Includes the directories of resumed verifications.
     private var done = VerifyPosition()
     private var deadline: ContinuousClock.Instant?
     private var progress = ObjectProgress()
@@ -80,7 +79,7 @@ final class Verifier: @unchecked Sendable {
                 }
             }
         } catch  where error.isDamage {
-            // Start again without the index.
+            // The verification starts again without the index.
             report = before
             giveUpIndex(error)
             try walk(from: position)
@@ -96,7 +95,8 @@ final class Verifier: @unchecked Sendable {
     /// Checks the index on another thread, because this takes as long as reading the objects.
     /// Returns a function that waits for the result.
     private func startStructureCheck(of index: CacheIndex) -> () -> StructureResult {
-        // Taken out by the thread, so that a thread that ends late does not keep the index open.
+        // The thread takes the index out of this value. Otherwise, a thread that ends late would
+        // keep the index open.
         let pending = Locked<CacheIndex?>(index)
         let result = Locked<StructureResult>((.success([]), 0))
         let done = DispatchSemaphore(value: 0)

@@ -65,7 +65,7 @@ public enum VerifySelection: Sendable {
         }
     }
 
-    /// Nil if the selection cannot be resumed.
+    /// The name of a selection that can be resumed, or nil.
     var name: String? {
         switch self {
         case .all: "all"
@@ -74,7 +74,8 @@ public enum VerifySelection: Sendable {
         }
     }
 
-    /// Multiplies instead of dividing, so that every value is in exactly one part.
+    /// Returns the part of a digest. Multiplies instead of dividing, so that every value is in
+    /// exactly one part.
     private static func part(of bits: UInt64, count: Int) -> Int {
         Int(bits.multipliedFullWidth(by: UInt64(count)).high) + 1
     }
@@ -83,7 +84,7 @@ public enum VerifySelection: Sendable {
         Double(mix(bits) >> 11) / Double(1 << 53 as UInt64)
     }
 
-    /// The finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+    /// Mixes bits with the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
     private static func mix(_ bits: UInt64) -> UInt64 {
         var bits = bits &+ 0x9E37_79B9_7F4A_7C15
         bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -92,7 +93,7 @@ public enum VerifySelection: Sendable {
     }
 }
 
-/// The leading bytes of completed directories. Saved in an expendable file.
+/// The leading bytes of completed directories, saved in an expendable file.
 struct VerifyPosition {
     /// The number of positions at which all others are deleted.
     private static let limit = 100
@@ -126,7 +127,6 @@ struct VerifyPosition {
             with: Array("{\(members.joined(separator: ","))}\n".utf8))
     }
 
-    /// A bit for each leading byte.
     private var bits: Digest? {
         var bits = [UInt8](repeating: 0, count: Digest.byteCount)
         for byte in done { bits[Int(byte / 8)] |= 1 << (byte % 8) }
