@@ -13,7 +13,7 @@ package enum ResourceKey {
 
     /// Returns the `key` of a manifest entry, or nil for other resource keys.
     package static func name(in key: String) -> String? {
-        // Compares bytes, because a combining mark would merge with the colon.
+        // Compares bytes, because a `Character` could combine the colon with a following mark.
         guard key.utf8.starts(with: own.utf8) else { return nil }
         return String(decoding: key.utf8.dropFirst(own.utf8.count), as: UTF8.self)
     }
@@ -29,18 +29,17 @@ package enum ResourceKey {
         [own, bytes].contains { text.utf8.starts(with: $0.utf8) }
     }
 
-    /// Whether the key is not derived from the resource's URL.
     package static func isApart(_ key: String, from url: String) -> Bool {
         isSpelledOut(key) && !key.isSame(as: url)
     }
 
-    /// A key that names other bytes may not map to an object.
+    /// Whether a key may map to an object. A key that names other bytes may not.
     package static func mayName(_ digest: Digest, _ key: [UInt8]) -> Bool {
         !key.starts(with: bytes.utf8) || key.elementsEqual(name(of: digest).utf8)
     }
 
-    /// If `url` is nil, `key` is the URL. The URL of an entry with a `key` is signed or rotates, so
-    /// its query is hidden.
+    /// The URL for output. If `url` is nil, `key` is the URL. The URL of an entry with a `key` is
+    /// signed or rotates, so its query is hidden.
     package static func shownURL(_ url: String?, key: String?, hasCredentials: Bool) -> String? {
         let isKeyed = url != nil && (key.map(isSpelledOut) ?? true)
         let shown = isKeyed ? url?.maskingQuery : (url ?? key)?.maskingSecretsInQuery
@@ -56,14 +55,14 @@ package struct CacheKey: Hashable, Sendable {
 
     package var byteCount: Int { text.utf8.count }
 
-    /// Converts a Foundation string once, not at each lookup.
+    /// Converts a Foundation string once instead of at each lookup.
     package init(kept text: String) {
         var text = text
         text.makeContiguousUTF8()
         self.text = text
     }
 
-    // `withUTF8` would retain the text. Retaining takes a quarter of a lookup.
+    // `withUTF8` would retain the text, which takes a quarter of a lookup.
 
     package static func == (left: CacheKey, right: CacheKey) -> Bool {
         left.text.isSame(as: right.text)

@@ -1,11 +1,10 @@
-/// A contiguous input buffer. Grows only if more than half of it is unread before a fill.
+/// A contiguous input buffer. It grows only if more than half of it is unread before a fill.
 package final class BufferedBytes {
     private let read: (UnsafeMutableRawBufferPointer) throws -> Int
     private var storage: UnsafeMutablePointer<UInt8>
     private var capacity: Int
     private var start = 0
     private var end = 0
-    /// Whether the rest of the input is in the buffer.
     package private(set) var isAtEnd = false
     /// The line of the next byte, starting at 1.
     package private(set) var line: Int
@@ -24,18 +23,16 @@ package final class BufferedBytes {
 
     deinit { storage.deallocate() }
 
-    /// The unread bytes, valid until bytes are added or consumed.
     package var unread: UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: storage + start, count: count)
     }
 
     package var count: Int { end - start }
 
-    /// The column of the next byte, in bytes, starting at 1.
     package var column: Int { offset - lineOffset + 1 }
 
-    /// Reads until the buffer is full or the input ends. Returns false if no byte was read. One
-    /// `read` per call would take quadratic time on a slow pipe, because parsers start over.
+    /// Reads until the buffer is full or the input ends. Returns false if no byte was read. On a
+    /// slow pipe, one `read` per call would take quadratic time, because parsers start over.
     package func fill() throws -> Bool {
         guard !isAtEnd else { return false }
         let had = count

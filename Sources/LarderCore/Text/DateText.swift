@@ -11,7 +11,7 @@ package enum UTCTime {
     /// `20261121T061500Z`, for file names.
     package static func name(_ date: Date) -> String { text(date, "%04d%02d%02dT%02d%02d%02dZ") }
 
-    /// Dates with four-digit years. Foreign records can contain any date.
+    /// The range of dates with four-digit years. Foreign records can contain any date.
     private static let bounds = -62_135_596_800.0...253_402_300_799
 
     private static func text(_ date: Date, _ format: String) -> String {
@@ -33,7 +33,8 @@ package enum UTCTime {
 
 /// HTTP dates in all three formats (RFC 9110, section 5.6.7).
 package enum HTTPDate {
-    /// Ignores case. Returns nil for an invalid date, which means "stale" (RFC 9111, section 5.3).
+    /// Parses a date, ignoring case. Returns nil for an invalid date, which means "stale" (RFC
+    /// 9111, section 5.3).
     ///
     /// - Parameter now: The reference for two-digit years.
     package static func parse(_ text: String, now: Date = Date()) -> Date? {
@@ -72,7 +73,6 @@ package enum HTTPDate {
         digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
 
-    /// Second 60 is a leap second.
     private static func date(_ day: Part, _ month: Part, _ year: Int, _ time: Part) -> Date? {
         let day = number(day)
         let (hour, minute) = (number(time.prefix(2)), number(time.dropFirst(3).prefix(2)))
@@ -87,7 +87,8 @@ package enum HTTPDate {
         return Date(timeIntervalSince1970: Double(timegm(&parts)))
     }
 
-    /// `#` matches a digit, `*` a letter. Ignores case.
+    /// Whether the text matches, ignoring case. In `pattern`, `#` stands for a digit and `*` for a
+    /// letter.
     private static func matches(_ pattern: StaticString, _ bytes: Part) -> Bool {
         pattern.withUTF8Buffer { pattern in
             bytes.count == pattern.count
@@ -105,7 +106,6 @@ package enum HTTPDate {
 
 /// Seconds in `max-age` and `Age` (RFC 9111, section 1.2.2).
 package enum DeltaSeconds {
-    /// 68 years, in seconds.
     static let maximum = 1 << 31
 
     package static func parse(_ text: [UInt8]) -> Int? {
@@ -116,10 +116,9 @@ package enum DeltaSeconds {
 
 /// The delay of `Retry-After` (RFC 9110, section 10.2.3).
 package enum RetryAfter {
-    /// A century, in seconds.
+    /// The maximum in seconds: a century.
     private static let longest: Int64 = 3_200_000_000
 
-    /// The delay until a date is counted from `Date` plus `Age`.
     package static func delay(
         _ field: String?, date: String?, age: String?, now: Date = Date()
     ) -> Duration? {

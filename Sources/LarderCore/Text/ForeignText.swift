@@ -92,7 +92,7 @@ extension StaticString {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Much faster than `firstIndex(of:)`.
+    /// Returns the first index of a byte. Much faster than `firstIndex(of:)`.
     package func place(of byte: UInt8, from start: Int = 0) -> Int? {
         guard let base = baseAddress, start < count else { return nil }
         return memchr(base + start, Int32(byte), count - start).map {

@@ -26,7 +26,6 @@ package struct JSONObject: ExpressibleByDictionaryLiteral {
         value.addJSON(to: &members, escapingForTerminal: true)
     }
 
-    /// Sets a member whose key is foreign text.
     package mutating func set(exactly key: String, _ value: String?) {
         begin(key, escapingForTerminal: true)
         if let value {
@@ -49,7 +48,6 @@ package struct JSONObject: ExpressibleByDictionaryLiteral {
     }
 }
 
-/// A type whose values can be members of a ``JSONObject``.
 package protocol JSONRepresentable {
     func addJSON(to text: inout String)
 }
@@ -92,7 +90,6 @@ extension Double: JSONRepresentable {
 
     fileprivate func addJSON(to text: inout String, per unit: Double) {
         let rounded = (self * unit).rounded() / unit
-        // JSON has no infinity.
         text += rounded.isFinite ? String(rounded) : "null"
     }
 }

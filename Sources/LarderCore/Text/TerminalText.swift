@@ -18,7 +18,6 @@ extension String {
         return result
     }
 
-    /// Whether the text could control a terminal, ignoring tabs and line ends.
     package var isBinary: Bool {
         unicodeScalars.contains { $0.steersTerminal && !["\t", "\n", "\r"].contains($0) }
     }
@@ -43,12 +42,13 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// The text as an argument in a shell that is not an option.
+    /// The text as a shell argument that cannot be mistaken for an option.
     package var shellArgument: String {
         (utf8.count > 1 && utf8.first == UInt8(ascii: "-") ? "./\(self)" : self).shellQuoted
     }
 
-    /// Without `=`, a value such as `-c` would be another option.
+    /// Returns an option with a value. Without `=`, a value such as `-c` would be a separate
+    /// option.
     package static func shellOption(_ name: String, _ value: String) -> String {
         let separator = value.utf8.first == UInt8(ascii: "-") && value.utf8.count > 1 ? "=" : " "
         return name + separator + value.shellQuoted

@@ -64,7 +64,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         (credentials == nil ? string : string.showingMask).maskingSecretsInQuery
     }
 
-    /// Returns the URL with other or no credentials.
+    /// Returns the URL with the given credentials, or without credentials.
     public func with(_ credentials: Credentials?) -> HTTPURL {
         var url = self
         url.credentials = credentials
@@ -152,7 +152,6 @@ extension HTTPURL {
             host: base.host, port: base.port, hasEscapes: spelling.contains(UInt8(ascii: "%")))
     }
 
-    /// Returns the lower-case scheme, and its length with the colon.
     private static func explicitScheme(of text: ArraySlice<UInt8>) -> (String, Int)? {
         guard let first = text.first, first.isASCIILetterOrDigit, first > 0x39,
             let colon = text.firstIndex(where: {
@@ -163,7 +162,6 @@ extension HTTPURL {
         return (String(decoding: name, as: UTF8.self), name.count + 1)
     }
 
-    /// The spelling's path starts at `root` and may be the folder of the base URL.
     private static func append(
         pathAndQuery text: ArraySlice<UInt8>, to spelling: inout [UInt8], root: Int
     ) {
@@ -209,7 +207,7 @@ extension HTTPURL {
         }
     }
 
-    /// Returns 0 for segments other than dot segments. Dots may be percent-encoded.
+    /// Returns the number of dots in a dot segment, which may be percent-encoded, or 0.
     private static func dots(in segment: ArraySlice<UInt8>) -> Int {
         guard segment.count <= 6, let first = segment.first, ".%".utf8.contains(first)
         else { return 0 }

@@ -33,7 +33,7 @@ extension [UInt8] {
 
 extension Collection<UInt8> {
     package func percentEncoded(except isPlain: (UInt8) -> Bool) -> String {
-        // An array for each byte would take most of the time.
+        // One array, because an array for each byte would take most of the time.
         var encoded: [UInt8] = []
         encoded.reserveCapacity(count)
         for byte in self {
@@ -42,7 +42,7 @@ extension Collection<UInt8> {
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// A `%` that begins no escape remains.
+    /// The decoded bytes. A `%` that begins no escape remains.
     package var percentDecoded: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -64,8 +64,8 @@ extension UInt8 {
 enum URLBytes {
     /// The bytes that are not encoded in a path: `pchar` (RFC 3986, section 3.3) and slashes.
     static let path = table("/:@!$&'()*+,;=")
-    /// In a query: the bytes of a path and `?` (RFC 3986, section 3.4), but not the apostrophe
-    /// (WHATWG's special-query percent-encode set).
+    /// The bytes that are not encoded in a query: those of a path and `?` (RFC 3986, section 3.4),
+    /// but not the apostrophe (WHATWG's special-query percent-encode set).
     static let query = table("/?:@!$&()*+,;=")
 
     private static func table(_ others: String) -> [Bool] {

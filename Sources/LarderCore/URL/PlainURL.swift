@@ -77,7 +77,7 @@ private enum PlainURL {
         return position > start && text[start] != UInt8(ascii: "0") ? number : nil
     }
 
-    /// Nil if the path or query may not be canonical.
+    /// Whether the target has escapes. Nil if the path or query may not be canonical.
     private static func escapes(in target: UnsafeBufferPointer<UInt8>) -> Bool? {
         guard target.first == UInt8(ascii: "/") else { return nil }
         let (path, query) = (URLBytes.path, URLBytes.query)

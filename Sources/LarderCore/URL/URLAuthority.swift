@@ -2,7 +2,6 @@ import Crypto
 import Foundation
 
 package struct URLAuthority {
-    /// Nil if user name and password are empty.
     package let credentials: Credentials?
     package let host: String
     package let port: Int?
@@ -17,7 +16,6 @@ package struct URLAuthority {
         } else {
             credentials = nil
         }
-        // The port's colon, not a colon in an IPv6 address.
         let bracket = rest.lastIndex(of: UInt8(ascii: "]")) ?? rest.startIndex
         let colon =
             rest.first == UInt8(ascii: "[")

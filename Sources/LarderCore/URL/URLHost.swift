@@ -99,7 +99,7 @@ enum URLHost {
         }
     }
 
-    /// The first longest run of at least two zeros becomes `::`.
+    /// Returns an IPv6 address, in which `::` replaces the first longest run of at least two zeros.
     private static func serialized(_ pieces: [UInt16]) -> String {
         var longest = 0..<1
         var start = 0

@@ -1,4 +1,3 @@
-/// Query parameters that contain secrets.
 package enum SecretParameter {
     /// Parts of secret parameters' names, without `-`, `_` and case. Sources: AWS
     /// (`X-Amz-Signature`), Google, OpenTelemetry's semantic conventions (`url.full`) and error
@@ -45,7 +44,7 @@ package enum SecretParameter {
         if words.contains(where: Self.words.contains) { return true }
         let joined = Array(words.joined())
         if parts.contains(where: { joined.holds($0) }) { return true }
-        // A token, such as Akamai's, can have any name. A nested URL may have a password.
+        // Some tokens, such as Akamai's, can have any name. A nested URL may contain a password.
         return value.holds("hmac=") || isToken(value)
             || value.holds("://") && value.contains(UInt8(ascii: "@"))
     }
@@ -55,7 +54,7 @@ package enum SecretParameter {
         if isWebToken(value) { return true }
         let scheme = value.prefix(while: \.isASCIILetterOrDigit)
         guard scheme.isWord("bearer") || scheme.isWord("basic") else { return false }
-        // In a query, `+` is a space, and `%20` a space that was encoded twice.
+        // In a query, `+` is a space, and `%20` is a space that was encoded twice.
         let rest = value[scheme.endIndex...]
         return rest.count > 1
             && (" +".utf8.contains(rest[rest.startIndex]) || rest.starts(with: "%20".utf8))
@@ -130,7 +129,7 @@ extension String {
         return (start <= at ? "\(self[..<start])***\(self[at...])" : self).maskingQuery
     }
 
-    /// An index must not contain credentials.
+    /// The text without user name and password, which an index must not contain.
     package var removingUserinfo: String {
         guard let authority, let at = utf8[authority].lastIndex(of: UInt8(ascii: "@"))
         else { return self }
