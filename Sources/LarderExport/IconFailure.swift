@@ -6,11 +6,10 @@ package protocol FailureCode: RawRepresentable<String>, CaseIterable, Hashable, 
     var isSkip: Bool { get }
 }
 
-/// All text is untrusted.
+/// A failure of an icon. All its text is untrusted.
 package struct IconFailure<Code: FailureCode>: Sendable, Equatable {
     package let code: Code
     package let name: String
-    /// The URL or the resource key.
     package let url: String?
     package let message: String
 
@@ -27,7 +26,6 @@ package struct IconFailure<Code: FailureCode>: Sendable, Equatable {
 package struct IconFailures<Code: FailureCode>: Sendable {
     package private(set) var counts: [Code: Int] = [:]
     package private(set) var failures: [IconFailure<Code>] = []
-    /// The number of failures that are like an earlier one.
     package private(set) var repeats = 0
     package private(set) var placeholders = 0
 
@@ -39,7 +37,6 @@ package struct IconFailures<Code: FailureCode>: Sendable {
         if !failure.code.isSkip, failures.count < 100 { failures.append(failure) }
     }
 
-    /// Counts failures of a value that has already failed.
     mutating func noteAgain(_ code: Code, count: Int = 1, hasPlaceholder: Bool) {
         if hasPlaceholder { placeholders += count } else { counts[code, default: 0] += count }
         repeats += count
@@ -56,7 +53,6 @@ package struct IconFailures<Code: FailureCode>: Sendable {
 package typealias ExportFailure = IconFailure<ExportCode>
 
 package enum ExportCode: String, FailureCode {
-    // Skipped.
     case noIcon = "no-icon"
     /// Inline icons have no URL that an app could request.
     case noURL = "no-url"
@@ -64,7 +60,6 @@ package enum ExportCode: String, FailureCode {
     case unsupportedType = "unsupported-type"
     case notShown = "not-shown"
 
-    // Failed.
     case badEntry = "bad-entry"
     case missing
     case corrupt
@@ -86,12 +81,10 @@ package enum ExportCode: String, FailureCode {
 package typealias ImportFailure = IconFailure<ImportCode>
 
 package enum ImportCode: String, FailureCode {
-    // Skipped.
     case noIcon = "no-icon"
     /// `larder prefetch` stores inline icons.
     case noURL = "no-url"
 
-    // Failed.
     case badEntry = "bad-entry"
     case notAFile = "not-a-file"
     case unreadable

@@ -39,7 +39,7 @@ struct ReadFiles {
         }
     }
 
-    /// Nil if the file has changed since it was read.
+    /// Returns the file's content, or nil if the file has changed since it was read.
     func content(of file: FileIdentity) throws -> Content? {
         try database.read { db in
             try db.prepared(
@@ -55,7 +55,7 @@ struct ReadFiles {
         }
     }
 
-    /// The regular file must be open at its start. Returns nil if cancelled.
+    /// Returns the file's digest, or nil if cancelled. The regular file must be open at its start.
     func digest(of file: FileDescriptor, isCancelled: () -> Bool) throws -> Digest? {
         let identity = FileIdentity(try file.status())
         if let known = try content(of: identity) { return known.digest }

@@ -15,7 +15,7 @@ struct ExportCollection {
 
     private typealias Wanted = (name: String, url: String?, key: String, expectation: Expectation)
 
-    /// URLs keep their spelling.
+    /// Adds the icons of manifests. Their URLs keep their spelling.
     mutating func add(_ manifests: [ManifestSource], rules: ManifestRules) throws {
         var page: [Wanted] = []
         for source in manifests {
@@ -106,7 +106,7 @@ struct ExportCollection {
     private mutating func add(_ spellings: [Spelling]) throws {
         let resources = try cache.resources(spellings.map(\.key))
         for (spelling, resource) in zip(spellings, resources) {
-            // The icon may have been evicted.
+            // The icon may have been evicted in the meantime.
             if let resource { try add(resource, url: spelling.text) }
         }
     }
@@ -115,7 +115,7 @@ struct ExportCollection {
         report.icons += 1
         let problem: (ExportCode, String)? =
             if resource.object.mediaType == nil {
-                // The cache also stores manifests.
+                // The cache also contains manifests, which are not images.
                 (.notAnImage, "not an image")
             } else if library != nil, url == nil {
                 (.noURL, Self.noURL)

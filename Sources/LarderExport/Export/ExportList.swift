@@ -87,7 +87,7 @@ final class ExportList {
             let stems = page.map { icon in
                 var stem = SafeName.disambiguated(icon.base, by: icon.identity)
                 if let first, first.folded.isSame(as: icon.folded) {
-                    // The same icon can be listed several times.
+                    // Several entries can name the same icon.
                     if first.identity.isSame(as: icon.identity) { stem = first.stem }
                 } else {
                     if !SafeName.isDisambiguated(icon.base) { stem = icon.base }
@@ -116,7 +116,6 @@ final class ExportList {
         }
     }
 
-    /// Sorted by stem, then by insertion.
     func forEachPage(_ body: ([ExportedIcon]) throws -> Void) throws {
         try database.forEachPage(
             { db, last in
@@ -133,12 +132,10 @@ final class ExportList {
         try forEachPage { try $0.forEach(body) }
     }
 
-    /// Includes failed icons.
     func has(_ stem: String) throws -> Bool {
         try database.hasRow("SELECT 1 FROM o WHERE stem = ? LIMIT 1", stem)
     }
 
-    /// Ignores case and normalisation.
     func hasEquivalent(_ stem: String) throws -> Bool {
         try database.hasRow("SELECT 1 FROM o WHERE folded_stem = ? LIMIT 1", SafeName.folded(stem))
     }

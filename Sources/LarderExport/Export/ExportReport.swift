@@ -7,7 +7,6 @@ package struct ExportReport: Sendable {
     package internal(set) var linked = 0
     package internal(set) var cloned = 0
     package internal(set) var copied = 0
-    /// The number of icons of which a resized file was written.
     package internal(set) var resized = 0
     package internal(set) var unchanged = 0
     /// The number of icons with the same file name and bytes as another icon.
@@ -36,7 +35,7 @@ package struct ExportReport: Sendable {
     }
 }
 
-/// For an icon with several files, the last of these cases counts.
+/// The outcome of writing an icon. For an icon with several files, the last of these cases is used.
 enum Placement: Int {
     case unchanged, linked, cloned, copied, resized
 }
@@ -54,7 +53,6 @@ struct IconPlacement {
 protocol ExportedFiles {
     func begin(_ list: ExportList) throws
     func place(_ icon: [Rendition], _ stem: String) throws -> IconPlacement
-    /// Returns nil if the directory does not exist.
     func location(
         of rendition: Rendition, _ stem: String
     ) -> (directory: FileDescriptor, name: String)?

@@ -4,7 +4,7 @@ import LarderCache
 /// The directory of an export, locked against other exports. Links in the directory are not
 /// followed, so nothing outside is written.
 final class ExportTree: Sendable {
-    /// The layout's directory: DIR, or a subdirectory of DIR.
+    /// The layout's directory: DIR or one of its subdirectories.
     let folder: FileDescriptor
     let path: String
 
@@ -71,7 +71,7 @@ extension FileDescriptor {
         }
     }
 
-    /// Throws `.obstructed` for a directory and for a name that is too long.
+    /// Returns a file's status. Throws `.obstructed` for a directory or a name that is too long.
     func statusOfFile(_ name: String) throws(CacheError) -> stat? {
         do throws(CacheError) {
             guard let status = try status(of: name) else { return nil }
@@ -88,7 +88,6 @@ extension FileDescriptor {
         }
     }
 
-    /// Returns nil unless the file is regular.
     func sizeOfFile(_ name: String) throws(CacheError) -> Int64? {
         var status = stat()
         if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
@@ -100,7 +99,7 @@ extension FileDescriptor {
         return nil
     }
 
-    /// Whether an existing file can also be found with the case of its ASCII letters swapped.
+    /// Whether the file can also be found with the case of its ASCII letters swapped.
     func ignoresCase(of name: String) throws(CacheError) -> Bool {
         let swapped = name.utf8.map { (byte: UInt8) -> UInt8 in
             0x41...0x5A ~= byte & 0xDF ? byte ^ 0x20 : byte

@@ -4,7 +4,7 @@ import LarderCore
 
 /// An atomic writer of an export's files. Existing files with the correct bytes are kept.
 final class ExportWriter {
-    /// The age in seconds at which access dates are renewed.
+    /// The age of access dates, in seconds, at which they are renewed.
     private static let accessDateAge = 86_400
 
     let tree: ExportTree
@@ -18,7 +18,6 @@ final class ExportWriter {
     private var mayClone: Bool
     private var isDirty = false
 
-    /// - Parameter modified: The modification date of all files; nil for any date.
     init(
         _ tree: ExportTree, cache: Cache, mayLink: Bool, mayClone: Bool, modified: Date?,
         isCancelled: @escaping () -> Bool
@@ -44,8 +43,8 @@ final class ExportWriter {
         let directory = directory ?? tree.folder
         if try isInPlace(object.digest, object.size, name, directory) { return .unchanged }
         let (file, opened) = try cache.open(object)
-        // Cloning is cheapest, then linking. A method that the file system does not support is
-        // tried only once.
+        // Cloning is cheapest, and linking is next. A method that the file system does not support
+        // is tried only once.
         if mayClone, let temporary = try clone(file) {
             let copy = try tree.folder.file(temporary)
             try publish(temporary, copy, as: name, in: directory, before: body) {
@@ -112,13 +111,13 @@ final class ExportWriter {
     func isInPlace(
         _ digest: Digest, _ size: Int64, _ name: String, _ directory: FileDescriptor
     ) throws -> Bool {
-        // Replace a file if it cannot be read or its dates cannot be set.
+        // A file is replaced if it cannot be read or its dates cannot be set.
         guard let status = try directory.statusOfFile(name), status.isRegularFile,
             status.st_size == size, mayLink || status.st_nlink == 1,
             let file = try? directory.file(name), try file.status().isRegularFile,
             try self.digest(of: file) == digest
         else { return false }
-        // Libraries can expire files by their access date.
+        // Libraries may expire files by their access date.
         if let modified,
             status.modified.tv_sec != Int(modified.timeIntervalSince1970)
                 || status.accessed.tv_sec < time(nil) - Self.accessDateAge
@@ -143,7 +142,6 @@ final class ExportWriter {
         }
     }
 
-    /// Returns nil if the file is sparse.
     func digest(of file: FileDescriptor) throws -> Digest? {
         // A catch clause here would crash Swift 6.3.
         let read = Result { try readFiles.digest(of: file, isCancelled: isCancelled) }
@@ -189,14 +187,13 @@ final class ExportWriter {
         return true
     }
 
-    /// Keeps a directory or a file of another user.
     func removeIfPermitted(_ name: String, in directory: FileDescriptor? = nil) throws(CacheError) {
         do throws(CacheError) {
             _ = try remove(name, in: directory)
         } catch  where [EISDIR, EPERM, EACCES].contains(error.errno) {}
     }
 
-    /// Makes all written files durable. One call at the end suffices, because the next export
+    /// Makes all written files durable. One call at the end is enough, because the next export
     /// replaces lost files.
     func flush() throws(CacheError) {
         guard isDirty else { return }
@@ -241,7 +238,6 @@ final class ExportWriter {
     }
 }
 
-/// A buffered writer that computes the digest of its file.
 final class GeneratedFile {
     private let file: FileDescriptor
     private var hasher = RunningDigest()
@@ -275,7 +271,6 @@ final class GeneratedFile {
 #endif
 
 extension ExportWriter {
-    /// Returns nil if cloning is not supported.
     private func clone(_ file: FileDescriptor) throws -> String? {
         #if canImport(Darwin)
             var temporary: String
@@ -285,7 +280,7 @@ extension ExportWriter {
                 result = fclonefileat(file.raw, tree.folder.raw, temporary, 0)
             } while result != 0 && errno == EEXIST
             if result == 0 {
-                // The clone is read-only because the cache's file is.
+                // The clone is read-only like the cache's file.
                 try tree.folder.file(temporary).setMode(0o644)
                 return temporary
             }
@@ -299,7 +294,6 @@ extension ExportWriter {
         return nil
     }
 
-    /// Returns nil on failure.
     private func link(_ object: StoredObject, _ read: FileIdentity) throws -> String? {
         var temporary: String
         var number: Int32?

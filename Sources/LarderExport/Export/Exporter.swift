@@ -97,7 +97,7 @@ package struct Exporter {
         }
     }
 
-    /// With an unreadable entry, any file may still be in use.
+    /// Whether files may be removed. If an entry is unreadable, any file may still be in use.
     private func mayPrune(_ report: ExportReport) -> Bool {
         configuration.isPruning && report.problems.counts[.badEntry] == nil
     }
@@ -180,13 +180,12 @@ package struct Exporter {
 }
 
 extension Cache {
-    /// Rethrows errors that affect all icons.
     func exportCode(of error: CacheError, _ object: StoredObject) throws -> ExportCode {
         switch error.code {
         case .corrupt: try self.object(object.digest) == nil ? .missing : .corrupt
         case .obstructed where error.isSparse: .unreadable
         case .obstructed: .obstructed
-        // A directory or a file of another user has the file's name.
+        // A directory or another user's file has the name.
         case _ where [EISDIR, ENOTEMPTY, ENOTDIR, EPERM].contains(error.errno): .obstructed
         case _ where error.isOfObject: .unreadable
         default: throw error.located(inCacheAt: path)
@@ -195,7 +194,7 @@ extension Cache {
 }
 
 extension CacheError {
-    /// With the path and advice if an object cannot be read.
+    /// Returns a message. If an object cannot be read, it includes the path and advice.
     func message(for code: ExportCode, in cache: Cache) -> String {
         code == .unreadable ? "\(located(inCacheAt: cache.path))" : message
     }
@@ -204,17 +203,13 @@ extension CacheError {
 package struct ExportConfiguration: Sendable {
     package var layout: ExportLayout
     package var directory: String
-    /// The name of the library's directory; nil for the default.
     package var folder: String?
     package var isPruning = false
-    /// Instead of cloning or linking.
+    /// Whether to copy objects instead of cloning or linking them.
     package var copiesAll = false
     package var manifestRules = ManifestRules()
-    /// Nil for unchanged icons.
     package var resize: Resize?
-    /// The directories of programs, as in `PATH`.
     package var programs = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-    /// For each image.
     package var resizeSeconds = 30
 
     package init(layout: ExportLayout, directory: String) {

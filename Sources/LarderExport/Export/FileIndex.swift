@@ -5,12 +5,12 @@ import LarderCore
 /// The `index.json` of the layout `files`: a JSON array with one file per line, sorted by name.
 struct FileIndex {
     static let file = "index.json"
-    /// The files that `index.json` lacks during an export, in case the export is killed.
+    /// The list of new files during an export. It is read if the export was killed.
     static let pendingFile = ".larder-pending.json"
-    /// In bytes. Names and URLs are shorter, even when escaped.
+    /// The maximum size of a line in bytes. Names and URLs are shorter, even when escaped.
     private static let longestLine = 128 << 10
     private static let mostLines = 4_000_000
-    /// In bytes. ``stat/plausibleBytes`` is a further limit.
+    /// The maximum size of the file in bytes, in addition to ``stat/plausibleBytes``.
     private static let mostBytes: Int64 = 2 << 30
 
     struct Line {
@@ -25,7 +25,7 @@ struct FileIndex {
 
         init(_ icon: ExportedIcon, _ rendition: Rendition, file: String) {
             name = icon.name
-            // Secrets are masked because the list may be published. An import cannot find masked
+            // Secrets are masked, because the list may be published. An import cannot find masked
             // URLs.
             let hasOwnKey = ResourceKey.name(in: icon.key) != nil
             url = hasOwnKey ? icon.url?.maskingQuery : icon.url?.maskingSecretsInQuery
@@ -162,7 +162,8 @@ private struct MemberReader {
             end += rest[end] == UInt8(ascii: "\\") ? 2 : 1
         }
         guard end < rest.endIndex else { return nil }
-        // Decode an array, because some versions of Foundation reject a top-level string.
+        // The text is decoded in an array, because some versions of Foundation reject a top-level
+        // string.
         let json = Data("[".utf8 + rest[...end] + "]".utf8)
         rest = rest[(end + 1)...]
         return (try? JSONSerialization.jsonObject(with: json) as? [Any])?.first as? String

@@ -2,7 +2,6 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The index lines of the previous and the current export.
 struct FileLines {
     private let database: DatabaseQueue
 
@@ -25,7 +24,7 @@ struct FileLines {
             """)
     }
 
-    /// The first line for a file and digest is kept.
+    /// Adds lines of the previous export. If a file and digest have several lines, keeps the first.
     func addEarlier(_ lines: [(line: FileIndex.Line, text: String)], arePending: Bool) throws {
         try database.run(
             "INSERT OR IGNORE INTO earlier VALUES (?, ?, ?, ?, ?, ?, ?, ?)", for: lines
@@ -56,8 +55,8 @@ struct FileLines {
     }
 
     func keep(_ earlier: Earlier) throws {
-        // An empty stem suffices, because a current file with the same stem would have replaced
-        // this file.
+        // The stem can be empty, because a current file with the same stem would have replaced this
+        // file.
         try update(
             """
             INSERT OR IGNORE INTO current
@@ -82,14 +81,11 @@ struct FileLines {
         let stem: String
         let digest: Digest
         let size: Int64
-        /// Whether the current export has a file with the same stem.
         let isReplaced: Bool
-        /// Whether a current file has the same name in another case or normalisation.
         let isRespelled: Bool
         let hasOneDigest: Bool
     }
 
-    /// Calls `body` for each file and each of its known digests.
     func forEachEarlier(_ body: (Earlier) throws -> Void) throws {
         try database.forEachRow(
             { db, last in

@@ -10,7 +10,6 @@ final class GalleryFiles: GalleryPlace {
     private let reason: (CacheError, StoredObject) throws -> ExportCode
     private var placed: Set<Digest> = []
     private var failure: (reason: ExportCode, message: String)?
-    /// Failed objects, whose existing files are kept.
     private var failed: Set<Digest> = []
     private var written: Set<String> = []  // text: ASCII
 
@@ -79,7 +78,7 @@ final class GalleryFiles: GalleryPlace {
         let object = writer.cache.sized(object)
         do {
             let placement = try writer.place(object, as: name, in: images)
-            // The page shows whether the cached object is damaged.
+            // The cached object is checked, because the page shows damage.
             if placement == .unchanged { try writer.confirm(object, unlessIn: images, name) }
             report.note(placement, bytes: placement == .unchanged ? 0 : object.size)
         } catch let error as CacheError {

@@ -1,7 +1,6 @@
 import Foundation
 import LarderCache
 
-/// An asset catalog with an image set for each icon.
 struct ImageSets: ExportedFiles {
     let writer: ExportWriter
     private var folder: FileDescriptor { writer.tree.folder }
@@ -16,7 +15,7 @@ struct ImageSets: ExportedFiles {
     }
 
     func place(_ renditions: [Rendition], _ stem: String) throws -> IconPlacement {
-        // A small icon has the same bytes at several scales, and a set may leave out scales.
+        // A small icon has the same bytes at several scales, and a set may omit scales.
         var icon: [Rendition] = []
         for file in renditions where file.digest != icon.last?.digest { icon.append(file) }
         let name = stem + ImageSet.suffix
@@ -27,8 +26,8 @@ struct ImageSets: ExportedFiles {
                 .obstructed, subject: name, message: "is an image set not created by larder")
         }
         let files = icon.map { $0.file(stem) }
-        // The description marks the set as Larder's, so a new set needs it first. The description
-        // of an old set must not refer to a missing image.
+        // The description marks the set as Larder's, so a new set gets it before its images.
+        // The description of an existing set must not refer to a missing image.
         if !isOld { try describe(icon, stem, in: set) }
         var result = IconPlacement()
         for (rendition, file) in zip(icon, files) {
@@ -61,7 +60,7 @@ struct ImageSets: ExportedFiles {
     }
 
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
-        // A description written by Xcode is kept.
+        // A description that Xcode has written is kept.
         if try folder.status(of: ImageSet.contentsFile) == nil {
             try writer.write(Array(ImageSet.catalogContents.utf8), as: ImageSet.contentsFile)
         }
@@ -78,13 +77,13 @@ struct ImageSets: ExportedFiles {
             try folder.status(of: name)?.isDirectory == true
         else { return false }
         if try list.hasEquivalent(stem), try folder.ignoresCase(of: name) { return false }
-        // Other users' unreadable sets are kept.
+        // Sets that belong to other users and cannot be read are kept.
         guard let set = try? folder.directory(name), try holdsImage(set) || isUnfinished(set, stem)
         else { return false }
         // Sets with foreign files are kept.
         let names = try set.names().filter { !$0.isSame(as: ImageSet.contentsFile) }
         guard try names.allSatisfy({ try isFile($0, of: stem, in: set) }) else { return false }
-        // The mark of Larder's sets is removed last.
+        // The description marks the set as Larder's, so it is removed last.
         for file in names { try writer.removeIfPermitted(file, in: set) }
         try writer.removeIfPermitted(ImageSet.contentsFile, in: set)
         return unlinkat(folder.raw, name, AT_REMOVEDIR) == 0

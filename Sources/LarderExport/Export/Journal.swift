@@ -4,14 +4,13 @@ import LarderCache
 
 /// The journal of a DiskLruCache: entries from least to most recently used.
 final class Journal {
-    /// In bytes. A key has at most 120 bytes.
+    /// The maximum size of a line in bytes. Keys have at most 120 bytes.
     private static let longestLine = 1024
-    /// The library compacts a journal after 2,000 redundant lines.
+    /// The maximum number of lines. The library compacts a journal after 2,000 redundant lines.
     private static let mostLines: Int64 = 4_000_000
 
     private let form: JournalForm
     private let database: DatabaseQueue
-    /// The place of the most recently used entry.
     private var last: Int64 = 0
 
     init(_ form: JournalForm) throws {
@@ -27,7 +26,7 @@ final class Journal {
             """)
     }
 
-    /// A journal that the library would reject counts as empty.
+    /// Reads the journal. A journal that the library would reject counts as empty.
     func read(in directory: FileDescriptor, _ checkCancellation: () throws -> Void) throws {
         var name = JournalForm.file
         if try directory.status(of: name) == nil { name = JournalForm.backup }
@@ -53,7 +52,7 @@ final class Journal {
         }
     }
 
-    /// Returns whether the library would accept all lines.
+    /// Reads lines. Returns whether the library would accept all of them.
     private func take(_ lines: [ArraySlice<UInt8>]) throws -> Bool {
         var areGood = true
         try database.inTransaction { db in
@@ -81,8 +80,8 @@ final class Journal {
             isState("CLEAN", sizes: form.valueCount) && words[2...].allSatisfy(Self.isSize)
         let isDirty = isState("DIRTY")
         guard isClean || isDirty || isState("READ") else { return false }
-        // READ changes only the entry's place. DIRTY keeps the sizes because the old files still
-        // exist.
+        // READ changes only the entry's position. DIRTY keeps the sizes, because the old files
+        // still exist.
         try db.prepared(
             """
             INSERT INTO entries VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
@@ -108,7 +107,6 @@ final class Journal {
         (1...18).contains(word.count) && word.allSatisfy(\.isDigit)
     }
 
-    /// `body` must remove the files of unfinished entries.
     func dropDirty(_ body: (_ stem: String) throws -> Void) throws {
         try database.forEachRow(
             { db, last in
@@ -121,8 +119,8 @@ final class Journal {
         }
     }
 
-    /// Adds complete entries. New entries are appended, existing entries keep their place. `size`
-    /// is the size of the last file.
+    /// Adds complete entries. New entries are appended, and existing entries keep their position.
+    /// `size` is the size of the last file.
     func add(_ entries: [(stem: String, size: Int64)]) throws {
         let empty = String(repeating: " 0", count: form.valueCount - 1)
         try database.run(
@@ -138,7 +136,6 @@ final class Journal {
         }
     }
 
-    /// The least recently used is first.
     func forEach(_ body: (_ stem: String, _ sizes: String) throws -> Void) throws {
         try database.forEachRow { db, last in
             try db.prepared(

@@ -23,7 +23,7 @@ final class KeyedFiles: ExportedFiles {
         try journal.dropDirty { stem in
             try writer.checkCancellation()
             for file in form.files(stem) {
-                // The library writes to a `.tmp` file first.
+                // The library first writes to a `.tmp` file.
                 for name in [file, file + ".tmp"] { try writer.removeIfPermitted(name) }
             }
         }
@@ -60,7 +60,7 @@ final class KeyedFiles: ExportedFiles {
         if let journal, let form = layout.journal {
             try write(journal, form, of: list, leavingOutOthers: prune)
         }
-        // Remove files after replacing the old journal, which may list them.
+        // Files are removed after the old journal, which may list them, has been replaced.
         if prune { report.pruned = try removeOthers(than: list) }
     }
 
@@ -71,7 +71,6 @@ final class KeyedFiles: ExportedFiles {
             guard let stem = layout.stem(ofFile: name), try !list.has(stem),
                 try tree.folder.status(of: name)?.isDirectory == false, try writer.remove(name)
             else { return }
-            // Counts one file per icon.
             if name.isSame(as: layout.file(stem)) { removed += 1 }
         }
         return removed
@@ -90,7 +89,7 @@ final class KeyedFiles: ExportedFiles {
                     guard try tree.folder.sizeOfFile(name) != nil else { return }
                 }
                 let isOther = try leavingOutOthers && !list.has(stem)
-                // Pruning removes only files whose names belong to the layout.
+                // Pruning removes a file only if its name belongs to the layout.
                 if isOther, layout.stem(ofFile: form.dataFile(stem)) != nil { return }
                 try file.write("CLEAN \(stem)\(sizes)\n")
             }

@@ -1,8 +1,7 @@
 import LarderCache
 
-/// Files with readable names and an `index.json`.
 struct NamedFiles: ExportedFiles {
-    /// In bytes. Icons are smaller.
+    /// The maximum size of a file in bytes. Icons are smaller.
     private static let largestFile: Int64 = 1 << 30
 
     private let writer: ExportWriter

@@ -15,8 +15,8 @@ package struct Gallery {
     let rules: ManifestRules
     let hasOthers: Bool
 
-    /// Manifests add names and missing icons. Manifests at URLs are read from the cache.
-    /// `hasOthers` adds cached icons that are in no manifest.
+    /// Creates a gallery. Manifests add names and missing icons. Manifests at URLs are read from
+    /// the cache. `hasOthers` adds cached icons that are in no manifest.
     package init(
         of cache: Cache, manifests: [ManifestSource] = [], rules: ManifestRules = .init(),
         hasOthers: Bool = true
@@ -127,7 +127,7 @@ package struct GalleryFile: Sendable {
 
     package static let catalogue = "gallery/icons.js"
 
-    /// The response while the description is being created. The page then requests it again.
+    /// The response until the description is ready. The page then requests it again.
     package static let notYet = GalleryFile(
         path: catalogue, mediaType: script, bytes: Array("larder.later()\n".utf8))
 
@@ -139,7 +139,7 @@ package struct GalleryFile: Sendable {
             bytes: Array("larder.begin(\(description.text))\n".utf8))
     }
 
-    /// Whether a file of icons can have the name, which has no digest.
+    /// Whether a name without a digest can belong to a file of icons.
     static func isPart(_ name: String) -> Bool {
         let (start, end) = ("icons-".utf8, ".js".utf8)
         let text = name.utf8
@@ -150,14 +150,12 @@ package struct GalleryFile: Sendable {
 }
 
 package struct GalleryReport: Sendable {
-    /// Includes icons that are not shown.
     package internal(set) var total = 0
     package internal(set) var counts: [GalleryState: Int] = [:]
 
     package var shown: Int { counts.values.reduce(0, +) }
 }
 
-/// A directory or a server.
 package protocol GalleryPlace {
     /// The common prefix of objects' addresses, relative to the page.
     var objects: String { get }

@@ -6,7 +6,6 @@ import LarderManifest
 
 extension Gallery {
     private static let batch = 500
-    /// The maximum size of a batch's keys and inline icons.
     private static let batchBytes = 1 << 20
 
     /// Calls `body` with the icons of manifests in order, then with other cached icons. Returns the
@@ -15,7 +14,7 @@ extension Gallery {
         isIntact: (StoredObject) throws -> Bool, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
         var count = 0
-        // The keys of shown icons, and of cached icons beyond the limit.
+        // The keys of shown icons, or of cached icons beyond the limit.
         let named =
             hasOthers && !manifests.isEmpty
             ? try DatabaseQueue.scratch("CREATE TABLE keys (digest BLOB PRIMARY KEY) WITHOUT ROWID")
@@ -156,7 +155,6 @@ package struct GalleryIcon: Sendable {
     let resource: Resource?
     let state: GalleryState
     let note: String?
-    /// The error code if the cached bytes do not match the manifest.
     let mismatch: String?
     let failedAt: Date?
 
@@ -193,7 +191,7 @@ package enum GalleryLimits {
 }
 
 extension String {
-    /// Cuts to `limit` bytes, and adds an ellipsis. Scalars are not split.
+    /// Truncates the text to `limit` bytes without splitting a scalar, and adds an ellipsis.
     fileprivate func cut(to limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(utf8.startIndex, offsetBy: limit)
@@ -205,7 +203,6 @@ extension String {
 package enum GalleryState: String, CaseIterable, Sendable {
     case fresh, stale
     case missing
-    /// Not cached, and the last download failed.
     case failed
     case corrupt
 }
@@ -213,6 +210,5 @@ package enum GalleryState: String, CaseIterable, Sendable {
 package enum GalleryItem: Sendable {
     case icon(GalleryIcon)
     case withoutIcon(ExportFailure)
-    /// An icon beyond ``GalleryLimits/icons``.
     case excess
 }

@@ -14,8 +14,8 @@ struct ImportFile {
     /// The budget of all sparse files, because the cache stores their holes as bytes.
     let sparse = SparseBudget()
 
-    /// Returns nil if the file does not exist. Throws ``ImportError`` for unexpected bytes, or
-    /// ``CacheError`` if the cache fails.
+    /// Stages a file. Returns nil if the file does not exist. Throws ``ImportError`` for unexpected
+    /// bytes, or ``CacheError`` if the cache fails.
     func stage(_ place: ImportPlace, _ expectation: Expectation) throws -> StagedObject? {
         guard let file = try open(place.name) else { return nil }
         if let metadata = place.metadata, try !hasMetadata(metadata, hasStatus: place.hasStatus) {
@@ -101,7 +101,7 @@ struct ImportFile {
 
     /// Whether the metadata file exists. Throws if its status is an error.
     ///
-    /// The first line is the status, or the file is empty (Coil 3.5.0, CacheNetworkResponse.kt). A
+    /// The file is empty, or its first line is the status (Coil 3.5.0, CacheNetworkResponse.kt). A
     /// status of 304 is stored with the body that it confirms (DefaultCacheStrategy.kt).
     private func hasMetadata(_ name: String, hasStatus: Bool) throws -> Bool {
         guard let file = try open(name) else { return false }

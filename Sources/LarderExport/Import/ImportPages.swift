@@ -48,7 +48,7 @@ struct ImportPages {
         let arePresent = try cache.presence.arePresent(
             resources.compactMap { $0.map { ($0.object.digest, $0.object.size) } })
         var isPresent = arePresent.makeIterator()
-        // Objects of this page, which the cache cannot find until they are committed.
+        // The objects of this page. The cache cannot find them until they are committed.
         var known: [[UInt8]: (digest: Digest, size: Int64, number: Int)] = [:]
         for (entry, resource) in zip(entries, resources) {
             let object = resource != nil && isPresent.next() == true ? resource?.object : nil
@@ -94,7 +94,7 @@ struct ImportPages {
         return nil
     }
 
-    /// The next prefetch requests the resource, because its validators are unknown.
+    /// Adds the resource. The next prefetch requests it, because its validators are unknown.
     private func add(_ object: StagedObject, key: String, url: String) {
         let now = Date()
         let accepted = DispatchSemaphore(value: 0)

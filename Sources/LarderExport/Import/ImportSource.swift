@@ -14,7 +14,7 @@ struct ImportPlace {
 
 /// The mapping from URLs to files of a directory.
 enum ImportSource {
-    /// File names are derived from URLs.
+    /// An image library's directory, whose file names are derived from URLs.
     case library(any KeyedLayout)
     case list(ListedFiles)
 
@@ -45,7 +45,7 @@ struct ListedFiles {
         guard try add(FileIndex(in: directory), checkCancellation) else {
             throw Self.missingIndex(in: directory)
         }
-        // If an export was killed, some files are only in the pending list.
+        // If an export was killed, only the pending list contains some files.
         _ = try add(FileIndex(in: directory, FileIndex.pendingFile), checkCancellation)
     }
 

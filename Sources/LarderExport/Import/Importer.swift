@@ -92,7 +92,6 @@ package struct Importer {
 package struct ImportConfiguration: Sendable {
     package var layout: ExportLayout
     package var directory: String
-    /// The name of the library's directory; nil for the default.
     package var folder: String?
     package var maximumBytes: Int64 = 16 << 20
     package var acceptsAnyContent = false

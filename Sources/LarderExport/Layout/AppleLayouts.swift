@@ -49,13 +49,14 @@ struct KingfisherLayout: KeyedLayout {
 /// SDImageCache.m (`defaultDiskCacheDirectory`); SDWebImage 5.19.7, SDDiskCache.m
 /// (`removeExpiredData`).
 struct SDWebImageLayout: KeyedLayout {
-    /// Darwin's `NAME_MAX` minus the digest and the dot, in UTF-16 units like `NSString`.
+    /// The maximum length of an extension: Darwin's `NAME_MAX` minus the digest and the dot, in
+    /// UTF-16 units like `NSString`.
     private static let longestExtension = 255 - 32 - 1
 
     var folders = ["com.hackemist.SDImageCache", "default"]
 
-    /// SDWebImage before 5.20 removes files 7 days after this date. Later versions use the last
-    /// access.
+    /// The modification date. Before version 5.20, SDWebImage removes files 7 days after this date.
+    /// Later versions use the last access.
     var modified: Date? { lastDate }
 
     var seed: AppSeed? {
@@ -73,7 +74,8 @@ struct SDWebImageLayout: KeyedLayout {
         return "\(url.md5Hex).\(suffix)"
     }
 
-    /// SDWebImage also looks up a name without an extension, as in version 3 (`dataForKey:`).
+    /// Returns the file names. SDWebImage also looks up a name without an extension, as in version
+    /// 3 (`dataForKey:`).
     func names(of url: String) -> [String] {
         let (name, old) = (stem(of: url), url.md5Hex)
         return name.isSame(as: old) ? [name] : [name, old]

@@ -7,7 +7,6 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     case assetCatalog = "asset-catalog"
     case gallery
 
-    /// The rules of the image library that owns the layout.
     var library: (any KeyedLayout)? {
         switch self {
         case .nuke: NukeLayout()
@@ -21,7 +20,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// `folder` is the name of the library's directory, nil the default.
+    /// Returns the rules. `folder` is the name of the library's directory, or nil for the default.
     func library(in folder: String?) -> (any KeyedLayout)? {
         var library = library
         if let folder {
@@ -37,7 +36,6 @@ package enum ExportLayout: String, CaseIterable, Sendable {
 
     package var hasInstaller: Bool { library?.seed != nil }
 
-    /// Whether the layout maps URLs to files.
     package var isImportable: Bool { library != nil || self == .files }
 
     /// Whether the name is valid and cannot lead to another directory.
@@ -84,21 +82,19 @@ extension KeyedLayout {
 
     func names(of url: String) -> [String] { [file(stem(of: url))] }
 
-    /// The file with the icon's bytes.
     func file(_ stem: String) -> String { journal?.dataFile(stem) ?? stem }
 }
 
 struct AppSeed {
     enum Dates {
         case any
-        /// Files expire some days after their modification date.
         case modification
         /// The modification date is the expiration date, and the creation date is the last access.
         case expiry
     }
 
     let library: String
-    /// The latest time to call the installer, as a clause.
+    /// The latest time to call the installer, for example `before you create the cache`.
     let moment: String
     var dates = Dates.any
 }

@@ -12,7 +12,6 @@ enum ImageSet {
 
     /// The mark of image sets that an export created and may remove.
     private static let author = "larder"
-    /// In bytes. Exported descriptions are smaller.
     static let longestContents = 4096
 
     static var catalogContents: String {
@@ -39,7 +38,7 @@ enum ImageSet {
                   }
                 """
         }
-        // Safe names need no escapes in JSON.
+        // Safe names contain no characters that JSON escapes.
         let images = files.map { name, scale in
             let scale = scale.map { ",\n      \"scale\" : \"\($0)x\"" } ?? ""
             return """
@@ -84,7 +83,6 @@ enum ImageSet {
         return Rendition.stem(withoutScale: PathExtension.without(file))
     }
 
-    /// Whether an export can create the file name in a set with this stem.
     static func isImage(_ file: String, of stem: String) -> Bool {
         self.stem(ofImage: file).map(SafeName.folded)?.isSame(as: SafeName.folded(stem)) == true
     }

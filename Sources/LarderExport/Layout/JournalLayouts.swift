@@ -11,7 +11,8 @@ struct CoilLayout: KeyedLayout {
     let version: Int
     var folders: [String]
     var journal: JournalForm? { JournalForm(appVersion: version == 2 ? 1 : 3, valueCount: 2) }
-    /// Coil 2 stores only successful responses, and no status.
+    /// Whether error responses are stored. Coil 2 stores only successful responses, without their
+    /// status.
     var storesErrors: Bool { version > 2 }
 
     init(version: Int) {
@@ -43,7 +44,7 @@ struct JournalForm: Sendable {
     /// The library reads this file if the journal is missing.
     static let backup = "journal.bkp"
 
-    /// The library deletes the entries of other versions.
+    /// The version in the journal. If it differs, the library deletes all entries.
     let appVersion: Int
     /// The number of files per key. The last file contains the bytes. Other files are empty.
     let valueCount: Int
@@ -54,7 +55,6 @@ struct JournalForm: Sendable {
     func dataFile(_ stem: String) -> String { "\(stem).\(valueCount - 1)" }
     func emptyFiles(_ stem: String) -> [String] { (0..<valueCount - 1).map { "\(stem).\($0)" } }
 
-    /// Returns nil if the file does not belong to a key.
     func stem(ofFile name: String) -> String? {
         let stem = String(decoding: name.utf8.prefix(64), as: UTF8.self)
         return stem.isHex(64) && files(stem).contains { name.isSame(as: $0) } ? stem : nil

@@ -3,7 +3,7 @@ import LarderCore
 
 /// Readable file names made from untrusted text, for common file systems.
 enum SafeName {
-    /// In bytes, without a disambiguating suffix and the extension.
+    /// The maximum length of a name in bytes, without a disambiguating suffix and the extension.
     private static let longest = 100
 
     /// Returns a name without an extension, from the entry's name, else from the last path
@@ -26,7 +26,8 @@ enum SafeName {
     }
 
     private static func clean(_ text: String) -> String {
-        // Truncated first because normalisation takes quadratic time for combining marks.
+        // The text is truncated first, because normalisation takes quadratic time for combining
+        // marks.
         let head = String(decoding: text.utf8.prefix(4 * longest), as: UTF8.self)
         var name = ""
         var isBlank = false
@@ -42,14 +43,15 @@ enum SafeName {
         }
         name = withoutEdges(name)
         guard isReserved(name) else { return name }
-        // Windows compares the part before the first dot.
+        // Windows compares names up to the first dot.
         let stem = name.utf8.prefix { $0 != UInt8(ascii: ".") }
         name = String(Substring(stem)) + "_" + String(Substring(name.utf8.dropFirst(stem.count)))
         while name.utf8.count > longest { name.unicodeScalars.removeLast() }
         return withoutEdges(name)
     }
 
-    /// Windows drops trailing dots. Other systems hide names with a leading dot.
+    /// Removes leading and trailing dots. Windows drops trailing dots, and other systems hide names
+    /// with a leading dot.
     private static func withoutEdges(_ name: String) -> String {
         let bytes = name.utf8.drop { isEdge($0) }
         let last = bytes.lastIndex { !isEdge($0) }
@@ -88,7 +90,7 @@ enum SafeName {
             && String(decoding: tail.dropFirst(), as: UTF8.self).lowercased().isHex(16)
     }
 
-    /// The name is the same in every export.
+    /// Returns the name with a suffix that is the same in every export.
     static func disambiguated(_ name: String, by identity: String) -> String {
         "\(name)-\(identity.sha256Hex.prefix(16))"
     }
@@ -130,7 +132,6 @@ enum PathExtension {
         return Array(last[(dot + 1)...])
     }
 
-    /// Returns nil if the path is not UTF-8.
     private static func decodedPath(of text: String) -> [UInt8]? {
         let bytes = Array(text.utf8)
         var start = 0

@@ -3,13 +3,12 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// The icon values of a manifest and their replacements.
 package final class CatalogueEdits {
     private let database: DatabaseQueue
     private var page: [CatalogueEdit] = []
     private var last: Int64 = -1
 
-    /// Values can be long `data:` URLs.
+    /// The number of values in a page. It is small, because values can be long `data:` URLs.
     private static let pageLimit = 16
 
     package init() throws {
@@ -27,7 +26,6 @@ package final class CatalogueEdits {
             """)
     }
 
-    /// Returns nil for an unknown icon.
     func icon(_ identity: Digest) throws -> (number: Int64, code: ExportCode?, isKept: Bool)? {
         try database.unsafeRead { db in
             try db.prepared("SELECT id, code, new = '' FROM icons WHERE identity = ?")
@@ -55,7 +53,7 @@ package final class CatalogueEdits {
     }
 
     /// Records the span of a value. A span can have several values, because YAML can merge it into
-    /// several entries. The first value that failed counts, or else the first.
+    /// several entries. The first failed value decides the outcome, or else the first value.
     package func add(_ span: Range<Int>, number: Int64) throws {
         try database.writeWithoutTransaction { db in
             try db.prepared(
@@ -96,7 +94,6 @@ package final class CatalogueEdits {
         }
     }
 
-    /// In the order of spans.
     package func next() throws -> CatalogueEdit? {
         if page.isEmpty {
             page = try database.unsafeRead { db in

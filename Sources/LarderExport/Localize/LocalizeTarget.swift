@@ -3,17 +3,15 @@ import LarderCache
 import LarderCore
 import LarderImages
 
-/// The place of the icons of a localized manifest.
 package enum LocalizeTarget: Sendable {
     /// Files in a directory. The prefix is the directory's URL relative to the output, with a slash
     /// at its end unless it is empty.
     case icons(directory: String, prefix: String)
-    /// A server's URL, without a slash at its end.
+    /// The URL of a server, without a trailing slash.
     case server(String)
     /// `data:` URLs of icons up to this size in bytes.
     case data(limit: Int64)
 
-    /// `folder` is the directory of the output.
     package static func icons(_ directory: String, seenFrom folder: String) -> LocalizeTarget {
         func steps(from folder: String, to directory: String) -> [String] {
             let (from, to) = (parts(folder), parts(directory))
@@ -26,7 +24,7 @@ package enum LocalizeTarget: Sendable {
         }
         let (from, to) = (UsersPath(folder), UsersPath(directory))
         var names = steps(from: from.named, to: to.named)
-        // After a link, `..` is the parent of the link's target.
+        // After a symbolic link, `..` would be the parent of the link's target.
         if names.contains(where: { $0.isSame(as: "..") }) {
             names = steps(from: from.place, to: to.place)
         }
@@ -35,7 +33,7 @@ package enum LocalizeTarget: Sendable {
     }
 
     package static func url(of key: String, at server: String) -> String {
-        // The bytes that are unreserved (RFC 3986), or reserved but without a meaning in a query.
+        // These bytes are unreserved (RFC 3986), or reserved but without a meaning in a query.
         let key = key.utf8.percentEncoded { $0.isUnreserved || "/:".utf8.contains($0) }
         return "\(server)/icon?url=\(key)"
     }
@@ -66,7 +64,6 @@ package enum LocalizeTarget: Sendable {
     }
 }
 
-/// An image for a missing icon.
 package enum PlaceholderIcon {
     package static let svg = """
         <svg xmlns="http://www.w3.org/2000/svg" width="64" height="64" viewBox="0 0 64 64">\

@@ -7,7 +7,6 @@ import LarderManifest
 ///
 /// Values that are never fetched stay. Icons that are missing or damaged keep their URLs.
 package final class Localizer {
-    /// Of the last run.
     package let edits: CatalogueEdits
     private let cache: Cache
     private let target: LocalizeTarget
@@ -111,7 +110,7 @@ package final class Localizer {
                 report.unchanged += 1
                 return nil
             }
-            // The icon may not be in the cache any more.
+            // The icon may no longer be in the cache.
             ownKey = LocalizeTarget.encodedKey(in: value.text, at: server).map {
                 String(decoding: $0.utf8.percentDecoded, as: UTF8.self)
             }
@@ -119,7 +118,7 @@ package final class Localizer {
         switch item.result {
         case .entry(let entry):
             guard let value = item.value else {
-                // Built by --icon-template.
+                // --icon-template has built the URL.
                 report.kinds["not-in-manifest", default: 0] += 1
                 break
             }
@@ -175,7 +174,7 @@ package final class Localizer {
         }
     }
 
-    /// Counts a URL that stays, unless the search of the output does.
+    /// Counts a URL that remains, unless the search of the output counts it.
     private func noteRemaining(_ value: String) {
         if RemoteImages.isURL(value), !RemoteImages.isFound(in: value), !target.isOwn(value) {
             report.remaining += 1
@@ -247,7 +246,6 @@ package final class Localizer {
         return "\(stem)-\(object.digest.hex).\(suffix)"
     }
 
-    /// Creates the directory for the first icon.
     private func writer(in directory: String) throws -> ExportWriter {
         if let writer { return writer }
         let made = try ExportWriter(
