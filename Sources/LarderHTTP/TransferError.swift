@@ -11,7 +11,7 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
     package enum Code: String, CaseIterable, Sendable {
         case nameNotResolved = "name-not-resolved"
         case connectionRefused = "connection-refused"
-        /// Another reason, such as an unreachable network.
+        /// Another failure to connect, such as an unreachable network.
         case connectFailed = "connect-failed"
         case connectTimeout = "connect-timeout"
         case stalled
@@ -22,10 +22,8 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         case proxyRefused = "proxy-refused"
         case addressRefused = "address-refused"
         case bodyTruncated = "body-truncated"
-        /// The body, or its announced length.
         case tooLarge = "too-large"
         case headersTooLarge = "headers-too-large"
-        /// The response is not HTTP, or its content encoding is damaged.
         case malformedResponse = "malformed-response"
         case connectionLost = "connection-lost"
         case cancelled

@@ -57,7 +57,6 @@ public struct AddressPolicy: Sendable {
 public struct HostPattern: Hashable, Sendable {
     /// The host as in ``HTTPURL/host``, without a final dot.
     package let host: String
-    /// Nil for every port.
     package let port: Int?
 
     /// Parses a pattern, or returns nil.

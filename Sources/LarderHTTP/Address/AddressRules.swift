@@ -44,7 +44,7 @@ public struct ResolveRule: Hashable, Sendable {
     public init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let port = UInt16(parts[1]), port > 0,
-            // libcurl looks up the host as spelled in the URL.
+            // libcurl looks up the host as the URL spells it.
             let host = parts[0] == "*" ? "*" : HostPattern(String(parts[0]))?.host
         else { return nil }
         let addresses = parts[2].split(separator: ",", omittingEmptySubsequences: false)

@@ -19,7 +19,7 @@ enum IPAddress: Sendable, CustomStringConvertible {
     init?(literal text: Substring) {
         var text = text
         if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
-        // A fast check, because most hosts are names. `inet_aton` ignores text after a blank.
+        // This check is fast, and most hosts are names. `inet_aton` ignores text after a blank.
         guard text.first?.isNumber == true || text.contains(":"),
             !text.contains(where: \.isWhitespace)
         else { return nil }
@@ -61,7 +61,8 @@ struct IPNetwork: Sendable {
     private let first: IPAddress
     private let length: Int
 
-    /// The length is optional. A network with an impossible length contains no address.
+    /// Parses a network. The length is optional. A network with an impossible length contains no
+    /// address.
     init?(_ text: Substring) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let first = IPAddress(literal: parts[0]) else { return nil }
@@ -117,7 +118,8 @@ extension IPAddress {
         networks.map { (network: IPNetwork($0[...])!, kind: kind) }
     }
 
-    /// The first match counts, because the reserved networks contain other networks.
+    /// The kinds of networks. The first match is used, because the reserved networks contain other
+    /// networks.
     private static let kinds: KeyValuePairs<String, [String]> = [
         "an unspecified address": ["0.0.0.0/8", "::"],
         "a loopback address": ["127.0.0.0/8", "::1"],

@@ -7,10 +7,11 @@ package enum CurlLibrary {
         larder_version_info()?.pointee.version.map { String(cString: $0) } ?? "unknown"
     }
 
-    /// Never cleaned up, because other code may use libcurl.
+    /// libcurl is never cleaned up, because other code may use it.
     static let initialization = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-    /// libcurl's default file, or the distribution's if libcurl was built for another distribution.
+    /// The certificate file of libcurl, or of this distribution if libcurl was built for another
+    /// one.
     static let certificateBundle: String? = {
         let own = larder_version_info().flatMap { information in
             information.pointee.age.rawValue >= CURLVERSION_SEVENTH.rawValue

@@ -14,7 +14,6 @@ final class EasyHandle {
     private let sessions: SessionShare
     private let sockets: OpenSockets
     private var headers: StringList?
-    /// The fields in `headers`, or nil if unknown.
     private var fields: [(name: String, value: String)]?
     private var hasSignedHeaders = false
     private var isUnsignedGET = true
@@ -179,7 +178,7 @@ final class EasyHandle {
         let isSame = self.fields?.elementsEqual(fields) {
             $0.name.isSame(as: $1.name) && $0.value.isSame(as: $1.value)
         }
-        // A new list takes a microsecond, and most requests have the same fields.
+        // Creating a list takes a microsecond, and most requests have the same fields.
         if isSame == true, hasSignedHeaders == (request.signing != nil) { return }
         self.fields = nil
         // libcurl omits `name:` and sends an empty field for `name;`.
@@ -234,7 +233,7 @@ final class EasyHandle {
         return cookies
     }
 
-    /// The easy handle must not be in the multi handle.
+    /// Ends the transfer. The easy handle must not be in the multi handle.
     func end() -> Transfer? {
         defer { transfer = nil }
         return transfer

@@ -9,7 +9,6 @@ extension EasyHandle {
         try set(CURLOPT_FOLLOWLOCATION, 0)
         // Keeps cookies in memory.
         try set(CURLOPT_COOKIEFILE, "")
-        // The URL is already canonical.
         try set(CURLOPT_PATH_AS_IS, 1)
         // With nil, libcurl would use environment variables.
         try set(CURLOPT_PROXY, "")
@@ -25,7 +24,7 @@ extension EasyHandle {
         try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
-        // Fails without HTTP/2 support. libcurl then uses HTTP/1.
+        // This call fails without HTTP/2 support, and libcurl then uses HTTP/1.
         _ = larder_easy_set_long(pointer, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_NOPROGRESS, 1)
@@ -84,18 +83,18 @@ extension EasyHandle {
 }
 
 extension Duration {
-    /// libcurl's maximum is 2^31 - 1. 0 means no limit.
+    /// The duration in milliseconds, at most libcurl's maximum of 2^31 - 1. 0 means no limit.
     fileprivate var wholeMilliseconds: Int {
         Int(min(max(1, (self / .milliseconds(1)).rounded(.up)), 2_000_000_000))
     }
 
-    /// libcurl's maximum is 2^16 - 1.
+    /// The duration in seconds, at most libcurl's maximum of 2^16 - 1.
     fileprivate var wholeSeconds: Int {
         Int(min(max(1, (self / .seconds(1)).rounded(.up)), 65_535))
     }
 }
 
-/// A libcurl list of C strings. Needs only two allocations, because most requests need a list.
+/// A libcurl list of C strings. It needs only two allocations, because most requests need a list.
 final class StringList {
     private let text: UnsafeMutableBufferPointer<CChar>
     private let nodes: UnsafeMutableBufferPointer<curl_slist>

@@ -23,7 +23,7 @@ final class MultiHandle {
         try set(CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumConnectionsPerHost))
         try set(CURLMOPT_MAXCONNECTS, total)
         try set(CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        // Checks that libcurl has a descriptor for wakeups, because ``wake()`` would fail silently.
+        // libcurl may have no descriptor for wakeups, and ``wake()`` would then fail silently.
         try check(curl_multi_wakeup(pointer))
     }
 
@@ -68,7 +68,7 @@ final class MultiHandle {
         try check(curl_multi_perform(pointer, &running))
     }
 
-    /// The transfer remains in the multi handle.
+    /// Returns the next finished transfer, which remains in the multi handle.
     func nextFinished() -> (handle: EasyHandle, result: CURLcode)? {
         var left: Int32 = 0
         while let message = curl_multi_info_read(pointer, &left) {
@@ -89,7 +89,7 @@ final class MultiHandle {
         return events > 0
     }
 
-    /// Ends the current or next ``wait(atMost:)``. Safe on any thread.
+    /// Ends the current or next ``wait(atMost:)``. Can be called on any thread.
     func wake() { curl_multi_wakeup(pointer) }
 }
 

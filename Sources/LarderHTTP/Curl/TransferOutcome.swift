@@ -59,7 +59,7 @@ extension EasyHandle {
     }
 
     private var timeoutCode: TransferError.Code {
-        // libcurl counts whole milliseconds.
+        // libcurl's times are in whole milliseconds.
         let isOver = elapsed + .milliseconds(1) >= configuration.totalTimeout
         if isOver, configuration.maximumBytesPerSecond == nil { return .timeout }
         return isConnected ? .stalled : .connectTimeout
@@ -88,7 +88,6 @@ extension EasyHandle {
         return "through the proxy \(proxy): \(words)"
     }
 
-    /// Recognises the messages of OpenSSL.
     private static func advice(on words: String) -> String {
         let plain = ["wrong version number", "packet length too long"]
         let unknown = ["self-signed", "self signed", "unable to get local issuer"]
@@ -99,7 +98,7 @@ extension EasyHandle {
             ? "; use --ca-cert FILE to trust the certificate authority in FILE" : ""
     }
 
-    /// Without a free descriptor, a lookup fails as if the name were unknown.
+    /// Whether file descriptors are exhausted. A lookup then fails as if the name were unknown.
     private static var isOutOfFiles: Bool {
         let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return errno == EMFILE || errno == ENFILE }

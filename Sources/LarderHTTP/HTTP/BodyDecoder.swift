@@ -7,7 +7,7 @@ import LarderCore
 /// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver,
 /// from as little as 51 bytes.
 final class BodyDecoder {
-    /// One coding by the server and one by a proxy.
+    /// The maximum number of codings: one by the server and one by a proxy.
     private static let maximumLayers = 2
     private static let known = ["gzip", "x-gzip", "deflate"]
     private let layers: [ContentLayer]
@@ -29,7 +29,7 @@ final class BodyDecoder {
 
     var isWhole: Bool { layers.allSatisfy(\.isWhole) }
 
-    /// `bytes` must stay valid until ``next()`` returns nil or until ``putBack(_:)``.
+    /// Adds input. `bytes` must stay valid until ``next()`` returns nil or until ``putBack(_:)``.
     func feed(_ bytes: UnsafeRawBufferPointer) {
         let known = min(seen, bytes.count)
         seen -= known
@@ -51,7 +51,7 @@ final class BodyDecoder {
     /// Takes the last piece back for a paused receiver. All of `bytes` must be fed again.
     func putBack(_ bytes: UnsafeRawBufferPointer) {
         refused = last
-        // `bytes` may be fewer than were processed before.
+        // libcurl may pass fewer bytes than were processed before.
         seen += bytes.count - layers[0].unread
         layers[0].feed(.init(start: nil, count: 0))
     }
@@ -70,7 +70,7 @@ final class BodyDecoder {
 final class ContentLayer {
     private enum State { case start, inside, betweenMembers, end }
 
-    // On the heap, because zlib keeps the address.
+    // The stream is on the heap, because zlib keeps its address.
     private let stream: UnsafeMutablePointer<z_stream>
     private let buffer: UnsafeMutableRawBufferPointer
     private var state = State.start
@@ -110,7 +110,7 @@ final class ContentLayer {
             case .start: state = .inside
             case .inside: break
             case .betweenMembers:
-                // Bytes that start no member are padding.
+                // Bytes that do not start a member are padding.
                 state = stream.pointee.next_in.pointee == 0x1F ? .inside : .end
                 inflateReset(stream)
                 continue
@@ -134,7 +134,6 @@ final class ContentLayer {
         switch code {
         case Z_OK: break
         case Z_STREAM_END: state = .betweenMembers
-        // zlib needs more input.
         case Z_BUF_ERROR where unread == 0: break
         default:
             throw TransferError(

@@ -13,7 +13,6 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
     private typealias Field = (name: Range<Int>, value: Range<Int>)
     private typealias Bytes = ArraySlice<UInt8>
 
-    /// Ignores lines without a colon.
     init(lines: [UInt8]) {
         self.lines = lines
         fields = lines.withUnsafeBufferPointer { bytes in
@@ -34,7 +33,6 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
 
     package subscript(first name: String) -> String? { firstValue(of: name).map(Self.text) }
 
-    /// Percent-encodes a value that is not UTF-8.
     package func url(_ name: String) -> String? {
         firstValue(of: name).map { String(urlBytes: Self.withoutBlanks($0)) }
     }
@@ -43,14 +41,14 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         fields.compactMap { isNamed(name, $0) ? Self.text(lines[$0.value]) : nil }
     }
 
-    /// libcurl accepts more date formats than HTTP defines.
+    /// Returns a field's date. libcurl accepts more date formats than HTTP defines.
     package func date(_ name: String) -> Date? {
         guard let text = self[first: name] else { return nil }
         let seconds = curl_getdate(text, nil)
         return seconds == -1 ? nil : Date(timeIntervalSince1970: Double(seconds))
     }
 
-    /// In lower case and in order, without `identity`.
+    /// The content codings in lower case and in order, without `identity`.
     package var contentCodings: [String] {
         // Some servers send "none", which is not a coding.
         words(of: "Content-Encoding", except: ["identity", "none"])
@@ -102,6 +100,6 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         return bytes
     }
 
-    /// Not safe for a terminal.
+    /// The fields as text, which is not safe for a terminal.
     package var description: String { String(decoding: lines, as: UTF8.self) }
 }

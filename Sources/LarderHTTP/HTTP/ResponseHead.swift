@@ -20,14 +20,13 @@ struct ResponseHeadParser {
     private var lines: [UInt8] = []
     private(set) var isComplete = false
 
-    /// The limits apply to all lines together.
+    /// Creates a parser. The limits apply to all lines together.
     init(maximumBytes: Int, maximumFields: Int) {
         self.maximumBytes = maximumBytes
         self.maximumFields = maximumFields
         lines.reserveCapacity(512)
     }
 
-    /// Returns the final head after its last line.
     mutating func add(_ line: UnsafeRawBufferPointer) throws(TransferError) -> ResponseHead? {
         received += line.count
         guard received <= maximumBytes else {

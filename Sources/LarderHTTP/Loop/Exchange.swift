@@ -95,7 +95,6 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
     }
 }
 
-/// Bytes that arrive in pieces, on any thread.
 package final class CollectedBytes: Sendable {
     private let state = Mutex<[UInt8]>([])
 
@@ -103,7 +102,6 @@ package final class CollectedBytes: Sendable {
 
     package var bytes: [UInt8] { state.withLock { $0 } }
 
-    /// Discards all bytes first.
     package func sink() -> ByteSink {
         state.withLock { $0 = [] }
         return { [self] bytes in

@@ -5,8 +5,8 @@ import LarderCore
 import Logging
 import Synchronization
 
-/// A loop that runs transfers concurrently. Transfers start at once, so callers must limit their
-/// number.
+/// A loop that runs transfers concurrently. Transfers start immediately, so callers must limit
+/// their number.
 ///
 /// The environment (proxies, `.netrc`) is ignored. Redirects are returned as responses, so that the
 /// next request passes the same checks.
@@ -18,7 +18,6 @@ package final class TransferLoop: @unchecked Sendable {
     // Unchecked because the variables belong to the queue, except the atomic variables.
 
     package let queue: DispatchQueue
-    /// The maximum number of connections that wait for a first request.
     package let connectionsAhead: Int
     /// Called on the queue at the end of a round. Returns the latest time of the next round, or
     /// nil.
@@ -28,7 +27,8 @@ package final class TransferLoop: @unchecked Sendable {
     private let sockets: OpenSockets
     private let sessions: SessionShare
     private let rateLimit: RateLimit?
-    /// Nil after the loop has ended. Other threads must hold `multiLock` to wake the multi handle.
+    /// The multi handle, or nil after the loop has ended. Other threads must hold `multiLock` to
+    /// wake it.
     private var multi: MultiHandle?
     private let multiLock = Mutex(())
     private var end: (code: TransferError.Code, message: String)?
@@ -36,7 +36,6 @@ package final class TransferLoop: @unchecked Sendable {
     private var inFlight: [TransferID: EasyHandle] = [:]
     private var idle: [EasyHandle] = []
     private var hasNextRound = false
-    /// Whether this round must not wait.
     private var isDue = false
     private var isQuiet = false
 
@@ -90,7 +89,7 @@ package final class TransferLoop: @unchecked Sendable {
         queue.setSpecific(key: Self.queueOfThread, value: ObjectIdentifier(queue))
     }
 
-    /// Safe on any thread.
+    /// Runs `body` on the queue. Can be called on any thread.
     package func perform(_ body: @escaping @Sendable () -> Void) {
         posted.add(1, ordering: .sequentiallyConsistent)
         queue.async { [self] in
@@ -105,7 +104,7 @@ package final class TransferLoop: @unchecked Sendable {
         multiLock.withLock { _ in multi?.wake() }
     }
 
-    /// Must not be called on the queue.
+    /// Runs `body` on the queue and waits for it. Must not be called on the queue.
     package func sync<Result>(_ body: () -> Result) -> Result {
         posted.add(1, ordering: .sequentiallyConsistent)
         endWait()
@@ -119,7 +118,8 @@ package final class TransferLoop: @unchecked Sendable {
         DispatchQueue.getSpecific(key: Self.queueOfThread) == ObjectIdentifier(queue)
     }
 
-    /// Retains the receiver until the transfer ends. Safe on any thread.
+    /// Starts a transfer. Retains the receiver until the transfer ends. Can be called on any
+    /// thread.
     @discardableResult
     package func start(_ request: TransferRequest, receiver: any TransferReceiver) -> TransferID {
         let id = TransferID(number: lastNumber.add(1, ordering: .relaxed).newValue)
@@ -144,7 +144,6 @@ package final class TransferLoop: @unchecked Sendable {
 
     // MARK: - On the queue
 
-    /// Whether a connection is open or in progress.
     package func isConnected(to origin: String) -> Bool {
         if sockets.isOpen(to: origin) { return true }
         // A connection to an HTTP proxy serves all hosts of http URLs.
@@ -153,7 +152,6 @@ package final class TransferLoop: @unchecked Sendable {
         return configuration.proxies.proxy(for: url)?.isHTTP == true
     }
 
-    /// If true, new transfers end immediately.
     package var hasEnded: Bool { end != nil }
 
     package func scheduleRound() {

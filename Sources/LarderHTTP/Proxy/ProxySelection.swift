@@ -83,7 +83,7 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
         case malformed
     }
 
-    /// Without credentials.
+    /// The URL without credentials.
     let url: String
     let credentials: Credentials?
 

@@ -8,16 +8,15 @@ package struct TransferRequest: Sendable {
     }
 
     package var method = Method.get
-    /// The URL's credentials are sent as basic authentication.
+    /// The URL. Its credentials are sent as basic authentication.
     package var url: HTTPURL
-    /// Replaces the URL's credentials.
+    /// The signature, which replaces the URL's credentials.
     package var signing: RequestSigning?
-    /// Can replace the default fields `Host`, `User-Agent` and, in unsigned requests,
-    /// `Accept-Encoding`.
+    /// The header fields. They can replace the default fields `Host`, `User-Agent` and, in unsigned
+    /// requests, `Accept-Encoding`.
     package var headers: [(name: String, value: String)]
     /// Cookies of a ``ResponseHead``. Each is sent only if it matches the URL.
     package var cookies: [String] = []
-    /// Maximum number of decoded body bytes.
     package var maximumBodyBytes: Int64
     /// Whether to use ``TransferConfiguration/clientCertificate`` and
     /// ``TransferConfiguration/netrcFile``.
@@ -46,7 +45,7 @@ package struct TransferRequest: Sendable {
     }
 }
 
-/// A body, read while it is sent.
+/// A request body, which is read while it is sent.
 package struct RequestBody: Sendable {
     package let count: Int64
     package let read: @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
@@ -116,7 +115,7 @@ package enum ReceiveVerdict: Sendable {
 
 package struct TransferMetrics: Hashable, Sendable {
     package var receivedBytes: Int64
-    /// Excludes the wait for a slot.
+    /// The duration without the wait for a slot.
     package var total: Duration
     package var reusedConnection: Bool
 }

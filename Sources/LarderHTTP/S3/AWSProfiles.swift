@@ -62,7 +62,6 @@ struct AWSProfileFile {
     /// Values by section and name. An indented name is `outer.inner`.
     private var sections: [String: [String: String]] = [:]
 
-    /// A missing file has no sections.
     init(path: String) throws(S3SettingsError) {
         guard let file = FileHandle(forReadingAtPath: path) else {
             if access(path, F_OK) != 0 { return }

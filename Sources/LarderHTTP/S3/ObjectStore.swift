@@ -5,7 +5,7 @@ import Foundation
 /// Listings are sorted by the bytes of names. A finished write is visible to all later requests,
 /// including listings (S3 since December 2020, Ceph always).
 package protocol ObjectStore: Sendable {
-    /// For messages.
+    /// Returns the name of the object or the bucket for messages.
     func subject(_ key: String?) -> String
 
     /// Receives an object, and returns any metadata. Throws ``RemoteError``, the sink's error or
@@ -15,7 +15,6 @@ package protocol ObjectStore: Sendable {
         _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
     ) async throws -> String?
 
-    /// Returns nil if the object does not exist.
     func head(_ key: String) async throws -> ListedObject?
 
     /// Writes or replaces an object. The store checks the body against `digest`, its SHA-256 in
@@ -104,16 +103,15 @@ public struct RemoteError: Error, RetriableFailure, Sendable, CustomStringConver
 }
 
 package struct ListPage: Sendable {
-    /// Sorted by name. Can be empty even if more pages follow.
+    /// The objects, sorted by name. The page can be empty even if more pages follow.
     package var objects: [ListedObject]
-    /// Nil for the last page.
+    /// The last name for the next request, or nil after the last page.
     package var next: String?
 }
 
 package struct ListedObject: Hashable, Sendable {
-    /// The name without the store's prefix.
     package var key: String
     package var size: Int64
-    /// By the store's clock.
+    /// The modification time by the store's clock.
     package var modified: Date
 }

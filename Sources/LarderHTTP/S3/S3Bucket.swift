@@ -90,7 +90,8 @@ package final class S3Bucket: ObjectStore {
         }
     }
 
-    /// With unrequested names or a wrong order, callers would miss objects or never finish.
+    /// Requests a page. With unrequested names or a wrong order, callers would miss objects or
+    /// never finish.
     private func page(
         of answer: ListAnswer, prefix: String, after last: String?
     ) throws -> ListPage {
@@ -160,7 +161,8 @@ private final class RequestSlots: Sendable {
 
     init(_ count: Int) { state = Mutex(State(free: max(1, count))) }
 
-    /// Also waits for a slot if the task is cancelled, because requests in flight end soon.
+    /// Runs `body` in a slot. Waits even if the task is cancelled, because requests in flight end
+    /// soon.
     func run(_ body: () async throws -> ResponseHead) async throws -> ResponseHead {
         await withCheckedContinuation { waiter in
             state.withLock { $0.waiting.append(waiter) }

@@ -7,7 +7,7 @@ extension S3Settings {
     private static let digestOfNothing = Digest(of: [UInt8]()).hex
 
     func listRequest(_ prefix: String, after last: String?) throws -> TransferRequest {
-        // The signature requires encoded slashes and a sorted query.
+        // Returns the encoded name. The signature requires encoded slashes and a sorted query.
         func encoded(_ key: String) -> String {
             (location.prefix + key).utf8.percentEncoded(except: \.isUnreserved)
         }
@@ -31,7 +31,7 @@ extension S3Settings {
         request.sharesConnection = false
         if let mediaType { request.headers.append(("Content-Type", mediaType)) }
         if let metadata { request.headers.append((Self.metadataField, metadata)) }
-        // Buckets with object lock refuse uploads without a checksum
+        // Buckets with object lock require a checksum for uploads
         // (https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html).
         if let checksum = digest.flatMap({ Digest(hex: $0) }) {
             let text = Data(checksum.bytes).base64EncodedString()

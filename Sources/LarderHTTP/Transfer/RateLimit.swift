@@ -17,9 +17,8 @@ final class RateLimit {
         refilled = now
     }
 
-    /// Queues the transfer if it may not take these bytes now.
     func admits(_ bytes: Int64, of id: TransferID, now: ContinuousClock.Instant = .now) -> Bool {
-        // Repeated bytes were admitted before.
+        // Bytes that are delivered again were admitted before.
         guard bytes > 0 else { return true }
         refill(now)
         guard tokens > 0, waiting.isEmpty || turn == id else {
@@ -30,7 +29,7 @@ final class RateLimit {
         return true
     }
 
-    /// The returned transfer may skip the queue until the next call.
+    /// Returns the next transfer, which may skip the queue until the next call.
     func next(now: ContinuousClock.Instant = .now) -> TransferID? {
         turn = nil
         guard !waiting.isEmpty else { return nil }
@@ -40,7 +39,6 @@ final class RateLimit {
         return turn
     }
 
-    /// The time until there are tokens, or nil if no transfer waits.
     func delay(now: ContinuousClock.Instant = .now) -> Duration? {
         guard !waiting.isEmpty else { return nil }
         let earned = (now - refilled) / .seconds(1) * bytesPerSecond

@@ -14,15 +14,16 @@ final class Transfer {
     private var decoder: BodyDecoder?
     private var isDraining = false
     private(set) var isPaused = false
-    /// Whether the connected transfer must not send a request.
     private(set) var isHeldBack = false
     private var requests = 0
-    /// Nil unless Larder ended the transfer. libcurl reports only that a callback failed.
+    /// The reason why Larder ended the transfer, or nil. libcurl reports only that a callback
+    /// failed.
     private(set) var reason: (code: TransferError.Code, message: String)?
     var isOutOfFiles = false
     private var refusedAddress: String?
     private var hasTriedAnAddress = false
-    /// For longer unwanted bodies, a new connection is faster.
+    /// The maximum size of an unwanted body that is received. For longer bodies, a new connection
+    /// is faster.
     private static let maximumDrainedBytes: Int64 = 16 << 10
 
     init(order: PendingTransfer, configuration: TransferConfiguration) {
@@ -30,7 +31,7 @@ final class Transfer {
         let url = order.request.url
         policy = configuration.addressPolicy
         proxy = configuration.proxies.proxy(for: url)
-        // Addresses behind a proxy are not visible.
+        // A proxy hides the server's addresses.
         allowsAnyAddress = proxy != nil || policy.allowsAnyAddress(of: url)
         parser = ResponseHeadParser(
             maximumBytes: configuration.maximumHeaderBytes,
@@ -38,7 +39,6 @@ final class Transfer {
     }
 
     var hasHead: Bool { parser.isComplete }
-    /// Nil unless all addresses were refused.
     var refusal: String? { hasTriedAnAddress ? nil : refusedAddress }
     var refusalOfURL: String? { policy.refusal(of: order.request.url) }
 
@@ -59,7 +59,6 @@ final class Transfer {
         return !isHeldBack
     }
 
-    /// Returns nil if the body cannot be read.
     func send(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         guard case .put(let body) = order.request.method else { return 0 }
         let rest = body.count - sentBytes
@@ -76,7 +75,8 @@ final class Transfer {
 
     func rewind(to offset: Int64) { sentBytes = offset }
 
-    /// Returns whether to continue. Calls the autoclosures when the head is complete.
+    /// Receives a line of the head. Returns whether to continue. Calls the autoclosures when the
+    /// head is complete.
     func receive(
         header line: UnsafeRawBufferPointer, announcing length: @autoclosure () -> Int64?,
         cookies: @autoclosure () -> [String]
@@ -112,7 +112,7 @@ final class Transfer {
         return true
     }
 
-    /// An encoded body can be slightly longer.
+    /// The maximum size of the encoded body, which can be slightly longer than the decoded body.
     private var maximumEncodedBytes: Int64 {
         let limit = order.request.maximumBodyBytes
         guard decoder != nil else { return limit }
@@ -120,7 +120,7 @@ final class Transfer {
         return isTooLarge ? .max : sum
     }
 
-    /// If false, the transfer is queued and must pause.
+    /// Whether the transfer may receive more bytes. If not, it is queued and must pause.
     func isAdmitted(received: Int64, by limit: RateLimit) -> Bool {
         isPaused = false
         guard limit.admits(received - admittedBytes, of: order.id) else { return false }
