@@ -99,14 +99,14 @@ public final class IconCache: Sendable {
         }
     }
 
-    /// Adds a fetched icon to memory, and to the disk unless its URL has credentials or is not http
-    /// or https. `isStored` is true if the icon is being written to the disk.
+    /// Adds a fetched icon to memory. Also adds it to the disk, unless its URL has credentials or
+    /// is not http or https. `isStored` is true if the icon is being written to the disk.
     func keep(
         _ icon: FetchedIcon, for url: URL, isReplacing: Bool
     ) -> (entry: MemoryCache.Entry, isStored: Bool) {
         let key = url.absoluteString
         let entry = MemoryCache.Entry(data: icon.data, mediaType: icon.mediaType, source: .network)
-        // The writer comes first because memory may have no space.
+        // The writer gets the icon first, because memory may have no space for it.
         let stored = Self.storedURL(key)
         let isStored =
             stored.flatMap { writer?.take(icon, entry, for: $0, isReplacing: isReplacing) } ?? false
@@ -114,7 +114,7 @@ public final class IconCache: Sendable {
         return (entry, isStored)
     }
 
-    /// Does not count a miss.
+    /// Returns the icon in memory without counting a miss.
     func entry(keptFor url: URL) -> MemoryCache.Entry? {
         let key = url.absoluteString
         return memory.contains(key) ? memory.entry(for: key) : unstoredEntry(key)
@@ -171,7 +171,7 @@ public final class IconCache: Sendable {
         return nil
     }
 
-    /// The most recently received copy is first.
+    /// Returns the copies of an icon, the most recently received first.
     private func copies(_ key: String) throws -> [(layer: CacheLayer, resource: Resource)] {
         var found: [(layer: CacheLayer, resource: Resource)] = []
         var failure: (any Error)?
@@ -200,7 +200,6 @@ public final class IconCache: Sendable {
 final class UseRecorder: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 
-    /// From the first use in a batch to its write.
     private static let delay = DispatchTimeInterval.seconds(2)
 
     private let cache: LiveCache
@@ -233,7 +232,8 @@ final class UseRecorder: @unchecked Sendable {
 
 /// A cache directory, empty if missing.
 package struct CacheLayer {
-    /// In bytes. An object of a foreign cache must not fill the app's memory.
+    /// The maximum size of an object in bytes. An object of a foreign cache must not fill the app's
+    /// memory.
     private static let maximumSize: Int64 = 256 << 20
 
     let source: MemoryCache.Entry.Source
@@ -242,7 +242,8 @@ package struct CacheLayer {
     package init(path: String, source: MemoryCache.Entry.Source, log: CacheLog) {
         cache = LiveCache(path: path, log: log)
         self.source = source
-        // Use the encoded host, because a full-width percent sign must not become a decoded escape.
+        // The encoded host is used, because a full-width percent sign must not become a decoded
+        // escape.
         InternationalHosts.install { URLComponents(string: "http://\($0)/")?.encodedHost }
     }
 
@@ -254,7 +255,6 @@ package struct CacheLayer {
         try unlessMissing { try cache.data(of: object, atMost: Self.maximumSize).data }
     }
 
-    /// Returns nil if the cache does not exist.
     private func unlessMissing<Value>(_ body: () throws -> Value) throws -> Value? {
         do {
             // Another process may have created the index since the last read.

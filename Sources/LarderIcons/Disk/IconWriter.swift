@@ -24,7 +24,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let number: Int
     }
 
-    /// Above this number, a batch is committed.
+    /// The size of waiting icons in bytes above which a batch is committed.
     private static let maximumWaitingBytes = 16 << 20
     /// The time until an idle directory is closed, and the delay after a failure.
     private static let idleSeconds: TimeInterval = 30
@@ -34,7 +34,6 @@ final class IconWriter: Depositor, @unchecked Sendable {
     private let queue = DispatchQueue(label: "larder.icons.write", qos: .utility)
 
     private let lock = NSLock()
-    /// The latest icon of each URL, by key.
     private var waiting: [String: Unstored] = [:]
     private var waitingBytes = 0
     private var taken = 0
@@ -60,7 +59,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
     func entry(_ key: String) -> MemoryCache.Entry? { lock.withLock { waiting[key]?.entry } }
     var lastFailure: CacheError? { lock.withLock { failure } }
 
-    /// ``entry(_:)`` returns the icon until it is stored. Returns false for `no-store`.
+    /// Takes an icon. ``entry(_:)`` returns it until it is stored. Returns false for `no-store`.
     func take(
         _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: HTTPURL, isReplacing: Bool
     ) -> Bool {
@@ -79,7 +78,6 @@ final class IconWriter: Depositor, @unchecked Sendable {
         return true
     }
 
-    /// If too many icons are waiting, waits until they are staged.
     func waitUntilStorable() async {
         guard lock.withLock({ isFull }) else { return }
         await withCheckedContinuation { waiter in queue.async { waiter.resume() } }
@@ -105,12 +103,10 @@ final class IconWriter: Depositor, @unchecked Sendable {
         if problem != nil { queue.async { [self] in closeAfterFailure() } }
     }
 
-    /// Requires the lock.
     private var isFull: Bool {
         waitingBytes > Self.maximumWaitingBytes || waiting.count >= Store.batchLimit
     }
 
-    /// Requires the lock.
     private func remove(_ deposited: Deposited) {
         // The icon may have been fetched again.
         guard let unstored = waiting[deposited.key], unstored.number == deposited.number else {

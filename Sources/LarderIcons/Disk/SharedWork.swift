@@ -14,7 +14,6 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     private struct Job {
         let serial: Int
         var waiters: [ObjectIdentifier: Waiter]
-        /// Nil until the work has started.
         var cancel: (@Sendable () -> Void)?
     }
 
@@ -73,7 +72,7 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     private func leave(_ key: String, _ caller: Caller) {
         lock.lock()
         caller.isCancelled = true
-        // A caller without a waiter has not joined yet, or has received the result.
+        // Without a waiter, a caller has not joined yet or has received the result.
         guard caller.hasJoined,
             let waiter = jobs[key]?.waiters.removeValue(forKey: ObjectIdentifier(caller))
         else { return lock.unlock() }

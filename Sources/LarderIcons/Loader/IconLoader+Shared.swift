@@ -36,14 +36,12 @@ extension IconLoader {
     }
 }
 
-/// A loader that does not change once it is configured or used.
 final class SharedLoader: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 
     static let app = SharedLoader()
 
     private let lock = NSLock()
-    /// The loader and the reason why it cannot be replaced.
     private var current: (loader: IconLoader, refusal: IconLoader.ConfigurationError)?
 
     var loader: IconLoader {

@@ -57,7 +57,7 @@ final class Loads: @unchecked Sendable {
 
     var count: Int { lock.withLock { loads.count } }
 
-    /// Reads, fetches and stores, including cancelled ones.
+    /// The number of reads, fetches and stores, including cancelled ones.
     var workCount: Int { lock.withLock { readers.taken + fetches.taken } }
 
     func state(of key: String) -> IconState {
@@ -74,12 +74,12 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    /// Whether memory has neither an icon nor a failure. Does not count a look-up.
+    /// Whether memory has neither an icon nor a failure. Does not count a miss.
     func mustWait(for key: String) -> Bool {
         !cache.memory.contains(key) && lock.withLock { failures.failure(of: key, at: now()) == nil }
     }
 
-    /// Returns the waiter's number, nil if the result was in memory.
+    /// Adds a caller. Returns the waiter's number, or nil if the result was in memory.
     func join(
         _ url: URL, _ priority: IconPriority, then: @escaping @Sendable (IconState) -> Void
     ) -> Int? {
@@ -307,12 +307,11 @@ struct Load {
 
     struct Waiter {
         var priority: IconPriority
-        /// Nil for a prefetch.
         let then: (@Sendable (IconState) -> Void)?
     }
 
     let url: URL
-    /// Unique, even among loads of the same URL.
+    /// A number that is unique even among loads of the same URL.
     let serial: Int
     var stage = Stage.reading
     var waiters: [Int: Waiter] = [:]

@@ -14,7 +14,6 @@ struct TurnQueue {
     }
 
     private var levels = Array(repeating: Level(), count: IconPriority.allCases.count)
-    /// Other tickets of a key are outdated.
     private var tickets: [String: (priority: IconPriority, ticket: Int)] = [:]
     private var lastTicket = 0
     private var outdatedPlaces = 0
@@ -22,7 +21,6 @@ struct TurnQueue {
     var count: Int { tickets.count }
     func contains(_ key: String) -> Bool { tickets[key] != nil }
 
-    /// Appends a key, or moves it if its priority has changed.
     mutating func insert(_ key: String, _ priority: IconPriority) {
         if let known = tickets[key] {
             guard known.priority != priority else { return }
@@ -83,7 +81,7 @@ struct TurnQueue {
 /// Recent failures, which are not fetched each time their row appears.
 struct FailureMemory {
     static let limit = 4096
-    /// In seconds, even if `Retry-After` is longer.
+    /// The maximum lifetime of a failure in seconds, even if `Retry-After` is longer.
     static let longest: TimeInterval = 86_400
 
     private var failures: [String: (failure: IconFailure, until: Date)] = [:]

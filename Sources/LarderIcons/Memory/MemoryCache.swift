@@ -98,7 +98,6 @@ public final class MemoryCache: @unchecked Sendable {
     /// The statistics of the cache.
     public var counts: Counts { lock.withLock { store.counts } }
 
-    /// Without overhead.
     package var dataBytes: Int { lock.withLock { store.dataBytes } }
 
     /// The maximum total cost, in bytes. Lowering the limit evicts entries immediately.
@@ -169,20 +168,21 @@ extension MemoryCache {
         public internal(set) var cost = 0
         /// The maximum total cost so far, in bytes.
         public internal(set) var peakCost = 0
-        /// Look-ups that found an entry.
+        /// The number of look-ups that found an entry.
         public internal(set) var hits = 0
-        /// Look-ups that found no entry.
+        /// The number of look-ups that found no entry.
         public internal(set) var misses = 0
-        /// Entries added.
+        /// The number of added entries.
         public internal(set) var insertions = 0
-        /// Entries replaced by a new entry of the same key.
+        /// The number of entries replaced by a new entry of the same key.
         public internal(set) var replacements = 0
-        /// Entries removed by a limit, ``MemoryCache/trim(toCost:)`` or memory pressure.
+        /// The number of entries removed by a limit, ``MemoryCache/trim(toCost:)`` or memory
+        /// pressure.
         public internal(set) var evictions = 0
-        /// Entries removed by ``MemoryCache/remove(_:)``, ``MemoryCache/removeAll()`` or a refused
-        /// new entry of the same key.
+        /// The number of entries removed by ``MemoryCache/remove(_:)``, ``MemoryCache/removeAll()``
+        /// or a refused new entry of the same key.
         public internal(set) var removals = 0
-        /// Entries refused because of ``MemoryCache/entryCostLimit``.
+        /// The number of entries refused because of ``MemoryCache/entryCostLimit``.
         public internal(set) var refusals = 0
     }
 

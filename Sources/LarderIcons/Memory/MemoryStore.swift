@@ -1,6 +1,6 @@
 import LarderCore
 
-/// Callers free the removed items without the lock.
+/// The entries and counters of a ``MemoryCache``. Callers free the removed items without the lock.
 struct MemoryStore {
     typealias Item = RecencyTable.Item
 
@@ -42,11 +42,10 @@ struct MemoryStore {
         return entry
     }
 
-    /// Returns false if the item costs too much.
     mutating func insert(_ item: Item, _ removed: inout [Item]) -> Bool {
         guard item.cost <= entryCostLimit, limits.count > 0 else {
             tally.refusals += 1
-            // The previous item is outdated.
+            // The previous item of the key is outdated.
             _ = remove(item.key, &removed)
             return false
         }
@@ -109,11 +108,13 @@ struct RecencyTable {
             key: CacheKey(""), entry: MemoryCache.Entry(data: .init(), source: .disk), cost: 0)
     }
 
-    /// Four-byte indices suffice for 800 GB, and many links fit into a core's cache.
+    /// Links of a ring. Four-byte indices suffice for 800 GB, and many links fit into a core's
+    /// cache.
     private struct Link {
-        /// For the ring's end, the least recently used place.
+        /// The next more recently used place. At the ring's end, the least recently used place.
         var newer: Int32 = 0
-        /// For the ring's end, the most recently used place. For a free place, the next free one.
+        /// The next less recently used place. At the ring's end, the most recently used place. In a
+        /// free place, the next free place.
         var older: Int32 = 0
     }
 
