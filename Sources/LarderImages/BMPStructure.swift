@@ -6,7 +6,7 @@ extension ImageFormat {
 
 /// Windows and OS/2 bitmaps (Microsoft, "Bitmap Storage").
 enum BMPStructure {
-    /// Text can also begin with "BM", so the header's length must be known.
+    /// Whether the bytes have a known header length. Text can also begin with "BM".
     static func recognises(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.starts(with: "BM".utf8) && bytes.count >= 18
             && headerLengths.contains(
@@ -37,7 +37,8 @@ enum BMPStructure {
 
     private static let headerLengths = [12, 16, 40, 52, 56, 64, 108, 124]
 
-    /// Larger than any real bitmap, and small enough that the pixel length cannot overflow.
+    /// The allowed widths and heights. The maximum is larger than any real bitmap, and the pixel
+    /// length cannot overflow.
     private static let sizes = 1...0xFFF_FFFF
 
     /// A bitmap's information header, also in ICO files.
@@ -46,11 +47,10 @@ enum BMPStructure {
         let height: Int
         let bitsPerPixel: Int
         let isRunLengthEncoded: Bool
-        /// The length with colour masks. The colour table follows.
         let headerLength: Int
         let colours: Int
 
-        /// In bytes, uncompressed. Rows are padded to four bytes.
+        /// The length of the uncompressed pixels in bytes. Rows are padded to four bytes.
         var pixelLength: Int { (width * bitsPerPixel + 31) / 32 * 4 * height }
 
         init(_ reader: inout ByteReader) throws(ImageError) {
@@ -61,7 +61,7 @@ enum BMPStructure {
             var header = try reader.part(length - 4, "the bitmap header")
             let isCore = length == 12
             width = try header.little(isCore ? 2 : 4)
-            // Negative if rows run from top to bottom.
+            // The height is negative if rows run from top to bottom.
             let signedHeight = Int(Int32(truncatingIfNeeded: try header.little(isCore ? 2 : 4)))
             height = abs(signedHeight)
             let planes = try header.little(2)

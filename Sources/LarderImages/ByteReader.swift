@@ -2,15 +2,14 @@ import CZlib
 import Foundation
 import LarderCore
 
-/// A forward reader of untrusted bytes. Checks every access because release builds do not check
+/// A forward reader of untrusted bytes. It checks every access, because release builds do not check
 /// subscripts of buffer pointers. `0 <= offset <= bytes.count` always holds.
 struct ByteReader {
     let bytes: UnsafeRawBufferPointer
     private(set) var offset = 0
     let type: MediaType
-    /// For messages.
     var place: StaticString = "the header"
-    /// Whether missing bytes mean damage, not truncation.
+    /// Whether missing bytes mean that the file is damaged, not truncated.
     private var isPart = false
 
     init(_ bytes: UnsafeRawBufferPointer, of type: MediaType) {
@@ -43,7 +42,6 @@ struct ByteReader {
     mutating func fourCC() throws(ImageError) -> FourCC { FourCC(value: UInt32(try big(4))) }
     mutating func skip(_ count: Int) throws(ImageError) { _ = try take(count) }
 
-    /// Returns a reader of the next `count` bytes.
     mutating func part(_ count: Int, _ place: StaticString) throws(ImageError) -> ByteReader {
         var part = ByteReader(try take(count), of: type)
         part.isPart = true
@@ -68,7 +66,7 @@ struct ByteReader {
         while offset < bytes.count, matches(bytes[offset]) { offset += 1 }
     }
 
-    /// False if a range exceeds `bytes`.
+    /// Whether two ranges have the same bytes. False if a range exceeds `bytes`.
     func isSame(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
         guard let base = bytes.baseAddress, left.count == right.count,
             left.lowerBound >= 0, left.upperBound <= bytes.count,

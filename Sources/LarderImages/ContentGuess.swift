@@ -48,10 +48,10 @@ package enum ContentGuess {
         (0, Array("ID3".utf8), "an MP3 file"),
     ]
 
-    /// In lower case. Nil if the content is not text.
+    /// Returns the start of the text in lower case, or nil if the content is not text.
     private static func text(_ start: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
         let isUTF16 = start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF])
-        // ASCII characters suffice for a guess.
+        // The guess needs only ASCII characters.
         let bytes = isUTF16 ? start.dropFirst(2).filter { $0 != 0 } : Array(start)
         guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }) else {
             return nil
@@ -70,7 +70,7 @@ package enum ContentGuess {
 
     private static func describe(text: [UInt8]) -> String {
         var text = text[...]
-        // White space can precede and follow byte order marks.
+        // White space can occur before and after byte order marks.
         text = text.drop(while: \.isSpace)
         while text.starts(with: [0xEF, 0xBB, 0xBF]) {
             text = text.dropFirst(3).drop(while: \.isSpace)

@@ -74,7 +74,6 @@ enum GIFStructure {
         try reader.skip(3 << (flags & 7 + 1))
     }
 
-    /// Returns the length of the data in the sub-blocks.
     private static func skipSubBlocks(_ reader: inout ByteReader) throws(ImageError) -> Int {
         var total = 0
         while true {

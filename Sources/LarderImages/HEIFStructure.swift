@@ -21,7 +21,7 @@ enum HEIFStructure {
         guard let length = try? reader.big(4), let type = try? reader.fourCC(), type == "ftyp",
             let major = try? reader.fourCC(), let minor = try? reader.fourCC()
         else { return nil }
-        // For this brand, the minor version is the codec's brand.
+        // The minor version of this brand is the codec's brand.
         let isLowOverhead = major == "mif3"
         if isLowOverhead, let codec = codec(of: minor) { return codec }
         var isContainer = isLowOverhead
@@ -91,7 +91,7 @@ enum HEIFStructure {
         let start = reader.offset
         var length = try reader.big(4)
         let type = try reader.fourCC()
-        // Length 1: a 64-bit length follows. Length 0: the box extends to the end.
+        // If the length is 1, a 64-bit length follows. If it is 0, the box extends to the end.
         if length == 1 { length = try reader.big(8) }
         if length == 0 { length = reader.bytes.count - start }
         let headerLength = reader.offset - start
@@ -192,7 +192,7 @@ struct HEIFItems {
         return try rest.fourCC()
     }
 
-    /// Limits metadata items outside the file, each of which costs a search.
+    /// The maximum number of metadata items outside the file. Each costs a search.
     private static let lostMetadataLimit = 16
 
     func checkLocations(fileLength: Int) throws(ImageError) {
@@ -210,7 +210,7 @@ struct HEIFItems {
         var lostMetadata = 0
         for _ in 0..<(try reader.big(version < 2 ? 2 : 4)) {
             let item = try reader.big(version < 2 ? 2 : 4)
-            // The base of the offsets: 0 is the file, 1 the idat box, 2 another item.
+            // The base of the offsets: the file (0), the idat box (1) or another item (2).
             let method = version == 0 ? 0 : try reader.big(2) & 15
             let isElsewhere = try reader.big(2) != 0 || method > 1
             let base = try reader.big(baseWidth)

@@ -27,7 +27,7 @@ enum ICOStructure {
                 throw .truncated(.ico, "ends inside an image")
             }
             guard checked.insert(range).inserted else { continue }
-            // Without a limit, overlapping images could cause endless work.
+            // Overlapping images could otherwise cause endless work.
             total += length
             guard total <= 4 * bytes.count else { throw reader.damaged("has overlapping images") }
             let size = try imageSize(UnsafeRawBufferPointer(rebasing: bytes[range]))

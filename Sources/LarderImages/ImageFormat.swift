@@ -3,13 +3,13 @@ import LarderCore
 /// An image format. To add one, declare a static constant in a new file, and list it in ``all`` and
 /// its ``MediaType`` below.
 package struct ImageFormat: Sendable {
-    /// In matching order.
+    /// All formats, in the order in which they are tried.
     package static let all: [ImageFormat] = [
         .png, .jpeg, .gif, .webp, .ico, .bmp, .svg, .avif, .heic,
     ]
 
     package let mediaType: MediaType
-    /// Most common first.
+    /// The file name suffixes, the most common first.
     package let suffixes: [String]
     /// Whether Xcode's `actool` accepts the format in an image set.
     package var isForAssetCatalogs = false

@@ -1,5 +1,5 @@
 package enum ImageInspector {
-    /// Recognises an image by its content, never by a name or a Content-Type. Checks the whole
+    /// Recognises an image by its content, never by its name or Content-Type. Checks the whole
     /// structure and all checksums, but does not decode pixels. Ignores bytes after the end marker
     /// if decoders do.
     package static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
@@ -15,7 +15,6 @@ package enum ImageInspector {
 
 package struct ImageInfo: Sendable, Equatable {
     package let mediaType: MediaType
-    /// In pixels. Nil for an SVG without a size.
     package let width: Int?
     package let height: Int?
     package let isAnimated: Bool
@@ -40,7 +39,7 @@ package struct ImageError: Error, Sendable, Equatable, CustomStringConvertible {
 
     package let code: Code
     package let mediaType: MediaType?
-    /// Contains only printable characters.
+    /// The reason, in printable characters.
     package let message: String
 
     package var description: String { message }

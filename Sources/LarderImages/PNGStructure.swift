@@ -22,7 +22,7 @@ enum PNGStructure {
                 "has a damaged signature, for example after a conversion of line endings")
         }
         var chunk = try nextChunk(&reader)
-        // Xcode's variant in app bundles begins with a private chunk.
+        // The variant that Xcode writes into app bundles begins with a private chunk.
         if chunk.type == "CgBI" { chunk = try nextChunk(&reader) }
         guard chunk.type == "IHDR" else {
             throw reader.damaged("begins with \(chunk.type) instead of IHDR")
@@ -70,7 +70,6 @@ enum PNGStructure {
         let height: Int
         let needsPalette: Bool
 
-        /// By colour type.
         private static let depths: [Int: [Int]] = [
             0: [1, 2, 4, 8, 16], 2: [8, 16], 3: [1, 2, 4, 8], 4: [8, 16], 6: [8, 16],
         ]

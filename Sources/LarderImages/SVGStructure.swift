@@ -53,7 +53,7 @@ enum SVGStructure {
         return ImageInfo(mediaType: .svg, width: size?.width, height: size?.height)
     }
 
-    /// In bytes, to limit the size of the UTF-8 copy.
+    /// The maximum size of a UTF-16 document in bytes, which limits the size of the UTF-8 copy.
     private static let utf16Limit = 2 << 20
 
     private static func isBigEndianUTF16(_ bytes: UnsafeRawBufferPointer) -> Bool? {

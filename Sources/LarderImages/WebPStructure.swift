@@ -73,7 +73,7 @@ enum WebPStructure {
         return (type, content)
     }
 
-    /// A frame has 16 bytes of position and timing, then an image's chunks.
+    /// Checks a frame: 16 bytes of position and timing, then the chunks of an image.
     private static func inspectFrame(_ frame: inout ByteReader) throws(ImageError) {
         try frame.skip(16)
         while var chunk = try nextChunk(&frame) {

@@ -8,7 +8,7 @@ import LarderCore
 struct XMLWellFormedness {
     struct Element {
         let name: [UInt8]
-        /// Raw attribute values by name, without overlong attributes.
+        /// The root element's raw attribute values by name, without overlong attributes.
         let attributes: [[UInt8]: [UInt8]]
     }
 
@@ -17,13 +17,15 @@ struct XMLWellFormedness {
     private var open: [Range<Int>] = []
     private var hasDocumentType = false
 
-    /// As in libxml2.
+    /// The maximum depth, as in libxml2.
     private static let depthLimit = 256
-    /// Each attribute is compared with all earlier ones.
+    /// The maximum number of attributes in a tag. Each is compared with all earlier ones.
     private static let attributeLimit = 256
-    /// In bytes, as in libxml2. Embedded images have millions of bytes.
+    /// The maximum length of a value in bytes, as in libxml2. Embedded images have millions of
+    /// bytes.
     private static let valueLimit = 10_000_000
-    /// In bytes, for the root element's name and attributes. Sizes and namespaces are shorter.
+    /// The maximum length in bytes of the root element's name and attributes. Sizes and namespaces
+    /// are shorter.
     private static let keptLimit = 1024
 
     /// - Parameter bytes: A document in UTF-8 or another encoding with ASCII markup.
@@ -90,7 +92,7 @@ struct XMLWellFormedness {
         try skip(past: "?>")
     }
 
-    /// Ignores delimiters in quotes and comments.
+    /// Skips the document type. Ignores delimiters in quotes and comments.
     private mutating func skipDocumentType() throws(ImageError) {
         var isInside = false
         while true {
@@ -262,7 +264,6 @@ struct XMLWellFormedness {
         return true
     }
 
-    /// Checks that every character is allowed in XML and well-formed in UTF-8.
     func checkCharacters(isUTF8: Bool) throws(ImageError) {
         var reader = reader
         reader.rewind()
@@ -278,7 +279,6 @@ struct XMLWellFormedness {
         }
     }
 
-    /// Returns nil if the non-ASCII character at the start is invalid.
     private static func characterLength(_ bytes: UnsafeRawBufferPointer) -> Int? {
         var bytes = bytes.prefix(4).makeIterator()
         var decoder = UTF8()
