@@ -2,7 +2,7 @@
 struct ManifestSurvey {
     private static let maximumDepth = 12
     static let maximumPlaces = 4_096
-    /// In bytes. The rest is probably similar.
+    /// The maximum number of bytes to search. The rest is probably similar.
     private static let maximumBytes = 32 << 20
 
     private(set) var root = SurveyedPlace()
@@ -72,12 +72,12 @@ struct ManifestSurvey {
         }
     }
 
-    /// In bytes, of a source that cannot be reopened.
+    /// The maximum number of bytes to keep from a source that cannot be reopened.
     static let maximumKept = 1 << 20
     private static let maximumTrials = 8
     private static let maximumSuggestions = 3
 
-    /// Each suggestion has been tried.
+    /// Returns suggestions, each of which has been tried.
     static func suggestions(
         for source: ManifestSource, isPart: Bool, rules: ManifestRules
     ) -> [ManifestSuggestion] {
@@ -119,7 +119,6 @@ struct ManifestSurvey {
 
     private struct Trial {
         private(set) var found = 0
-        /// Entries whose first icon needs a base URL.
         private(set) var relative = 0
         private var failed = 0
         private var seen = 0
@@ -143,7 +142,7 @@ struct ManifestSurvey {
                 case .unfetched: found += 1
                 case .skipped: break
                 }
-                // Entries without an icon count, because they take as long to read.
+                // Entries without an icon are also counted, because they take as long to read.
                 seen += 1
                 if isCut { throw Enough() }
             }

@@ -1,7 +1,7 @@
 /// A path in a manifest, with counts of its values. Elements of an array share a place, as do
 /// members of a map.
 final class SurveyedPlace {
-    /// A dictionary that exceeds one of these limits is a map.
+    /// The maximum number of members. A larger dictionary is a map.
     private static let maximumContainers = 16
     private static let maximumValues = 128
     private static let maximumNameSize = 200
@@ -13,14 +13,14 @@ final class SurveyedPlace {
     private(set) var texts = 0
     private(set) var icons = 0
     private(set) var likeness = 0
-    /// `.members` is the place of a map's members.
+    /// The places of members and elements. `.members` is the place of a map's members.
     private(set) var inner: [ManifestPath.Segment: SurveyedPlace] = [:]
     private var hasMappedValues = false
-    /// Includes icons in descendants. Set by ``settle()``.
+    /// The number of icons, including those in descendants. Set by ``settle()``.
     private(set) var totalIcons = 0
     private var totalPlaces = 0
     private let rank: Int?
-    /// False in XML, in which names of elements are not keys.
+    /// Whether the place may be a map. In XML, names of elements are not keys.
     private let mayBeMap: Bool
 
     init(rank: Int? = nil, mayBeMap: Bool = true) {
@@ -109,7 +109,7 @@ final class SurveyedPlace {
         guard room > 0 else { return nil }
         let members = members
         let alike = members.map(\.place).filter { $0.containers > 0 || $0.icons > 0 }
-        // An entry's members occur in nearly every entry, but each ID only once.
+        // The members of an entry occur in nearly every entry, but each ID occurs only once.
         let all = members.reduce(0) { $0 + $1.place.count }
         guard count == 1 || all * 4 <= members.count * count else { return nil }
         var supporters: [[ManifestPath.Segment]: Int] = [:]
@@ -148,7 +148,7 @@ final class SurveyedPlace {
             guard rank > 0, rank > best?.rank ?? 0, place.texts * 2 >= count else { return }
             best = (rank, path)
         }
-        // Prefers the shortest of equal rank: `trackName`, not `trackCensoredName`.
+        // Among names of equal rank, prefers the shortest: `trackName`, not `trackCensoredName`.
         for (name, place) in inOrder.sorted(by: { $0.name.utf8.count < $1.name.utf8.count }) {
             let rank = IconLikeness.nameRank(of: name)
             offer(rank, place, [.member(name)])
@@ -168,7 +168,7 @@ struct SurveyCandidate {
     let icon: [ManifestPath.Segment]
     let name: [ManifestPath.Segment]?
     let score: Int
-    /// Screenshots and banners rank after all icons.
+    /// Whether the path leads to screenshots or banners, which rank after all icons.
     private let isScreenshot: Bool
     private let icons: Int
 
@@ -183,7 +183,7 @@ struct SurveyCandidate {
             guard one.isScreenshot == other.isScreenshot else { return other.isScreenshot }
             return (one.score, other.path.count) > (other.score, one.path.count)
         }
-        // Drops paths that differ only in a wildcard for a name.
+        // Drops paths that differ only in having a wildcard instead of a name.
         return found.filter { one in
             !found.contains { other in
                 one.isPart(of: other) && other.icons > one.icons
@@ -194,7 +194,6 @@ struct SurveyCandidate {
 
     private var path: [ManifestPath.Segment] { entries + icon }
 
-    /// Whether `other` has wildcards for some names.
     private func isPart(of other: SurveyCandidate) -> Bool {
         path != other.path && path.count == other.path.count
             && zip(path, other.path).allSatisfy { own, theirs in
@@ -223,7 +222,7 @@ struct SurveyCandidate {
     private init(_ path: [ManifestPath.Segment], _ places: [SurveyedPlace]) {
         func isRepeated(_ length: Int) -> Bool {
             guard length > 0 else { return places[0].count > 1 }
-            // In XML, an element can repeat.
+            // Any XML element can repeat.
             return [.elements, .members].contains(path[length - 1])
                 || places[length].count > places[length - 1].count
         }

@@ -6,7 +6,7 @@ struct DataURL {
     private let content: ArraySlice<UInt8>
 
     init?(_ text: String) {
-        // Avoids copying URLs with another scheme.
+        // Most URLs have another scheme and need not be copied.
         guard let first = text.utf8.first(where: { $0 > 0x20 }), first | 0x20 == UInt8(ascii: "d")
         else { return nil }
         let bytes = text.bytesOfURL
@@ -27,7 +27,8 @@ struct DataURL {
         return type.dropLast(6).last { $0 != 0x20 } == UInt8(ascii: ";")
     }
 
-    /// As in the Infra standard: ignores white space, and padding is optional.
+    /// Decodes Base64 as in the Infra standard, which ignores white space and makes padding
+    /// optional.
     private static func base64Decoded(_ text: [UInt8]) -> [UInt8]? {
         var text = text.filter { !isSpace($0) }
         if text.count % 4 == 0 {

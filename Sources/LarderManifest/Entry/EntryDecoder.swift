@@ -1,7 +1,8 @@
 import Foundation
 import LarderCore
 
-/// A class, because copies of the rules for each entry would take 6 % of the time.
+/// A decoder of entries. This is a class, because copying the rules for each entry would take 6 %
+/// of the time.
 final class EntryDecoder {
     static let plainKeys = ["name", "icon", "priority", "integrity", "sha256", "size", "key"]
 
@@ -18,7 +19,6 @@ final class EntryDecoder {
 
     typealias DecodedIcon = (name: String?, value: IconValue?, result: ManifestItem.Result)
 
-    /// An entry without an icon has a single result.
     func decode(_ entry: RawEntry) -> [DecodedIcon] {
         var name: String?
         do throws(EntryError) {
@@ -101,7 +101,8 @@ final class EntryDecoder {
         return (entry.name, value, result(of: icon, value, entry))
     }
 
-    /// A built URL has no value in the manifest, unless the value explains why it is not fetched.
+    /// Returns an icon with a built URL. It has no value in the manifest, unless the value explains
+    /// why it is not fetched.
     private func built(from text: String, _ entry: Common) -> DecodedIcon {
         let value = IconValue(text, at: .unknown, isKeyed: entry.isKeyed)
         let match = PathMatch(value: .string(text), container: [], key: "", wildcard: nil)
@@ -147,7 +148,7 @@ final class EntryDecoder {
         path?.first(in: element) ?? .null
     }
 
-    /// Accepts numbers, because names are only displayed.
+    /// Returns the entry's name. A number is accepted, because names are only displayed.
     private func name(of element: ManifestValue) -> String? {
         for path in shape.names {
             switch path.first(in: element) {
@@ -257,7 +258,7 @@ final class EntryDecoder {
         default: break
         }
         if let integer = value.exactInteger { return integer }
-        // XML has only text.
+        // All XML values are text.
         if shape.priority?.isXML == true, case .string(let text, _) = value,
             let integer = Int(text)
         {
@@ -317,8 +318,8 @@ final class EntryDecoder {
     }
 
     /// Parses digests as in W3C Subresource Integrity, section 3.5:
-    /// `<algorithm>-<base64>[?<options>]`, separated by white space. Nil for an empty list. Accepts
-    /// only one SHA-256 digest, although W3C allows several.
+    /// `<algorithm>-<base64>[?<options>]`, separated by white space. Returns nil for an empty list.
+    /// Accepts only one SHA-256 digest, although W3C allows several.
     private func digest(integrity value: ManifestValue) throws(EntryError) -> Digest? {
         guard value != .null else { return nil }
         guard case .string(let list, _) = value else {
@@ -346,7 +347,7 @@ final class EntryDecoder {
         return found
     }
 
-    /// Ignores a value that is not a byte count, for example image dimensions.
+    /// Returns the size. Ignores a value that is not a byte count, for example image dimensions.
     private func size(_ value: ManifestValue) -> Int64? {
         guard value != .null else { return nil }
         guard let size = value.exactInteger, size >= 0 else {
@@ -356,8 +357,8 @@ final class EntryDecoder {
         return Int64(size)
     }
 
-    /// Removes credentials, which are never part of a key. Ignores a key with a null character,
-    /// because SQLite and C would truncate the key.
+    /// Returns the key without credentials. Ignores a key with a null character, because SQLite and
+    /// C would truncate it.
     private func key(_ value: ManifestValue) -> String? {
         guard value != .null else { return nil }
         guard case .string(let key, _) = value, key.utf8.count <= ManifestLimits.maximumURLSize,
@@ -383,7 +384,7 @@ extension String {
 }
 
 extension ManifestValue {
-    /// Accepts `4.0`, because some formats lack integers.
+    /// The integer, including from `4.0`, because some formats lack integers.
     fileprivate var exactInteger: Int? {
         switch self {
         case .integer(let integer): integer

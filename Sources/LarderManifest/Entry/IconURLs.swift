@@ -2,7 +2,6 @@ import LarderCore
 
 struct IconURLs {
     let baseURL: HTTPURL?
-    /// Of the base URL in the manifest.
     let hasCredentials: Bool
     private let iconSize: Int
     private let iconSets: [IconSet]
@@ -19,7 +18,7 @@ struct IconURLs {
         let named = filled.flatMap { try? HTTPURL($0.text, relativeTo: origin) }
         hasCredentials = named.map { $0.credentials != nil && !$0.inheritsCredentials } ?? false
         let url = rules.baseURL ?? named ?? origin
-        // A base URL in the manifest names a folder, even without a trailing slash.
+        // The base URL in a manifest is a folder, even without a trailing slash.
         baseURL =
             base == nil
             ? url
@@ -57,8 +56,8 @@ struct IconURLs {
         }
         var text = ofSet ?? value.text
         if let template = place.template { text = try Self.fill(template, text, match, entry) }
-        // URL parsers ignore white space. Removed before filling the placeholders and storing the
-        // spelling.
+        // URL parsers ignore white space, so it is removed before placeholders are filled and the
+        // spelling is stored.
         if !value.isPlain {
             text = filled(String(decoding: text.bytesOfURL, as: UTF8.self))
         }
@@ -87,14 +86,14 @@ struct IconURLs {
         return iconSets.lazy.compactMap { $0.url(of: value.text) }.first
     }
 
-    /// `http:a.png` is relative to a base URL with the same scheme.
+    /// Whether a URL is absolute. `http:a.png` is relative to a base URL with the same scheme.
     private static func isAbsolute(_ text: String, _ url: HTTPURL) -> Bool {
         if text.isSame(as: url.string) { return true }
         guard text.begins(with: "http:") || text.begins(with: "https:") else { return false }
         return (try? HTTPURL(text)) == url
     }
 
-    /// Whether any URL has credentials. True for an unreadable entry.
+    /// Whether a URL of the entry has credentials. True for an unreadable entry.
     func findCredentials(in entry: RawEntry) -> Bool {
         guard case .success(let element) = entry.content else { return true }
         return element.contains(where: containsCredentials)
@@ -115,7 +114,8 @@ struct IconURLs {
         return URLPlaceholders(text, size: iconSize).text
     }
 
-    /// For `ipfs://CID/path`. Keeps the gateway's query, such as a token.
+    /// Returns the gateway URL for `ipfs://CID/path`. Keeps the gateway's query, which may be a
+    /// token.
     private func gatewayURL(_ text: String) -> String {
         guard let ipfsGateway else { return text }
         var path = text.utf8.dropFirst("ipfs:".utf8.count).drop { $0 == UInt8(ascii: "/") }
@@ -129,7 +129,6 @@ struct IconURLs {
         return "\(gateway)/\(Substring(path.prefix { !"?#".utf8.contains($0) }))\(query)"
     }
 
-    /// Returns an absolute URL unchanged.
     private static func fill(
         _ template: String, _ value: String, _ match: PathMatch, _ entry: [ManifestValue.Member]
     ) throws(EntryError) -> String {

@@ -14,7 +14,6 @@ final class KeyedIcons {
         case .entry(let entry):
             guard let own = entry.key else { return nil }
             key = own
-            // `icon.key` contains no credentials.
             digest = Self.digest(of: entry.icon.key)
         case .inline(let entry):
             guard let own = ResourceKey.name(in: entry.resourceKey) else { return nil }
@@ -37,7 +36,8 @@ final class KeyedIcons {
                 + " for another icon")
     }
 
-    /// Hashes bytes, because strings that Swift considers equal can be different keys.
+    /// Returns a hash value of the bytes, because strings that Swift considers equal can be
+    /// different keys.
     private static func digest(of text: String) -> UInt64 {
         var text = text
         return text.withUTF8 { digest(of: UnsafeRawBufferPointer($0)) }

@@ -1,6 +1,5 @@
 import LarderCore
 
-/// A URL's text with sizes in pixels filled in.
 package struct URLPlaceholders {
     private static let sizes = ["{size}", "{width}", "{height}", "{w}", "{h}"]
         .map { Array($0.utf8) }
@@ -9,10 +8,11 @@ package struct URLPlaceholders {
         .map { Array($0.utf8) }
 
     package let text: String
-    /// The first remaining placeholder. Unknown words in braces count only if a size was filled in.
+    /// The first remaining placeholder. Words in braces are placeholders only if they are known, or
+    /// if a size was filled in.
     package let unfilled: String?
 
-    /// Whether a text needs to be searched. A percent escape (RFC 3986, section 2.1) is not a
+    /// Whether a text may contain placeholders. A percent escape (RFC 3986, section 2.1) is not a
     /// placeholder.
     static func mayOccur(in text: some RandomAccessCollection<UInt8>) -> Bool {
         var escape = 0

@@ -13,7 +13,7 @@ final class BinaryPlist {
     let referenceSize: Int
     private let offsetSize: Int
     private let offsetTable: Int
-    /// Limited because shared objects can expand without bound.
+    /// The number of lookups is limited, because shared objects can expand without bound.
     private var lookupsLeft: Int
 
     struct Damage: Error {
@@ -23,7 +23,6 @@ final class BinaryPlist {
 
     enum Object {
         case scalar(ManifestValue, end: Int)
-        /// The count is in bytes.
         case string(References, isUTF16: Bool)
         case array(References)
         case dictionary(keys: References, values: References)
@@ -136,7 +135,8 @@ final class BinaryPlist {
         return SourceSpan(offset..<offset + referenceSize)
     }
 
-    /// Invalid parts become U+FFFD: non-ASCII bytes in ASCII, and unpaired surrogates in UTF-16.
+    /// Returns the text. Invalid parts become U+FFFD: non-ASCII bytes in ASCII, and unpaired
+    /// surrogates in UTF-16.
     func string(_ text: References, isUTF16: Bool) throws -> (text: String, isValid: Bool) {
         let run = try bytes.run(at: text.offset, count: text.count)
         if isUTF16 { return String.decoding(utf16: run, isBigEndian: true) }
@@ -146,7 +146,8 @@ final class BinaryPlist {
         return (String(decoding: run, as: UTF8.self), true)
     }
 
-    /// Integers of 1, 2 and 4 bytes are unsigned. Larger integers are signed.
+    /// Returns an integer. Integers of 1, 2 and 4 bytes are unsigned, and larger integers are
+    /// signed.
     private func integer(at offset: Int, size: Int) throws -> ManifestValue {
         guard size == 16 else {
             let bits = try bytes.unsigned(at: offset, width: size)
@@ -207,7 +208,7 @@ final class BinaryPlistBytes {
         } else {
             (input, count) = try window.saved(limit: Int64(limits.maximumPipedSize))
         }
-        // Allocated last, because a throwing initializer does not run deinit.
+        // The buffer is allocated last, because a throwing initializer does not run deinit.
         scratch = .allocate(byteCount: 0, alignment: 1)
         blocks = .allocate(byteCount: Self.blockSize * Self.slotCount, alignment: 16)
         held = .allocate(capacity: Self.slotCount)

@@ -1,8 +1,7 @@
 final class BinaryPlistCursor: ManifestCursor {
-    /// The next entry's number, for errors. Nil before the first array.
     var position: Int?
     private(set) var progress = 0
-    /// Counted, because millions of elements can be the same empty array.
+    /// The number of elements. Millions of them can be the same empty array.
     private var elementsSeen = 0
     private static let elementWeight = 1024
     private let plist: BinaryPlist
@@ -25,7 +24,7 @@ final class BinaryPlistCursor: ManifestCursor {
         self.plist = plist
         self.limits = limits
         self.name = name
-        // The minimum avoids an overflow for a sparse file.
+        // The minimum prevents an overflow for a sparse file.
         limit = 100 * min(plist.size, 1 << 40) + 16 << 20
         reference = plist.root
     }
@@ -56,7 +55,7 @@ final class BinaryPlistCursor: ManifestCursor {
             do {
                 try body(inspector)
             } catch {
-                // The value is damaged or too large.
+                // The value is damaged or too large to search.
                 self.inspector = nil
             }
         }
@@ -165,7 +164,7 @@ final class BinaryPlistCursor: ManifestCursor {
         _ depth: Int, _ references: BinaryPlist.References, _ size: inout Int
     ) throws {
         try limits.enter(depth)
-        // The count alone may exceed the limit.
+        // The number of references may exceed the limit by itself.
         try limits.charge(8 * references.count, to: &size)
     }
 }

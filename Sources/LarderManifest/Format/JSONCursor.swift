@@ -21,13 +21,13 @@ final class JSONCursor: ManifestCursor {
         }
     }
 
-    /// Skips a value that is too large or too deep, and checks only its brackets.
+    /// Takes a value. If it is too large or too deep, skips it and checks only its brackets.
     func take() throws -> Result<ManifestValue, EntryError> {
         try parse { parser throws(JSONParser.Error) in try parser.value() }
     }
 
     @discardableResult func skip() throws -> EntryError? {
-        // Parses the value, because any error makes the whole document invalid.
+        // The value is parsed, because any error makes the whole document invalid.
         if case .failure(let error) = try take() { error } else { nil }
     }
 
@@ -105,12 +105,12 @@ final class JSONCursor: ManifestCursor {
         return .failure(failure)
     }
 
-    /// Handles any size and depth, without recursion.
+    /// Skips a value of any size and depth, without recursion.
     private func skipUnread() throws {
         var depth = 0
         var isInString = false
         var isEscaped = false
-        // Whether it is a block comment. Nil outside comments.
+        // Whether this is a block comment. Nil outside comments.
         var comment: Bool?
         var previous: UInt8 = 0
         repeat {
@@ -160,8 +160,8 @@ final class JSONCursor: ManifestCursor {
 }
 
 extension ByteWindow {
-    /// Consumes nothing on failure. If the window ends within the value, reads more bytes and
-    /// parses again, so that the parser never has to pause.
+    /// Parses a value. Consumes nothing on failure. If the window ends within the value, reads more
+    /// bytes and parses again, so that the parser never pauses.
     func parse<Value>(
         _ limits: ManifestLimits, isLines: Bool,
         _ read: (inout JSONParser) throws(JSONParser.Error) -> Value
@@ -207,7 +207,8 @@ extension ByteWindow {
         } while try fill()
     }
 
-    /// Also skips the separators of RFC 7464.
+    /// Skips white space, comments and the separators of RFC 7464. Returns the next byte without
+    /// consuming it.
     func peekAfterSeparators() throws -> UInt8? {
         while let byte = try peekAfterComments() {
             guard byte == .recordSeparator else { return byte }
@@ -216,7 +217,7 @@ extension ByteWindow {
         return nil
     }
 
-    /// Whether the line's rest is blank, a comment or another JSON value.
+    /// Whether the rest of the line is blank, a comment or another JSON value.
     func isBetweenValues() throws -> Bool {
         while let byte = try peek(), byte != 0x0A {
             guard byte.isMarkupBlank else {
@@ -233,7 +234,7 @@ extension ByteWindow {
 }
 
 extension UInt8 {
-    /// Starts each text in a JSON text sequence (RFC 7464, section 2.2).
+    /// The separator before each text in a JSON text sequence (RFC 7464, section 2.2).
     static let recordSeparator: UInt8 = 0x1E
 
     fileprivate var beginsJSONValue: Bool { isDigit || "[{\"-tfn".utf8.contains(self) }

@@ -196,7 +196,7 @@ struct JSONParser {
         throw position == end ? .unfinished : unexpected(wanted)
     }
 
-    /// Invalid bytes become U+FFFD.
+    /// Parses a string. Invalid bytes become U+FFFD.
     private mutating func string() throws(Error) -> (text: String, isValid: Bool) {
         guard let base else { throw .unfinished }
         let start = position + 1

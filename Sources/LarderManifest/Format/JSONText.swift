@@ -5,7 +5,7 @@ enum JSONText {
         _ base: UnsafePointer<UInt8>, from start: Int, to end: Int, isASCII: inout Bool
     ) -> Int {
         var position = start
-        // Eight bytes at a time. `marks` is zero if the text continues.
+        // Reads eight bytes at a time. `marks` is zero if the text continues.
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080
         while position + 8 <= end {
@@ -28,7 +28,8 @@ enum JSONText {
         return end
     }
 
-    /// Unknown escapes and unpaired surrogates become an invalid byte, 0xFF.
+    /// Returns the unescaped text. Unknown escapes and unpaired surrogates become an invalid byte,
+    /// 0xFF.
     static func unescaped(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)

@@ -43,13 +43,13 @@ extension ManifestFormat {
         case .some where isURLList(window.unread): return .urlList
         case .some:
             if let found = foreign(in: window) { throw refusal(of: window, found) }
-            // libyaml needs the indentation.
+            // The indentation is restored, because libyaml needs it.
             window.unconsumeLine()
             return .yaml
         }
     }
 
-    /// Nil if the text is not in UTF-16.
+    /// Whether UTF-16 text is XML. Nil if the text is not in UTF-16.
     private static func isXMLInUTF16(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool? {
         let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
         let bracket: [[UInt8]] = [[0x3C, 0x00], [0x00, 0x3C]]
@@ -62,7 +62,7 @@ extension ManifestFormat {
         bytes.prefix(5).isWord("<html") || bytes.prefix(14).isWord("<!doctype html")
     }
 
-    /// An M3U playlist (RFC 8216, section 4.3.1.1).
+    /// Whether the text is an M3U playlist (RFC 8216, section 4.3.1.1).
     private static func isPlaylist(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let rest = bytes.dropFirst(7)
         return bytes.prefix(7).isWord("#extm3u")
@@ -116,20 +116,18 @@ extension ManifestFormat {
 /// The cursor is before a value, which the caller must take, skip or enter.
 protocol ManifestCursor {
     func kind() throws -> ValueKind
-    /// Nil in a binary plist.
+    /// The current line. Nil in a binary plist.
     var line: Int? { get }
-    /// In bytes. Only differences are meaningful.
+    /// The position in bytes. Only differences are meaningful.
     var progress: Int { get }
-    /// Reads the value, within an entry's limits.
+    /// Returns the value, which must be within an entry's limits.
     func take() throws -> Result<ManifestValue, EntryError>
-    /// Returns an error if the cursor detects an invalid value.
+    /// Skips the value. Returns an error if the cursor detects an invalid value.
     @discardableResult func skip() throws -> EntryError?
     /// Skips the value. `body` must take or skip it with the passed cursor. Its errors are ignored
     /// if the rest of the manifest is readable.
     func skip(inspectingWith body: (Self) throws -> Void) throws
-    /// Calls `body` with each key, before the key's value.
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws
-    /// Calls `body` before each element.
     func forEachElement(_ body: () throws -> Void) throws
     func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError
 }

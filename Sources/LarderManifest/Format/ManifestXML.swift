@@ -2,7 +2,6 @@ import LarderCore
 import LarderImages
 import LarderXML
 
-/// A property list or a catalogue in XML.
 final class ManifestXML {
     let source: String
     let reader: XMLReader

@@ -10,7 +10,6 @@ final class PlistCursor: ManifestCursor {
     private let limits: ManifestLimits
     private var reader: XMLReader { xml.reader }
 
-    /// - Parameter xml: A reader at the root element.
     init(_ xml: ManifestXML, limits: ManifestLimits) {
         self.xml = xml
         self.limits = limits
@@ -18,7 +17,7 @@ final class PlistCursor: ManifestCursor {
 
     func begin() throws -> Bool { try !reader.isEmpty && nextChild() }
 
-    /// Finds errors after the root value.
+    /// Reads to the end, which may have errors after the root value.
     func finish() throws {
         guard try !nextChild() else {
             throw error(.malformed, "the property list has more than one value")
@@ -61,7 +60,7 @@ final class PlistCursor: ManifestCursor {
         do {
             try body(self)
         } catch is ManifestError {
-            // A skipped value may have invalid elements, but must be well-formed.
+            // A skipped value must be well-formed, but may have invalid elements.
             try xml.skip(to: depth)
         }
     }
@@ -98,7 +97,7 @@ final class PlistCursor: ManifestCursor {
     }
 
     private func value(depth: Int, size: inout Int) throws -> ManifestValue {
-        // Each element counts, even if empty.
+        // Every element is charged, even if empty.
         try limits.charge(8, to: &size)
         switch element {
         case .string: return xml.string(try text(&size), at: reader.content)
@@ -165,7 +164,7 @@ final class PlistCursor: ManifestCursor {
         try text(&size).allSatisfy(\.isWhitespace) ? value : .opaque("a malformed boolean")
     }
 
-    /// Accepts hexadecimal integers, as Core Foundation does.
+    /// Parses an integer. Hexadecimal integers are accepted, as in Core Foundation.
     private func integer(_ text: String) -> ManifestValue {
         let digits = text.filter { !$0.isWhitespace }
         if let integer = Int(digits) { return .integer(integer) }

@@ -11,11 +11,10 @@ final class XMLCursor: ManifestCursor {
 
     private enum Place {
         case document
-        /// At the start of an element.
         case element
-        /// At the first child of an element without attributes.
+        /// The first child of an element without attributes.
         case child
-        /// After an attribute, or an element with only text.
+        /// The end of an attribute, or of an element with only text.
         case value(Result<ManifestValue, EntryError>)
     }
 
@@ -25,7 +24,6 @@ final class XMLCursor: ManifestCursor {
     private var place = Place.document
     private var reader: XMLReader { xml.reader }
 
-    /// - Parameter xml: A reader at the root element.
     init(_ xml: ManifestXML, limits: ManifestLimits) {
         self.xml = xml
         self.limits = limits
@@ -34,7 +32,7 @@ final class XMLCursor: ManifestCursor {
 
     var progress: Int { xml.progress }
 
-    /// Finds errors after the root element.
+    /// Reads to the end, which may have errors after the root element.
     func finish() throws { while try xml.advance() != .finished {} }
 
     func kind() throws -> ValueKind {
@@ -117,7 +115,7 @@ final class XMLCursor: ManifestCursor {
         try body(.success(reader.name))
     }
 
-    /// Returns nil at the first child element.
+    /// Returns the text before the first child element, or nil if there is a child element.
     private func leadingText() throws -> Result<ManifestValue, EntryError>? {
         var text = ""
         while true {
@@ -150,7 +148,7 @@ final class XMLCursor: ManifestCursor {
     }
 
     private func value(depth: Int, size: inout Int) throws -> ManifestValue {
-        // Each element counts, even if empty.
+        // Every element is charged, even if empty.
         try limits.charge(8, to: &size)
         var members: [ManifestValue.Member] = []
         for attribute in reader.attributes {

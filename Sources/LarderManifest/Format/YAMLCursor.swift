@@ -86,7 +86,8 @@ final class YAMLCursor: ManifestCursor {
         parser.error(code, reason)
     }
 
-    /// Returns nil if `--entries` may name the value and it does not look like a template.
+    /// Returns the reason to refuse a scalar. Nil if `--entries` may name the value and it does not
+    /// look like a template.
     func refusalOfScalar(isExplicit: Bool) -> ManifestError? {
         if events.text.utf8.first == UInt8(ascii: "<") {
             return parser.error(.notAManifest, YAMLParser.template)
@@ -187,7 +188,7 @@ final class YAMLCursor: ManifestCursor {
     /// strings), or nil for a string. `.inf`, `.nan` and hexadecimal numbers are also strings.
     private static func typed(_ text: String) -> ManifestValue? {
         let bytes = text.utf8
-        // For most strings, the first byte decides.
+        // The first byte decides for most strings.
         switch bytes.first {
         case nil: return .null
         case let first? where first.isDigit || "+-.".utf8.contains(first):

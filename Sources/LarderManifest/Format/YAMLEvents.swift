@@ -11,24 +11,21 @@ final class YAMLEvents {
         let isPlain: Bool
         let span: SourceSpan
         let line: Int
-        /// The anchor of an alias.
         let target: Int
     }
 
     private struct Anchor {
         let start: Int
-        /// Nil until the value ends, or if it is too large to keep.
+        /// The end of the value. Nil until the value ends, or if it is too large to keep.
         var end: Int?
     }
 
     private struct Replay {
         var next: Int
         let end: Int
-        /// The depth around the alias.
         let outerDepth: Int
     }
 
-    /// A position to which ``skip(from:)`` refers.
     typealias Mark = (replays: Int, depth: Int)
 
     private static let maximumAnchors = 10_000
@@ -37,10 +34,10 @@ final class YAMLEvents {
 
     private(set) var kind = YAMLParser.Kind.documentEnd
     private let parser: YAMLParser
-    /// The index of the current event if repeated. Nil for the parser's events.
+    /// The index of the current event if it is repeated. Nil for the parser's events.
     private var repeated: Int?
     private var replays: [Replay] = []
-    /// In the innermost replay, or else in the document.
+    /// The depth in the innermost replay, or else in the document.
     private var depth = 0
     private var target = 0
     private var anchors: [Anchor] = []
@@ -59,7 +56,6 @@ final class YAMLEvents {
     var progress: Int { parser.fed + repeatedSize }
     var mark: Mark { (replays.count, depth) }
 
-    /// The kind of the value, which may be an alias.
     var valueKind: YAMLParser.Kind { kind == .alias ? kept[anchors[target].start].kind : kind }
 
     func advance() throws {
@@ -88,7 +84,6 @@ final class YAMLEvents {
         if !open.isEmpty { keep() }
     }
 
-    /// Replaces an alias by its value's first event.
     func enterAlias() throws {
         let anchor = anchors[target]
         replays.append(
@@ -103,7 +98,6 @@ final class YAMLEvents {
         return (event.text, event.isPlain)
     }
 
-    /// Skips a value, or the rest of a value that began at `mark`.
     func skip(from mark: Mark) throws {
         var isDone = false
         if replays.count > mark.replays {

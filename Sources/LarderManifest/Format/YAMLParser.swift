@@ -10,9 +10,9 @@ final class YAMLParser {
         case scalar, alias, array, dictionary, end, documentStart, documentEnd, streamEnd
     }
 
-    /// libyaml reads up to 64 KiB past an event.
+    /// The number of bytes that libyaml may read past an event.
     private static let lookahead = 128 << 10
-    /// libyaml's time for a token grows with the depth.
+    /// The maximum depth in an entry. libyaml's time for a token grows with the depth.
     private static let maximumEntryDepth = 256
     /// libyaml's time grows with the square of the number of `%TAG` lines.
     private static let maximumDirectives = 1 << 10
@@ -33,15 +33,13 @@ final class YAMLParser {
     private let event = UnsafeMutablePointer<yaml_event_t>.allocate(capacity: 1)
     private let firstLine: Int
     private let firstOffset: Int
-    /// The last converted mark.
     private var known: (index: Int, offset: Int)
     /// The start mark of the last event. Later marks are not before it.
     private var start = 0
     private var depth = 0
-    /// A deep entry does not affect other entries.
+    /// Whether the parser is in an entry. If an entry is too deep, other entries remain usable.
     var isInEntry = false
     private var isInDocument = false
-    /// Whether there was a list or a map.
     private var hasContent = false
     private var failure: (any Error)?
 
@@ -137,7 +135,6 @@ final class YAMLParser {
         return !name.isSame(as: YAML_STR_TAG) && !name.isSame(as: "!")
     }
 
-    /// Also the name of an alias.
     var anchor: String? {
         let name =
             switch kind {
@@ -188,7 +185,7 @@ final class YAMLParser {
         if fed == offset + bytes.count {
             window.consume(position(of: start))
             defer { (bytes, offset) = (window.unread, window.offset) }
-            // Directives and comments are before a document.
+            // Outside documents, only directives and comments occur.
             let limit = isInDocument ? limits.maximumEntrySize : 0
             guard window.count <= limit + Self.lookahead else {
                 throw window.error(
@@ -205,7 +202,7 @@ final class YAMLParser {
         return next.count
     }
 
-    /// Converts a mark to a position in the window. Marks must not decrease.
+    /// Returns a mark's position in the window. Marks must not decrease.
     private func position(of index: Int) -> Int {
         let position = bytes.position(after: index - known.index, from: known.offset - offset)
         known = (index, offset + position)
@@ -250,7 +247,6 @@ final class YAMLParser {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Returns the index after `count` characters of UTF-8.
     fileprivate func position(after count: Int, from start: Int) -> Int {
         guard let base = baseAddress else { return start }
         var position = start

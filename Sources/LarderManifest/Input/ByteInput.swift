@@ -4,10 +4,9 @@ import LarderCore
 package final class ByteInput {
     let name: String
     let baseURL: HTTPURL?
-    /// See ``OpenedManifest/whenRead``.
     var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
     private(set) var first: [UInt8] = []
-    /// In bytes, for a source that cannot be reopened.
+    /// The number of bytes to keep from a source that cannot be reopened.
     var keepsFirst = 0
     package var isCancelled: () -> Bool = { false }
     private let source: Source
@@ -54,13 +53,11 @@ package final class ByteInput {
         }
     }
 
-    /// Nil for bytes in memory.
     var file: Int32? {
         guard case .descriptor(let descriptor, _) = source else { return nil }
         return descriptor
     }
 
-    /// From 0 to 1, if known.
     package var shareRead: Double? {
         guard isReadInOrder, case .descriptor(let descriptor, _) = source,
             let size = Self.fileSize(descriptor), size > 0
@@ -74,9 +71,6 @@ package final class ByteInput {
         return isFile ? Int(status.st_size) : nil
     }
 
-    /// Returns 0 at the end.
-    ///
-    /// - Throws: ``ManifestError``, or `CancellationError` if ``isCancelled`` returns true.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if isCancelled() { throw CancellationError() }
         let count: Int
@@ -94,7 +88,6 @@ package final class ByteInput {
         return count
     }
 
-    /// Reads bytes without moving the position. Returns 0 at the end.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
         isReadInOrder = false
         return switch source {
@@ -125,7 +118,8 @@ package final class ByteInput {
 }
 
 extension ManifestSource {
-    /// Throws ``ManifestError``, and for a URL also `CacheError` and `CancellationError`.
+    /// Opens the source. Throws ``ManifestError``, and for a URL also `CacheError` and
+    /// `CancellationError`.
     func open() throws -> ByteInput {
         switch self {
         case .file(let path):
@@ -160,12 +154,12 @@ extension ManifestSource {
         }
     }
 
-    /// A clause about a missing file whose path looks like a URL.
     package static func adviceOnMissing(_ path: String) -> String {
         likelyURL(path).map { "; for a URL, write \($0)" } ?? ""
     }
 
-    /// Such as `example.com/apps.json`, unless the first part is a directory.
+    /// Returns a URL for a path such as `example.com/apps.json`, unless its first part is a
+    /// directory.
     private static func likelyURL(_ path: String) -> HTTPURL? {
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1)
         guard parts.count == 2, let start = path.utf8.first, !"/.".utf8.contains(start),
@@ -192,7 +186,6 @@ package struct UnnamedFile {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
-    /// Returns 0, or the error number.
     package func append(_ bytes: UnsafeRawBufferPointer) -> Int32 {
         var rest = bytes[...]
         while !rest.isEmpty {

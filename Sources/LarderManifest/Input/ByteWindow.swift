@@ -31,7 +31,6 @@ final class ByteWindow {
         return nil
     }
 
-    /// Includes the line feed. Nil if the line exceeds `limit`.
     func lineLength(limit: Int) throws -> Int? {
         var searched = 0
         while true {

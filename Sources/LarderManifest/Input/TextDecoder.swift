@@ -62,7 +62,7 @@ final class TextDecoder {
         return filled
     }
 
-    /// Returns the first character and its size in bytes. Nil if damaged or incomplete.
+    /// Returns the first character and its size in bytes, or nil if it is damaged or incomplete.
     private func character(_ bytes: UnsafeBufferPointer<UInt8>) -> (Unicode.Scalar, size: Int)? {
         switch encoding {
         case .utf8:

@@ -4,7 +4,7 @@ import LarderCore
 public struct Entry: Equatable, Sendable {
     /// The app's name, or "" if unknown. Foreign text.
     public let name: String
-    /// The icon's absolute URL.
+    /// The absolute URL of the icon.
     public let icon: HTTPURL
     /// Higher priorities are fetched first. Default: 0.
     public let priority: Int
@@ -16,7 +16,7 @@ public struct Entry: Equatable, Sendable {
     /// credentials.
     public let key: String?
 
-    /// ``spelling``, regardless of ``key``.
+    /// The ``spelling`` without regard to ``key``.
     package let writtenSpelling: String?
 
     /// The manifest's spelling of the URL, if it is absolute, has no credentials, and is not
@@ -45,7 +45,7 @@ public struct Entry: Equatable, Sendable {
 
 /// An app whose icon is a `data:` URL.
 public struct InlineEntry: Equatable, Sendable {
-    /// In bytes. As Base64, a larger icon would not fit into a lock file entry.
+    /// The maximum size in bytes. In Base64, a larger icon would not fit into a lock file entry.
     package static let maximumSize = 764 << 10
 
     /// The app's name, or "" if unknown. Foreign text.
@@ -80,18 +80,18 @@ public struct InlineEntry: Equatable, Sendable {
 public struct ManifestItem: Sendable {
     /// The number of the element, from 1, including failed elements.
     public let position: Int
-    /// The number of the icon in its element, from 1. Also 1 without an icon.
+    /// The number of the icon in its element, from 1. It is 1 for an element without an icon.
     public let icon: Int
     /// The line where the element starts. Nil in a binary plist.
     public let line: Int?
     /// The element's name, if readable. Foreign text.
     public let name: String?
-    /// The icon as written. Nil if the element has no readable icon.
+    /// The icon as written, or nil if the element has no readable icon.
     public let value: IconValue?
     /// The outcome.
     public let result: Result
 
-    /// The outcomes.
+    /// The outcome for an icon or element.
     public enum Result: Sendable {
         /// An icon at a URL.
         case entry(Entry)

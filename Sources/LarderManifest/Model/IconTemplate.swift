@@ -46,7 +46,7 @@ public struct IconTemplate: Equatable, Sendable {
         return template
     }
 
-    /// Each value is part of a single path segment.
+    /// Returns the URL for an entry. Each value becomes part of a single path segment.
     func filled(from entry: ManifestValue) throws(EntryError) -> String {
         var url = ""
         for (before, path) in zip(texts, members) {
@@ -97,14 +97,14 @@ public struct IconSet: Equatable, Sendable {
         }
     }
 
-    /// Returns nil if the value names no icon of the set.
+    /// Returns the URL of an icon, or nil if the value names no icon of the set.
     func url(of value: String) -> String? {
         let words = value.utf8.split(separator: UInt8(ascii: " "))
         guard let first = words.first, words.count <= 8 else { return nil }
         func icon(in word: Substring.UTF8View, after prefix: String) -> Substring.UTF8View? {
             guard word.starts(with: prefix.utf8) else { return nil }
             var icon = word.dropFirst(prefix.utf8.count)
-            // A colour, as in `mdi-home-#f0d453`.
+            // The name may end in a colour, as in `mdi-home-#f0d453`.
             if let colour = icon.firstIndex(of: UInt8(ascii: "#")) {
                 icon = icon[..<colour]
                 if icon.last == UInt8(ascii: "-") { icon.removeLast() }
@@ -119,7 +119,7 @@ public struct IconSet: Equatable, Sendable {
         if others.count < words.count {
             names += others.compactMap { icon(in: $0, after: "fa-") }
         } else if names.count > 1 {
-            // One of two words can be a style, as in `fa-solid fa-house`.
+            // If there are two words, one can be a style, as in `fa-solid fa-house`.
             return nil
         }
         return names.first.map { url(ofName: String(Substring($0))) }

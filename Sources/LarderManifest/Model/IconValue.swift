@@ -2,7 +2,7 @@ import LarderCore
 
 /// A value at an icon place, as spelled in the manifest.
 public struct IconValue: Equatable, Sendable {
-    /// The kind of a value, by its bytes.
+    /// The kind of a value, determined by its bytes.
     public enum Kind: String, Sendable, CaseIterable {
         /// An `http` or `https` URL, even if malformed.
         case url
@@ -31,7 +31,7 @@ public struct IconValue: Equatable, Sendable {
     private let source: SourceSpan
     /// Whether the text is an absolute URL without white space and placeholders.
     let isPlain: Bool
-    /// A key makes the whole query of the URL secret.
+    /// Whether the whole query of the URL is secret, because the entry has a key.
     private let isKeyed: Bool
     /// The places of a relative icon in a directory of icons, the most likely first. Empty unless
     /// the value names a file.
@@ -109,7 +109,7 @@ public struct IconValue: Equatable, Sendable {
 }
 
 extension IconValue {
-    /// The start that `//icons.example/a.png` or `icons.example/a.png` probably lacks.
+    /// The prefix that `//icons.example/a.png` or `icons.example/a.png` probably lacks.
     private var missingScheme: String? {
         if text.utf8.starts(with: "//".utf8) { return "https:" }
         let parts = text.utf8.split(
@@ -122,7 +122,6 @@ extension IconValue {
 }
 
 extension IconValue.Kind {
-    /// Classifies a text that is not blank.
     init(of text: String) {
         var text = text
         self = text.withUTF8 { bytes in
@@ -155,7 +154,6 @@ extension IconValue.Kind {
         return URLPlaceholders(String(decoding: text, as: UTF8.self), size: 1).unfilled != nil
     }
 
-    /// Returns the scheme as in the URL standard, without the colon.
     private static func scheme<Bytes: RandomAccessCollection<UInt8>>(of text: Bytes) -> Bytes?
     where Bytes.SubSequence == Bytes {
         guard let first = text.first, 0x61...0x7A ~= first | 0x20,
@@ -170,7 +168,7 @@ extension IconValue.Kind {
     private static func isIconSet(
         _ prefix: some RandomAccessCollection<UInt8>, _ name: some RandomAccessCollection<UInt8>
     ) -> Bool {
-        // The longest prefix of Iconify has 24 letters. A single letter is a drive.
+        // Iconify's longest prefix has 24 letters. A single letter names a drive.
         2...32 ~= prefix.count
             && prefix.allSatisfy { 0x61...0x7A ~= $0 || $0.isDigit || $0 == UInt8(ascii: "-") }
             && name.allSatisfy { $0.isASCIILetterOrDigit || "-_".utf8.contains($0) }
@@ -179,7 +177,7 @@ extension IconValue.Kind {
             && !schemes.contains { prefix.isWord($0) }
     }
 
-    /// Schemes of URLs that may look like the prefix of a set.
+    /// Schemes of URLs that look like the prefix of a set.
     private static let schemes: [StaticString] = [
         "about", "android-app", "asset", "blob", "cid", "content", "file", "filesystem", "ftp",
         "git", "intent", "ipfs", "ipns", "javascript", "magnet", "mailto", "sms", "ssh", "tel",
@@ -204,12 +202,13 @@ extension IconValue.Kind {
             }
     }
 
-    /// Font Awesome, Material Design Icons, Simple Icons, selfh.st and Homelab icons.
+    /// The prefixes of Font Awesome, Material Design Icons, Simple Icons, selfh.st and Homelab
+    /// icons.
     private static let sets = ["fa", "mdi", "si", "sh", "hl"]
 }
 
 extension Collection<UInt8> {
-    /// Whether all bytes occur in classes or, for a colour, in names of icons.
+    /// Whether all bytes can occur in classes or in names with a colour.
     fileprivate var isIconClass: Bool {
         allSatisfy { $0.isASCIILetterOrDigit || "-_# ".utf8.contains($0) }
     }

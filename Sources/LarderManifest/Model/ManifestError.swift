@@ -96,9 +96,9 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
         case badPriority = "bad-priority"
         /// `integrity` or `sha256` is not exactly one SHA-256 digest.
         case badIntegrity = "bad-integrity"
-        /// Unused: an invalid `size` is ignored.
+        /// No longer used, because an invalid `size` is ignored.
         case badSize = "bad-size"
-        /// Unused: an invalid `key` is ignored.
+        /// No longer used, because an invalid `key` is ignored.
         case badKey = "bad-key"
         /// An earlier entry has the same `key` for another URL or other bytes.
         case keyConflict = "key-conflict"

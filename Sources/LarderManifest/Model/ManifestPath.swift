@@ -24,7 +24,7 @@ public struct ManifestPath: Equatable, Sendable {
         case member(String)
         case elements
         case members
-        /// The value and all values in it. Only once, and before another segment, so that no value
+        /// The value and all values in it. Can occur only once and not at the end, so that no value
         /// is selected twice.
         case descendants
         /// A filter of XML elements by an attribute, named with an `@`.
@@ -59,9 +59,7 @@ public struct ManifestPath: Equatable, Sendable {
 
     enum Notation: Sendable {
         case json
-        /// XPath from an element.
         case element
-        /// XPath from the document.
         case document
     }
 
@@ -79,7 +77,7 @@ public struct ManifestPath: Equatable, Sendable {
         ManifestPath(segments: segments, notation: notation)
     }
 
-    /// Ignores the notation.
+    /// Whether the paths are equal, ignoring their notations.
     public static func == (left: ManifestPath, right: ManifestPath) -> Bool {
         left.segments == right.segments
     }
@@ -141,7 +139,7 @@ public struct ManifestPath: Equatable, Sendable {
         self.init(segments: segments, notation: notation)
     }
 
-    /// Only XPath has a slash outside of brackets, or an attribute.
+    /// Whether the text is XPath. Only XPath has a slash outside of brackets, or an attribute.
     private static func isXPath(_ text: String) -> Bool {
         let start = text.prefix { $0 != "[" }
         if start.first == "@", let next = start.dropFirst().first, next != "." { return true }
@@ -240,10 +238,8 @@ extension String {
 
 struct PathMatch {
     let value: ManifestValue
-    /// The members of the dictionary around the value or its array.
     let container: [ManifestValue.Member]
     let key: String
-    /// The name that the last `.*` matched, if any.
     let wildcard: String?
 
     fileprivate func element(_ value: ManifestValue) -> PathMatch {
@@ -267,7 +263,6 @@ extension ManifestPath {
         return found
     }
 
-    /// Returns the first value that is neither null nor blank.
     func first(in value: ManifestValue) -> ManifestValue? {
         if segments.count == 1, !isXML, case .member(let key) = segments[0],
             case .dictionary(let members) = value
@@ -287,7 +282,7 @@ extension ManifestPath {
             guard isXML, case .dictionary(let members) = match.value else {
                 return found.append(match)
             }
-            // The path to an element leads to its text.
+            // The path of an element leads to its text.
             guard let text = members[XMLCursor.text] else { return }
             return found.append(
                 PathMatch(

@@ -16,7 +16,7 @@ public struct ManifestRules: Equatable, Sendable {
     /// The icon URL of entries without icons at ``iconKeys``. Without ``iconKeys``, the shape's
     /// paths are not used. Default: nil.
     public var iconTemplate: IconTemplate?
-    /// The sets whose icons are fetched. The first with an icon counts. Default: none.
+    /// The sets whose icons are fetched. The first set with an icon is used. Default: none.
     public var iconSets: [IconSet] = []
     /// The path to an entry's priority. Default: nil, `priority` in the plain form only.
     public var priorityKey: ManifestPath?
@@ -42,7 +42,8 @@ public struct ManifestRules: Equatable, Sendable {
     }
 
     func shapes(isXML: Bool = false) -> [ManifestShape] {
-        // Several shapes may match --entries. The plain form has the most members.
+        // If several shapes match --entries, the plain form is used, because it has the most
+        // members.
         let table = ManifestShape.table.filter { $0.isXML == isXML || isXML && !entries.isEmpty }
         let known = entries.isEmpty ? table : [.plain] + table
         return known.enumerated().compactMap { number, known in
@@ -86,9 +87,10 @@ public struct ManifestRules: Equatable, Sendable {
 public enum IconSelection: String, Sendable, CaseIterable {
     /// All icons, because an offline app may request any of them.
     case all
-    /// The largest icon, or the first of several. Unknown sizes count as the smallest.
+    /// The largest icon, or the first of several equally large icons. Unknown sizes are treated as
+    /// the smallest.
     case largest
-    /// The smallest icon, with the rules of ``largest``.
+    /// The smallest icon, according to the same rules.
     case smallest
     /// The first icon, in the order of the shape's paths and the manifest.
     case first

@@ -1,17 +1,16 @@
-/// A known form of manifests.
 struct ManifestShape: Equatable, Sendable {
     let name: String
-    /// From the root. `$` means that the manifest itself is an entry.
+    /// The paths from the root to the entries. `$` means that the manifest itself is an entry.
     var entries: [ManifestPath]
-    /// Every element matches at least one path.
+    /// The paths of marks. Every element has at least one of these marks.
     var marks: [ManifestPath]
-    /// The first element must also match these, because other files have such marks, too.
+    /// The paths that the first element must also match, because other files can have the same
+    /// marks.
     var requires: [ManifestPath] = []
     var names: [ManifestPath]
     var icons: [IconPlace]
-    /// From the root to the icons' base URL, which must precede the entries.
+    /// The path from the root to the base URL of icons, which must precede the entries.
     var base: ManifestPath?
-    /// Whether the shape applies only with a base URL.
     var needsBase = true
     /// Whether an entry is a group, such as a dashboard's section. Its icons have the names next to
     /// them, or else the keys of their dictionaries.
@@ -22,28 +21,28 @@ struct ManifestShape: Equatable, Sendable {
     var priority: ManifestPath?
     var integrity: ManifestPath?
     var key: ManifestPath?
-    /// For entries without icons.
     var template: IconTemplate?
 
     struct IconPlace: Equatable, Sendable {
         let path: ManifestPath
-        /// Relative to ``base``. `{}` is the value, `{*}` is the name that `.*` matched, and
-        /// `{name}` is a member of the entry. `{.png}` adds this extension to a value without one.
-        /// Nil means that the value is the URL.
+        /// A template of the URL, relative to ``base``. `{}` is the value, `{*}` is the name that
+        /// `.*` matched, and `{name}` is a member of the entry. `{.png}` adds this extension to a
+        /// value without one. Nil means that the value is the URL.
         var template: String?
         var target = Target.remote
 
         enum Target {
             case remote
-            /// A file that comes with the manifest. The base URL in a manifest does not apply.
+            /// A file that comes with the manifest. A base URL in the manifest does not apply to
+            /// it.
             case file
-            /// The name of an icon in a theme.
             case theme
-            /// As the element's attribute `type` says, in AppStream.
+            /// A value of the kind that the element's attribute `type` names, in AppStream.
             case typed
             /// The URL of an image if an attribute says so.
             case image
-            /// A name by convention, for an entry without another icon. Not a value to localize.
+            /// A conventional name, for an entry without another icon. It is not a value to
+            /// localize.
             case convention
         }
     }
@@ -86,7 +85,7 @@ extension ManifestShape {
             && marks.contains { $0.first(in: element) != nil }
     }
 
-    /// Whether an element matches except that a list at a mark is empty.
+    /// Whether an element matches, or would match if the list at a mark were not empty.
     func isEmptyGroup(_ element: ManifestValue) -> Bool {
         guard isGroup, case .dictionary(let members) = element,
             requires.allSatisfy({ $0.first(in: element) != nil })
@@ -105,7 +104,6 @@ extension ManifestShape.IconPlace: ExpressibleByStringLiteral {
 }
 
 extension ManifestShape {
-    /// Larder's own form.
     static let plain = ManifestShape(
         name: "plain", entries: ["$[*]", "$.apps[*]", "$.*"], marks: ["icon"],
         names: ["name", "title"], icons: ["icon"], hasDigests: true, priority: "priority",
@@ -119,7 +117,7 @@ extension ManifestShape {
         icons: [IconPlace(path: "icon", template: "../icons/{}", target: .convention)],
         hasDigests: true)
 
-    /// The most specific first (docs/manifests.md).
+    /// The known shapes, the most specific first (docs/manifests.md).
     static let table: [ManifestShape] =
         [
             ManifestShape(
@@ -317,7 +315,7 @@ extension ManifestShape {
             ManifestShape(
                 "icons with src", ["$[*]", "$.apps[*]"], names: ["name", "short_name", "title"],
                 icons: ["icons[*].src"]),
-            // Last, because entries of any list may have such members.
+            // This shape is last, because the entries of any list may have such members.
             ManifestShape(
                 "Homepage services", ["$[*]"],
                 names: [],

@@ -38,7 +38,6 @@ public enum ManifestSource: Sendable {
         }
     }
 
-    /// Whether the source can be opened again without a download.
     var isOnDisk: Bool { if case .url = self { false } else { canBeReadAgain } }
 
     /// Returns the source, with another opener if the source is a URL.
@@ -47,7 +46,7 @@ public enum ManifestSource: Sendable {
         return .url(url, open: open)
     }
 
-    /// Returns the source, read from a cache if it is a URL.
+    /// Returns the source. If it is a URL, it is read from a cache.
     ///
     /// - Parameter find: Opens the cached manifest, or returns nil if it is not cached.
     public func cached(

@@ -52,10 +52,10 @@ public struct ManifestSuggestion: Equatable, Sendable {
 }
 
 extension ManifestPath {
-    /// With double quotation marks, inside the shell's single quotation marks.
+    /// The path with double quotation marks, for use inside a shell's single quotation marks.
     fileprivate var textForShell: String { text(quotedBy: "\"") }
 
-    /// Returns nil if the text cannot be printed and pasted unchanged.
+    /// Returns a path, or nil if its text cannot be printed and pasted unchanged.
     static func pasteable(_ segments: [Segment], _ notation: Notation) -> ManifestPath? {
         let path = ManifestPath(segments: segments, notation: notation)
         let text = path.textForShell

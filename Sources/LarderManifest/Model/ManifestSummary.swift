@@ -26,11 +26,10 @@ public struct ManifestSummary: Equatable, Sendable {
     private(set) var failed = 0
     private var unfetched = 0
     var unusable: Int { failed + unfetched }
-    /// Icons with an expected digest or size.
     private var demands = 0
-    /// Icons in ``demands`` whose entry also has a package.
+    /// The number of icons in ``demands`` whose entry also has a package.
     private var packages = 0
-    /// Icons whose expected digest or size probably describes a package.
+    /// The number of icons whose expected digest or size probably describes a package.
     package var ambiguousDemands: Int { packages * 2 > demands ? demands : 0 }
 
     /// A member of entries whose path an option sets.

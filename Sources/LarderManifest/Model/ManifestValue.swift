@@ -9,10 +9,10 @@ enum ManifestValue: Sendable {
     /// A type that entries do not use, such as a date in a plist.
     case opaque(String)
     case array([ManifestValue])
-    /// In file order. If a key repeats, its last member counts.
+    /// The members in file order. If a key repeats, the last member is used.
     case dictionary([Member])
 
-    /// Repairing invalid or forbidden text would change a URL or digest.
+    /// A text that is invalid or forbidden. Repairing it would change a URL or digest.
     static let invalidText = ManifestValue.opaque("invalid text")
 
     static func string(_ text: String) -> ManifestValue { .string(text, at: .unknown) }
@@ -26,14 +26,13 @@ enum ManifestValue: Sendable {
         switch self {
         case .null: true
         case .string(let text, _):
-            // For most strings, the first byte decides.
             !(text.utf8.first.map { 0x21...0x7E ~= $0 } ?? false)
                 && !text.unicodeScalars.contains { !$0.properties.isWhitespace }
         default: false
         }
     }
 
-    /// Also searches keys. True for invalid text.
+    /// Whether a text matches, including keys. True for invalid text.
     func contains(where isWanted: (String) -> Bool) -> Bool {
         switch self {
         case .string(let text, _): isWanted(text)
@@ -71,7 +70,7 @@ struct RawEntry {
 }
 
 extension ManifestValue: Equatable {
-    /// The place of a string does not count.
+    /// Whether the values are equal. The places of strings are ignored.
     static func == (left: ManifestValue, right: ManifestValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -92,13 +91,13 @@ extension ManifestValue: Equatable {
 /// In text, the whole token with its quotation marks. In a binary plist, the reference to the
 /// value, because several places may share an object.
 struct SourceSpan: Equatable, Sendable {
-    /// 24 bits for the length, which an entry's limit bounds, and 40 for the start, because each
-    /// string has a span.
+    /// The start in 40 bits, and the length in 24 bits, which an entry's limit bounds. Each string
+    /// has a span.
     private let packed: UInt64
 
     static let unknown = SourceSpan(0..<0)
 
-    /// ``unknown`` if the numbers are too large.
+    /// Creates a span, which is ``unknown`` if the numbers are too large.
     init(_ bytes: Range<Int>) {
         let fits = bytes.upperBound < 1 << 40 && bytes.count < 1 << 24
         packed = fits ? UInt64(bytes.lowerBound) << 24 | UInt64(bytes.count) : 0

@@ -6,9 +6,7 @@ struct BinaryPlistWriter {
     private let plist: BinaryPlist
     private let output: CatalogueOutput
     private var buffer: [UInt8] = []
-    /// Includes the buffer.
     private var count = 0
-    /// The new numbers of references, by place.
     private var replaced: [(place: Int, object: Int)] = []
 
     init(_ bytes: BinaryPlistBytes, to output: CatalogueOutput) throws {

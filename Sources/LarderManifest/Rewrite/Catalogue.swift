@@ -6,10 +6,10 @@ package final class Catalogue {
     private let descriptor: Int32
     private let limits: ManifestLimits
     private let identity: [Int64]?
-    /// Known after a copy.
+    /// Whether the manifest is a gzip file. Known after a copy.
     package private(set) var isPacked = false
 
-    /// A pipe or bytes in memory are first copied to a temporary file.
+    /// Creates a catalogue. A pipe or bytes in memory are first copied to a temporary file.
     package init(_ source: ManifestSource, limits: ManifestLimits = .init()) throws {
         var input = try source.open()
         if input.file == nil || input.seekableSize == nil {
@@ -21,7 +21,7 @@ package final class Catalogue {
         identity = Self.identity(of: descriptor)
     }
 
-    /// From the start. Only one reader at a time can use the source.
+    /// The manifest from its start. Only one reader at a time can use it.
     package var source: ManifestSource {
         guard let base = input.baseURL else {
             lseek(descriptor, 0, SEEK_SET)
@@ -36,8 +36,8 @@ package final class Catalogue {
         }
     }
 
-    /// Copies the manifest with other icon values. A gzip file stays one. Equal edits give equal
-    /// bytes.
+    /// Copies the manifest with other icon values. The copy of a gzip file is a gzip file. Equal
+    /// edits give equal bytes.
     ///
     /// - Parameter nextEdit: Returns the edits in the order of their spans, then nil.
     /// - Returns: The number of remaining URLs of images.
@@ -89,7 +89,7 @@ package final class Catalogue {
             }
         }
         while let edit = try nextEdit() {
-            // Spans of the reader do not overlap.
+            // The reader's spans do not overlap.
             guard edit.span.lowerBound >= window.offset else { continue }
             try copy(upTo: edit.span.lowerBound)
             try window.fill(to: edit.span.count)
@@ -115,13 +115,10 @@ package final class Catalogue {
     }
 }
 
-/// A new icon value.
 package struct CatalogueEdit {
-    /// In the unpacked manifest.
     package let span: Range<Int>
-    /// Equal values can have equal numbers.
+    /// The number of the new value. Equal values can have equal numbers.
     package let number: Int64
-    /// In printable ASCII.
     package let text: String
 
     package init(span: Range<Int>, number: Int64, text: String) {

@@ -7,7 +7,6 @@ import LarderImages
 /// for an `![…][label]`, `src` or `srcset` of `<img>` or `<source>`, or CSS's `url(…)`. The text
 /// can be escaped as in JSON or XML.
 package final class RemoteImages {
-    /// Repeated URLs count each time.
     private(set) var count = 0
     private var labels = ImageLabels()
 
@@ -16,7 +15,7 @@ package final class RemoteImages {
     private static let reach = 2 << 10
     private static let suffixes = (ImageFormat.all.flatMap(\.suffixes) + ["apng", "tiff", "jxl"])
         .map { Array(".\($0)".utf8) }
-    /// Style sheets and fonts, which CSS names like images.
+    /// The suffixes of style sheets and fonts, which CSS names like images.
     private static let styles = ["css", "woff", "woff2", "ttf", "otf", "eot"]
         .map { Array(".\($0)".utf8) }
     /// Brackets of a tag, as in XML or in JSON for HTML.
@@ -24,7 +23,7 @@ package final class RemoteImages {
     private static let closings = [">", "&gt;", #"\u003e"#].map { Array($0.utf8) }
 
     private var text: [UInt8] = []
-    /// Where `text` is searched next for URLs and for Markdown images.
+    /// The positions in `text` at which the search for URLs and for Markdown images continues.
     private var next = 0
     private var nextMark = 0
 
@@ -33,7 +32,6 @@ package final class RemoteImages {
         if text.count >= 64 << 10 { search(isAtEnd: false) }
     }
 
-    /// The next text is separate.
     func finish() {
         search(isAtEnd: true)
         count += labels.count
@@ -119,7 +117,6 @@ package final class RemoteImages {
         return images.count > 0
     }
 
-    /// In lower case.
     private static func path(of url: Range<Int>, in text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var path: [UInt8] = []
         var place = url.lowerBound
@@ -145,7 +142,7 @@ package final class RemoteImages {
         isInMarkdown(before) || isInHTML(before) || isInCSS(before) && !ends(path, with: styles)
     }
 
-    /// Whether the text ends in `url(`, with any or no quotation mark.
+    /// Whether the text ends in `url(`, optionally with a quotation mark.
     private static func isInCSS(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         let end = before.suffix(32).lowercasedASCII
         guard let start = end.lastIndex(of: UInt8(ascii: "(")), end.count - start <= 8,
@@ -175,7 +172,7 @@ package final class RemoteImages {
         guard let tag = openTag(before),
             ["img", "source"].contains(where: { tag.starts(with: $0.utf8) })
         else { return false }
-        // A URL in `src` follows directly, after a quotation mark in some form.
+        // A URL in `src` follows directly after a quotation mark, which may be escaped.
         return tag.holds("srcset=") || tag.suffix("src=&quot;".utf8.count).holds("src=")
     }
 
@@ -194,7 +191,6 @@ package final class RemoteImages {
 
 /// The labels of Markdown images (`![text][label]`), and their URLs.
 private struct ImageLabels {
-    /// The searched bytes of an image.
     static let reach = 512
 
     private static let longest = 100
@@ -205,7 +201,7 @@ private struct ImageLabels {
 
     var count: Int { defined.reduce(0) { used.contains($1.key) ? $0 + $1.value : $0 } }
 
-    /// The text begins after the exclamation mark.
+    /// Notes an image. The text begins after the exclamation mark.
     mutating func use(_ text: Slice<UnsafeBufferPointer<UInt8>>) {
         guard used.count < Self.limit, let end = Self.end(text) else { return }
         let after = text[end...].dropFirst()
@@ -227,7 +223,7 @@ private struct ImageLabels {
         defined[label[(start + 1)...].lowercasedASCII, default: 0] += 1
     }
 
-    /// Returns the place of the bracket that closes the first.
+    /// Returns the position of the bracket that closes the first one.
     private static func end(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
         guard text.first == UInt8(ascii: "[") else { return nil }
         var depth = 0
@@ -235,7 +231,7 @@ private struct ImageLabels {
             if text[place] == UInt8(ascii: "[") { depth += 1 }
             if text[place] == UInt8(ascii: "]") { depth -= 1 }
             if depth == 0 { return place }
-            // Repeated `![` would take quadratic time.
+            // Repeated `![` would otherwise take quadratic time.
             if depth > 8 { return nil }
         }
         return nil

@@ -7,7 +7,6 @@ final class TokenWriter {
 
     private let style: Style
     private let encoding: XMLEncoding
-    /// The last byte before the token, except blanks.
     private var previous: UInt8 = 0
     private var anchors = YAMLAnchors()
 
@@ -21,11 +20,10 @@ final class TokenWriter {
         }
     }
 
-    /// Records the context of the next token.
     func pass(_ bytes: UnsafeRawBufferPointer) {
         switch style {
         case .yaml: anchors.pass(bytes)
-        // UTF-16 has zeros.
+        // Text in UTF-16 has zeros.
         case .xml: previous = bytes.last { !$0.isMarkupBlank && $0 != 0 } ?? previous
         case .json, .raw: break
         }
@@ -46,7 +44,7 @@ final class TokenWriter {
             return text.flatMap { isBigEndian ? [0, $0] : [$0, 0] }
         case .json: return Array("\"\(Self.escaped(value))\"".utf8)
         case .yaml:
-            // The anchor's value is the same, so the alias can stay.
+            // The anchor's value is the same, so the alias is kept.
             if first == UInt8(ascii: "*"), anchors.value(of: token.dropFirst()) == value {
                 return Array(token)
             }
@@ -106,7 +104,6 @@ private struct YAMLAnchors {
     private enum State {
         case text
         case name([UInt8])
-        /// After an anchor, before its value.
         case ended([UInt8])
         /// In a tag or a comment after an anchor.
         case skipping([UInt8], isTag: Bool)
@@ -117,7 +114,7 @@ private struct YAMLAnchors {
 
     func value(of name: some Sequence<UInt8>) -> String? { values[Array(name)] }
 
-    /// An anchor ends before a token that gets a new value. Other anchors of the name end here.
+    /// Sets the new value of an anchor's token. Other anchors of the name end here.
     mutating func set(_ value: String) {
         if case .ended(let name) = state, values.count < Self.limit { values[name] = value }
         state = .text
