@@ -4,9 +4,7 @@ import LarderCore
 import LarderImages
 import LarderManifest
 
-/// A problem of an icon, or of an entry without an icon.
 package struct HealthFinding {
-    /// See docs/output.md.
     package enum Kind: String, Sendable, CaseIterable {
         case noIcon = "no-icon"
         case failed, missing
@@ -18,13 +16,11 @@ package struct HealthFinding {
 
     package let kind: Kind
     package let entry: PlannedEntry
-    /// Untrusted text.
     package let message: String
 }
 
 /// The findings about the icons of manifests, in the plan's database to limit memory.
 package struct HealthReport {
-    /// The number of relative icons that are files.
     package let files: Int
     /// The number of findings, or of ``otherHosts``, by kind, without zeros.
     package let counts: [HealthFinding.Kind: Int]
@@ -64,7 +60,6 @@ package struct HealthReport {
 
     package var entries: Int { plan.summary.entries }
 
-    /// Without entries that have no icon.
     package var icons: Int { plan.summary.icons - counts[.noIcon, default: 0] }
 
     /// The number of icons that are neither fetched nor files, by their `IconValue.Kind`.
@@ -73,7 +68,6 @@ package struct HealthReport {
         return plan.summary.unfetched.merging(relative, uniquingKeysWith: +).filter { $1 > 0 }
     }
 
-    /// Calls `body` in manifest order.
     package func forEach(
         _ kind: HealthFinding.Kind, _ body: (HealthFinding) throws -> Void
     ) throws {
@@ -172,7 +166,7 @@ private struct HealthCheck {
         func kind(_ code: String) -> HealthFinding.Kind {
             ImageError.Code(rawValue: code) == nil ? .failed : .notAnImage
         }
-        // Without the failure's age, the same cache gives the same report.
+        // The message omits the failure's age, so that the same cache gives the same report.
         if let past = entry.lastFailure, (entry.failure?.code ?? past.code) == past.code {
             return (kind(past.code), past.reason)
         }

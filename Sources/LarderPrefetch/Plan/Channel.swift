@@ -36,7 +36,6 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         deliver()
     }
 
-    /// Drops all elements, so that producers no longer wait.
     func abandon() {
         condition.lock()
         isAbandoned = true
@@ -46,7 +45,6 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
 
     var hasConsumer: Bool { condition.withLock { !isAbandoned } }
 
-    /// Returns no elements at the end.
     func next() async throws -> [Element] {
         try await withCheckedThrowingContinuation { continuation in
             condition.lock()
@@ -55,7 +53,6 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Blocks the thread.
     func take(unless isCancelled: () -> Bool) throws -> [Element] {
         condition.lock()
         defer { condition.unlock() }

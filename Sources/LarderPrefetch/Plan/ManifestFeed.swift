@@ -2,7 +2,6 @@ import Foundation
 import LarderCache
 import LarderManifest
 
-/// A thread that reads manifests ahead of the planner.
 final class ManifestFeed: Sendable {
     enum Message: Sendable {
         case begin(Int)

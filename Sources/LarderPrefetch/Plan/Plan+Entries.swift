@@ -184,7 +184,6 @@ public struct PlannedEntry: Sendable {
     /// The failure of the resource's last fetch, if it failed.
     public let lastFailure: PastFailure?
 
-    /// Nil if the query does not read objects.
     var object: StoredObject?
     let id: Int64
     let expectation: Expectation

@@ -5,8 +5,8 @@ import LarderCore
 import Synchronization
 
 extension Plan {
-    /// On demand, because sorting a million rows takes half a second. The index covers all columns
-    /// to avoid random lookups.
+    /// Lists the fetches in an order. This is done on demand, because sorting a million rows takes
+    /// half a second. The index covers all columns to avoid random lookups.
     private func list(by order: String) throws {
         try database.writeWithoutTransaction { db in
             try db.inTransaction {
@@ -30,7 +30,6 @@ extension Plan {
         }
     }
 
-    /// Returns origins in the order of their first resources.
     func orderFetches() throws -> [(origin: Int, urls: Int)] {
         let (areInOrder, count) = pending.withLock { ($0.areInOrder, $0.count) }
         guard count > 0 else { return [] }
@@ -74,7 +73,7 @@ extension Plan {
         return page
     }
 
-    /// The page may include finished resources.
+    /// Returns a page of places. It may include finished resources.
     func places(after last: PlannedResource.Place?) throws -> [PlannedResource.Place] {
         if let next = nextInOrder(after: last, limit: Self.pageLimit) {
             return next.map { PlannedResource.Place(turn: 0, fetch: $0) }

@@ -12,7 +12,6 @@ import Synchronization
 final class Plan: Sendable {
     let manifests: [String]
     let summary: PlanSummary
-    /// Scheme, host and port, by number.
     let origins: [String]
     let hasIndex: Bool
     let seal = CredentialSeal()
@@ -125,7 +124,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Reads one icon at a time to limit memory.
+    /// Calls `body` with one inline icon at a time, to limit memory.
     func forEachInline(_ body: (_ fetch: Int64, _ key: String, _ bytes: Data) throws -> Void) throws
     {
         try forEachPage { (page: [Int64]) in
@@ -142,7 +141,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Omits the expectations of entries that contradict each other.
+    /// Returns the expectations for a fetch. Omits those of entries that contradict each other.
     func expectations(of fetch: Int64) throws -> [Expectation] {
         try database.unsafeRead { db in
             try db.prepared(
@@ -185,7 +184,8 @@ final class Plan: Sendable {
         }
     }
 
-    /// Omits entries with a key, because apps look them up by key.
+    /// Calls `body` with pages of spellings. Omits entries with a key, because apps look them up by
+    /// key.
     func forEachSpelling(_ body: ([Spelling]) throws -> Void) throws {
         let select = """
             SELECT s.text, f.key FROM main.spellings s JOIN entries e ON e.id = s.entry

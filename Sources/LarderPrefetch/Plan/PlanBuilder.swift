@@ -7,7 +7,7 @@ import LarderManifest
 struct PlanBuilder {
     var summary = PlanSummary()
     private(set) var origins = OriginNames([])
-    /// The number that SQLite chose for the last row. Inserting explicit numbers is slower.
+    /// The row number that SQLite chose last. Inserting explicit numbers is slower.
     private(set) var lastID: Int64 = 0
     private var priorities: (lowest: Int, highest: Int) = (.max, .min)
     private var last: (url: HTTPURL, number: Int)?

@@ -240,7 +240,7 @@ final class PlanClassification {
         let places = try [conflict.first, conflict.second].flatMap { id in
             try select.rows(id) { row in
                 let name = manifests[Int(row.integer())]
-                // Shortened, because each entry in conflict stores the message.
+                // Names are shortened, because each entry in conflict stores the message.
                 let end = name.utf8.count > 480 ? "…" + name.suffix(120) : name
                 return "\(end.sanitizedForTerminal): entry \(row.integer())"
             }

@@ -6,16 +6,13 @@ import LarderManifest
 /// A resource to fetch. A class, because attempts share the resource until their batch is
 /// committed.
 final class PlannedResource: Sendable {
-    /// The number of the leader.
     let id: Int64
     let key: String
-    /// The canonical URL without credentials.
     let url: String
     let credentials: Credentials?
     let priority: Int
     let hasExpectation: Bool
     let status: PlanStatus
-    /// The stale cached resource to revalidate.
     let known: Resource?
     /// The number of entries whose first icon is this resource.
     let entries: Int
@@ -60,12 +57,9 @@ final class PlannedResource: Sendable {
     var target: HTTPURL { get throws(HTTPURL.ParseError) { try HTTPURL(url).with(credentials) } }
 }
 
-/// A resource of a manifest and its row in the cache's index.
 struct NamedResource {
     let id: Int64
-    /// Nil if the resource has neither variant nor failure.
     var key: String?
-    /// Nil if the URL equals the key.
     let url: String?
     var hasCredentials: Bool
     var priority: Int64
@@ -73,7 +67,6 @@ struct NamedResource {
     var icons = 0
     var known: Known?
     var lastFailure: Failure?
-    /// The first two entries with different requirements.
     var conflict: (first: Int64, second: Int64)?
 
     struct Known {
@@ -87,7 +80,6 @@ struct NamedResource {
         let isImmutable: Bool
         let isUseDue: Bool
         let redirectedTo: String?
-        /// Nil if the response has no `Vary` field.
         let variant: Variant?
         var isAsDemanded = true
     }
@@ -127,7 +119,7 @@ struct NamedResource {
         }
     }
 
-    /// RFC 9111, section 4.1.
+    /// Whether the stored variant matches the request (RFC 9111, section 4.1).
     private func isWantedVariant(_ known: Known, _ headers: RequestHeaders) -> Bool {
         guard let variant = known.variant else { return true }
         guard let digest = variant.digest, let vary = variant.vary,
@@ -160,7 +152,7 @@ extension NamedResource.Known {
         """
     }
 
-    /// Returns nil for a damaged row, so that the resource is fetched again.
+    /// Reads a resource. Returns nil for a damaged row, so that the resource is fetched again.
     init?(_ row: inout RowReader) {
         guard let digest = row.digest() else { return nil }
         self.init(

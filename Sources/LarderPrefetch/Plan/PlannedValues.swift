@@ -1,9 +1,8 @@
-/// The values at all icon places of manifests.
 package struct PlannedValues {
     let plan: Plan
 
-    /// Calls `body` with each value in document order. Positions start at 1. The text is as written
-    /// and untrusted, with masked credentials.
+    /// Calls `body` with each value in document order. Positions start at 1. The text is untrusted
+    /// and as written, but with masked credentials.
     package func forEach(
         _ body: (_ manifest: String, _ position: Int64, _ kind: String, _ text: String) -> Void
     ) throws {

@@ -33,7 +33,7 @@ struct ResourceRecall {
         while let row {
             let order = Self.order(of: row, key)
             if order == 0 { return Self.known(row, as: key) }
-            // Look up the key even after a greater key, because a damaged row may have a wrong key.
+            // A greater key does not end the search, because a damaged row may have a wrong key.
             guard order < 0, passed < Self.stepLimit else { break }
             passed += 1
             self.row = try rows.next()

@@ -255,7 +255,8 @@ public final class Prefetcher: Sendable {
         return true
     }
 
-    /// Ignores failures, which matter only if the run stores objects.
+    /// Records the use of cached resources. Ignores failures, which matter only if the run stores
+    /// objects.
     private func recordUse(of plan: Plan, in cache: Cache) throws {
         do {
             try plan.forEachUse { objects in
@@ -265,7 +266,6 @@ public final class Prefetcher: Sendable {
         } catch is CacheError, is CancellationError {}
     }
 
-    /// If recording fails, the next run tries again.
     private func recordSpellings(of plan: Plan, in cache: Cache) {
         try? plan.forEachSpelling { spellings in
             if isCancelled { throw CancellationError() }

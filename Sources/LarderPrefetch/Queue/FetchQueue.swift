@@ -12,11 +12,11 @@ import Synchronization
 final class FetchQueue: Depositor, @unchecked Sendable {
     // Unchecked because the state is mutable. All state is atomic or belongs to the loop's queue.
 
-    /// No fetch starts while this many failures wait to be reported, because the store accepts any
-    /// number of them.
+    /// The number of failures waiting to be reported above which no fetch starts, because the store
+    /// accepts any number of them.
     private static let unreportedFailureLimit = 1024
     private static let waitingOperationLimit = 4
-    /// No fetch starts while more responses or bytes than this wait to be checked and staged.
+    /// The responses and bytes waiting to be checked and staged above which no fetch starts.
     private static let backlogLimit: (responses: Int, bytes: Int) = (256, 2 << 20)
     // Small responses go to a lane in groups, because waking a thread takes longer than a check.
     private static let outboxLimit = 32
@@ -34,14 +34,13 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private var operations = 0
     private var executing = 0
     private var unreportedFailures = 0
-    /// Fetches that were answered or failed, and not put back.
+    /// The number of fetches that were answered or failed and were not put back.
     private var arrived = 0
     private var outbox: [StagingLanes.Work] = []
     private var outboxDue = ContinuousClock.now
     private var isStopping = false
     private var failure: (any Error)?
 
-    /// Whether to discard responses without checking them.
     private let isCancelled = Atomic<Bool>(false)
     private let unstaged = Atomic<Int>(0)
     private let unstagedBytes = Atomic<Int>(0)
@@ -88,7 +87,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         if let failure { throw failure }
     }
 
-    /// Cancels fetches in flight after the grace period.
     func stop() {
         loop.perform { [self] in
             stopFeeding()
@@ -128,7 +126,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             if let broken { breakOff(broken) }
             arrived -= refused.count
             for (fetch, failure) in refused { retry(fetch, after: failure) }
-            // Last, so that the queue does not seem idle before these fetches are put back.
+            // Subtracted last, so that the queue does not seem idle before these fetches are put
+            // back.
             uncommitted.subtract(deposits, ordering: .relaxed)
             feed()
         }
@@ -174,7 +173,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             || unreportedFailures >= Self.unreportedFailureLimit
     }
 
-    /// Returns the time of the loop's next round, or nil.
     private func endOfRound() -> ContinuousClock.Instant? {
         if loop.hasEnded, !isStopping {
             breakOff(TransferError(code: .other, message: "libcurl cannot continue"))
@@ -219,7 +217,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         do { try body() } catch { breakOff(error) }
     }
 
-    /// If false, the operation ends as `held`.
+    /// Whether the operation may start. If not, it ends as `held`.
     func mayStart(_ operation: TransferOperation) -> Bool {
         guard !isStopping, schedule.mayStart(operation.cursor),
             schedule.failureIfLate(operation.fetch) == nil
@@ -296,7 +294,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
     }
 
-    /// Called on any thread.
     private func staged(_ bytes: Int) {
         let bytesLeft = unstagedBytes.subtract(bytes, ordering: .relaxed).newValue
         let left = unstaged.subtract(1, ordering: .sequentiallyConsistent).newValue

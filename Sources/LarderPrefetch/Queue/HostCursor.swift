@@ -3,16 +3,13 @@ import LarderCore
 
 /// The waiting URLs of one origin, in small pages, so that a slow origin does not delay others.
 final class HostCursor {
-    /// No planned URL starts while this many retries and redirected fetches are in memory.
+    /// The number of retries and redirected fetches in memory above which no planned URL starts.
     private static let waitingLimit = 1024
 
     let origin: Int
     let limit: HostLimits.Limit
-    /// Fetches in ``HostSchedule/delayed``.
     var waiting = 0
-    /// Redirected fetches that wait at other origins.
     var sentAway = 0
-    /// Includes ``connecting``.
     var inFlight = 0
     var connecting = 0
     /// The priority of the waiting first request on a new connection.
@@ -21,10 +18,9 @@ final class HostCursor {
     /// Schedule entries with another version are outdated.
     var version = 0
     private(set) var taken = 0
-    /// An estimate, because fetches that are put back are counted again.
+    /// The estimated number of remaining URLs. Fetches that are put back are counted again.
     var remaining: Int { max(0, planned - taken) }
     private(set) var heldUntil: ContinuousClock.Instant?
-    /// When the rate limit allows the next request.
     var nextStart: ContinuousClock.Instant?
     var notBefore: ContinuousClock.Instant? { [heldUntil, nextStart].compactMap(\.self).max() }
     private(set) var isSilent = false
@@ -57,8 +53,8 @@ final class HostCursor {
 
     typealias Source = (Int, PlannedResource.Place?, Int) throws -> [PlannedResource]
 
-    /// Gives up the origin if it was silent for longer than `patience`, or requested a longer
-    /// delay, so that the run can end.
+    /// Records a sign of the origin. Gives up the origin if it was silent for longer than
+    /// `patience`, or requested a longer delay, so that the run can end.
     func note(_ sign: HostSign, patience: Duration) {
         let now = ContinuousClock.now
         switch sign {
@@ -102,7 +98,7 @@ final class HostCursor {
         return isFull ? nil : page.first
     }
 
-    /// Must be called directly after ``head(from:)`` returns a fetch.
+    /// Removes the first fetch. Must be called directly after ``head(from:)`` returns it.
     func removeHead() throws -> Attempt {
         taken += 1
         if isReturnedFirst { return returned.removeMin().fetch }
@@ -111,7 +107,6 @@ final class HostCursor {
         return Attempt(planned, url: try planned.target)
     }
 
-    /// Subtracts a fetch that has only connected.
     func untake() { taken -= 1 }
 
     /// Whether no URL remains. False for origins that are only redirect targets. Must be called

@@ -31,7 +31,6 @@ import LarderHTTP
 struct HostSchedule {
     typealias Instant = ContinuousClock.Instant
 
-    /// The approximate number of planned fetches in memory.
     static let readAhead = 4096
     private static let requestsPerTurn = 16
 
@@ -50,9 +49,8 @@ struct HostSchedule {
     /// The planned origins without a cursor, in reverse order. They differ only by their first
     /// resource, so only the next origin needs a heap entry.
     private var newcomers: [Int] = []
-    /// URLs of origins without a cursor.
+    /// The numbers of URLs of origins without a cursor.
     private var planned: [Int32]
-    /// The newest origin, which has had no turn.
     private var newcomer: Int?
     private let pageSize: Int
     private let readAhead: Int
@@ -62,11 +60,9 @@ struct HostSchedule {
     private var held = Heap<Delayed<ReadyHost>>()
     private(set) var delayed = Heap<Delayed<Attempt>>()
     private var givenUp: Set<Int> = []
-    /// Above this number, finished cursors are removed.
     private var cursorLimit: Int
     private var serial = 0
     private var remaining = 0
-    /// Fetches in flight that hold a slot.
     private var inFlight = 0
     /// The priorities of fetches that are connecting, or that wait to use a new connection.
     private var reserved: [Int] = []
@@ -102,7 +98,7 @@ struct HostSchedule {
         newcomers = origins.reversed().map(\.origin)
     }
 
-    /// Must be called once, before ``next()``.
+    /// Admits the first origin. Must be called once, before ``next()``.
     mutating func begin() throws { try admitNewcomer() }
 
     private mutating func admitNewcomer() throws {
@@ -137,7 +133,8 @@ struct HostSchedule {
         let sharesConnection: Bool
     }
 
-    /// The fetch is in flight until ``ended(_:)`` or ``endedConnecting(_:of:isOpen:)`` is called.
+    /// Returns the next fetch. It is in flight until ``ended(_:)`` or
+    /// ``endedConnecting(_:of:isOpen:)`` is called.
     mutating func next() throws -> Next? {
         try wakeUp()
         while let (host, onlyConnects) = nextHost() {
@@ -150,7 +147,8 @@ struct HostSchedule {
                 continue
             }
             guard let head = try cursor.head(from: source) else { continue }
-            // Counted before `take`, which could remove a cursor without requests in flight.
+            // The fetch is counted before `take`, which could remove a cursor without requests in
+            // flight.
             cursor.inFlight += 1
             if onlyConnects {
                 cursor.connecting += 1
@@ -192,13 +190,12 @@ struct HostSchedule {
         while let next = unconnected.min, isOutdated(next) { unconnected.removeMin() }
     }
 
-    /// A slot is reserved for each connecting fetch of higher priority.
+    /// Whether a slot is free. A slot is reserved for each connecting fetch of higher priority.
     private func hasSlot(for priority: Int) -> Bool {
         let higher = reserved.count { $0 > priority }
         return inFlight + higher < (higher == 0 ? slots + ahead : slots)
     }
 
-    /// Releases the slot for the first request on a new connection.
     private mutating func release(_ cursor: HostCursor) {
         guard let priority = cursor.prepared else { return }
         cursor.prepared = nil
@@ -209,7 +206,8 @@ struct HostSchedule {
         if let place = reserved.firstIndex(of: priority) { reserved.remove(at: place) }
     }
 
-    /// The origin may have requested a delay after the fetch was taken.
+    /// Whether the fetch may start. Its origin may have requested a delay since the fetch was
+    /// taken.
     func mayStart(_ cursor: Int) -> Bool {
         guard let cursor = cursors[cursor] else { return true }
         return cursor.failure == nil && cursor.heldUntil.map { $0 <= now() } ?? true
@@ -263,14 +261,14 @@ struct HostSchedule {
         cursorLimit = max(readAhead, 2 * cursors.count)
     }
 
-    /// Returns the failure if the origin is given up.
+    /// Records a sign of an origin. Returns the failure if the origin is given up.
     @discardableResult
     mutating func note(_ sign: HostSign, of number: Int) throws -> ResourceFailure? {
         guard let cursor = cursors[number], cursor.failure == nil else { return nil }
         cursor.note(sign, patience: retry.maximumTime)
         guard let failure = cursor.failure else { return nil }
         release(cursor)
-        // Waiting retries fail now.
+        // Retries that wait fail now.
         let (origin, waiting) = (names[number], delayed.unordered)
         delayed = Heap(waiting.filter { $0.value.target.url.origin != origin })
         cursor.waiting = 0
@@ -349,7 +347,8 @@ struct HostSchedule {
         }
     }
 
-    /// With a rate limit, the maximum is 1 unless the origin is answering.
+    /// The maximum number of requests in flight. With a rate limit, it is 1 unless the origin is
+    /// answering.
     private func limit(of cursor: HostCursor) -> Int {
         cursor.limit.interval != nil && !cursor.isAnswering ? 1 : cursor.limit.requests
     }
@@ -415,7 +414,7 @@ struct HostSchedule {
     }
 }
 
-/// Values with equal instants keep the order of insertion.
+/// A value and its time. Values with equal instants keep the order of insertion.
 struct Delayed<Value>: Comparable {
     let instant: ContinuousClock.Instant
     let serial: Int
@@ -476,13 +475,12 @@ enum HostSign: Sendable {
     }
 }
 
-/// The limits on requests to a host.
 struct HostLimits: Sendable {
-    /// In flight, from all workers.
+    /// The maximum number of requests in flight, from all workers.
     let perHost: Int
-    /// In flight, from this run.
+    /// The maximum number of requests in flight, from this run.
     let most: Int
-    /// Per second, from all workers.
+    /// The maximum number of requests per second, from all workers.
     let ratePerHost: Double?
     var shard: Shard?
 

@@ -63,8 +63,8 @@ final class OperationContext: Sendable {
             : ResourceFailure(.range, message)
     }
 
-    /// Calls `accepted` once the store accepts further deposits. Returns the outcome if there is no
-    /// deposit.
+    /// Stages and deposits a response. Calls `accepted` once the store accepts further deposits.
+    /// Returns the outcome if there is no deposit.
     func settle(
         _ fetch: Attempt, _ response: TransferOperation.Response, isCancelled: Bool,
         for depositor: any Depositor, accepted: @escaping @Sendable () -> Void

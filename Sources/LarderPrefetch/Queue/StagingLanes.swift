@@ -6,14 +6,14 @@ import Synchronization
 /// Threads (lanes) for short work items outside the transfer loop. More than one run if the disk is
 /// slow to create files.
 final class StagingLanes: Sendable {
-    /// Another lane starts if more items wait per lane.
     static let backlogPerLane = 32
     private static let maximumLanes = 8
-    /// Finished items to release together. Each retains up to 80 KiB.
+    /// The number of finished items to release together. Each retains up to 80 KiB.
     private static let releaseCount = 16
 
     private let lanes = DispatchQueue(label: "larder.stage", attributes: .concurrent)
-    /// Serial, because a large body is mapped during its check and counts as used memory.
+    /// A serial queue for large bodies, which are mapped during their check and count as used
+    /// memory.
     private let large = DispatchQueue(label: "larder.stage.large")
     private let state = Mutex(State())
 
@@ -31,7 +31,7 @@ final class StagingLanes: Sendable {
 
     enum Load {
         case small
-        /// The item would delay small items in the same lane.
+        /// A long item, which would delay small items in the same lane.
         case long
         case large
 
@@ -48,7 +48,6 @@ final class StagingLanes: Sendable {
         }
     }
 
-    /// Wakes at most one thread.
     func add(_ works: [Work]) {
         let joins = state.withLock { state in
             state.waiting.append(contentsOf: works)

@@ -8,7 +8,7 @@ import Synchronization
 struct Attempt: Sendable {
     let planned: PlannedResource
     var target: RequestTarget
-    /// From 1. Redirects do not count.
+    /// The number of the attempt, from 1. Redirects do not count as attempts.
     private(set) var attempt = 1
     private(set) var lastFailure: ResourceFailure?
     var attemptsBegun: Int { target.redirects == 0 ? attempt - 1 : attempt }
@@ -66,7 +66,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         case failed(ResourceFailure)
         /// See ``ResponseVerdict/restart``.
         case restart
-        /// No request was sent, because the origin requested a delay or the run is ending.
+        /// The origin requested a delay or the run is ending, so no request was sent.
         case held
         case broken(CacheError)
     }

@@ -13,8 +13,8 @@ extension Plan {
         let isUsable: Bool
     }
 
-    /// Includes cached resources, which the remote may lack, but not inline icons. Must be called
-    /// before the first report.
+    /// Lists the resources for a remote. Includes cached resources, which the remote may lack, but
+    /// not inline icons. Must be called before the first report.
     func prepareRemote() throws {
         let parts = origins.map { Part(ofHost: (try? HTTPURL($0))?.host ?? "").number }
         try database.writeWithoutTransaction { db in

@@ -17,9 +17,9 @@ final class PullStage: Depositor, Sendable {
 
     private struct Deposited: Sendable {
         let result: ResourceResult
-        /// Zero if the object was in the cache.
+        /// The bytes received, or 0 if the object was in the cache.
         let receivedBytes: Int64
-        /// If false, the queue revalidates the resource at its origin.
+        /// Whether the resource is fresh. If not, the queue revalidates it at its origin.
         let isFresh: Bool
     }
 
@@ -144,7 +144,8 @@ final class PullStage: Depositor, Sendable {
         }
     }
 
-    /// Returns nil if the cache has the object, or the reference must be read first.
+    /// Receives an object before its reference. Returns nil if the cache has the object or the
+    /// reference must be read first.
     private func receiveFirst(
         _ fetch: PlannedResource, _ known: RemoteStore.Known
     ) async throws -> (body: StagedBody, reference: Reference?)? {

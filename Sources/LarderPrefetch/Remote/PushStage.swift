@@ -34,7 +34,7 @@ final class PushStage: Sendable {
         task.withLock { $0 = new }
     }
 
-    /// Blocks while too many results are pending.
+    /// Adds results. Blocks while too many are pending.
     func add(_ results: [ResourceResult]) {
         committed.send(
             results.compactMap { result in

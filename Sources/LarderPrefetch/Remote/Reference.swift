@@ -8,9 +8,7 @@ struct Reference: Codable, Sendable {
     /// The maximum length of ``metadata``, in bytes. Amazon S3 permits 2 KB. rclone permits 2,000
     /// bytes for all `x-amz-` fields of an upload.
     private static let metadataLimit = 1_500
-    /// Nil if the key is derived from the URL.
     private var key: String?
-    /// Has no secrets if `key` is not nil.
     let url: String
     let size: Int64
     let mediaType: String?
@@ -22,7 +20,6 @@ struct Reference: Codable, Sendable {
     private var expires: String?
     private var vary: String?
     private var variant: String?
-    /// The URL after redirects, without the query.
     let responseURL: String?
     private var fetchedAt: TimeInterval
     private var freshUntil: TimeInterval
@@ -71,8 +68,8 @@ struct Reference: Codable, Sendable {
         return (try? encoder.encode(self)).map(Array.init) ?? []
     }
 
-    /// Nil if the record is too long or a URL contains a secret, because objects may be public even
-    /// if references are not.
+    /// The record as an object's metadata. Nil if it is too long or a URL contains a secret,
+    /// because objects may be public even if references are not.
     var metadata: String? {
         guard url.maskingSecretsInQuery.isSame(as: url),
             responseURL.map({ $0.maskingSecretsInQuery.isSame(as: $0) }) ?? true
@@ -139,7 +136,6 @@ struct Reference: Codable, Sendable {
 package struct ReferenceName: Hashable, Sendable {
     /// The ``Part`` of the URL's host, or of the key if there is no host.
     package let part: UInt8
-    /// The SHA-256 of the resource's key.
     package let name: Digest
 
     package init(key: String, host: String?) {

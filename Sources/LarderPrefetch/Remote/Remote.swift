@@ -33,7 +33,6 @@ public struct Remote: Sendable {
     /// The maximum number of names in a listing. The listing of a faulty store may be endless.
     /// Default: 5,000,000.
     public var maximumListed = 5_000_000
-    /// Another kind of store, used instead of `settings`.
     package var storage: (any ObjectStore)?
 
     /// Creates a remote with default options.

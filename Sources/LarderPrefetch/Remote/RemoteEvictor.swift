@@ -126,7 +126,6 @@ private struct Eviction: Sendable {
         try await note(kept.withLock { $0 })
     }
 
-    /// Returns the remaining references.
     private func prune(
         _ references: [RemoteStore.ListedReference]
     ) async throws -> [RemoteStore.ListedReference] {
@@ -151,7 +150,6 @@ private struct Eviction: Sendable {
         return kept
     }
 
-    /// Removes references without an object.
     private func note(_ kept: [RemoteStore.ListedReference]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && owns(reference.known.digest.firstByte) {

@@ -67,7 +67,7 @@ package struct RemoteLookup: Sendable {
     private func look(for name: ReferenceName) async throws -> [Found] {
         var found: [Found] = []
         var last: String?
-        // Bounded, because Larder writes few references to one resource.
+        // The number of pages is limited, because Larder writes few references to one resource.
         var pages = 0
         repeat {
             pages += 1

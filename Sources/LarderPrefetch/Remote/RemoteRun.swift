@@ -62,7 +62,6 @@ protocol RemoteRunReport: Sendable {
 }
 
 extension Remote {
-    /// Records a cancellation in the report.
     func run<Report: RemoteRunReport>(
         over transfer: TransferConfiguration,
         onProgress: @escaping @Sendable (Report) -> Void,
@@ -96,7 +95,6 @@ extension RemoteRun {
         if let failure { throw failure }
     }
 
-    /// Must be called within ``removeObjects(undone:_:)``.
     func removeObject(_ digest: Digest) async throws {
         // Recorded first, because a request whose response is lost may still remove the object. The
         // request is not cancelled, because the store may execute a cancelled request after the

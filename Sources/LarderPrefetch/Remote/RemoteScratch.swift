@@ -42,7 +42,6 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    /// Returns the previous states, or nil for unknown objects.
     func refer(to digests: [Digest]) throws -> [State?] {
         try database.write { db in
             let select = try db.prepared("SELECT state FROM objects WHERE digest = ?")

@@ -20,7 +20,6 @@ final class RemoteStage: Sendable {
 
     var report: RemoteReport { context.tally.report }
 
-    /// Returns the error that ended the run.
     func pull() throws -> CacheError? {
         let use = context.remote.use
         do {

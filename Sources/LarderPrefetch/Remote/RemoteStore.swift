@@ -36,7 +36,6 @@ package final class RemoteStore: Sendable {
         return reference
     }
 
-    /// Does not check the object's digest.
     func receive(
         _ digest: Digest, limit: Int64, into store: Store
     ) async throws -> (body: StagedBody, reference: Reference?) {
@@ -93,7 +92,6 @@ package final class RemoteStore: Sendable {
         return sent
     }
 
-    /// Throws `.corrupt` if the object's bytes do not match its digest.
     func put(
         _ object: StoredObject, of cache: Cache, metadata: String? = nil
     ) async throws -> Int64 {
@@ -118,7 +116,6 @@ extension RemoteStore {
 
     struct Page<Entry: Sendable>: Sendable {
         let entries: [Entry]
-        /// Names that are neither objects nor references.
         let foreign: Int
     }
 

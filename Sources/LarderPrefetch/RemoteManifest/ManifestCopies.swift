@@ -10,7 +10,6 @@ struct ManifestCopies: Sendable {
     /// The store for new copies. If nil, existing copies are read without the network.
     var store: Store?
     var storesUnstorable = false
-    /// If false, reading does not change the cache.
     var notesUse = false
 
     func kept(_ url: HTTPURL) throws -> Cache.KeptManifest? { try cache?.manifest(url) }
@@ -43,7 +42,6 @@ struct ManifestCopies: Sendable {
         if let failure, ![.obstructed, .missing].contains(failure.code) { throw failure }
     }
 
-    /// Ignores write failures.
     func note(
         _ content: Deposit.Content, of kept: Cache.KeptManifest, by response: HTTPClient.Response
     ) {

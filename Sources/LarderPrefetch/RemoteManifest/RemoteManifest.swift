@@ -21,7 +21,6 @@ package struct RemoteManifest: Sendable {
     }
 
     var copies: ManifestCopies?
-    /// Called a few times a second.
     var isCancelled: @Sendable () -> Bool = { false }
 
     /// The result contains the URL after redirects, to resolve relative URLs. A copy is always

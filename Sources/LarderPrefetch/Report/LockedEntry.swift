@@ -48,7 +48,8 @@ extension Plan {
         }
     }
 
-    /// Omits equal entries, but not the same icon with another name or spelling.
+    /// Calls `body` with each entry. Omits equal entries, but not the same icon with another name
+    /// or spelling.
     func forEachLocked(_ body: (LockedEntry) throws -> Void) throws {
         // CROSS JOIN keeps this order of tables. A sort would copy all inline icons.
         let entries = """
@@ -73,7 +74,7 @@ extension Plan {
                 let inline = row.data().map {
                     "data:\(mediaType);base64,\($0.base64EncodedString())"
                 }
-                // Apps look icons up by the manifest's spelling.
+                // Apps look up icons by the manifest's spelling.
                 let url = try row.requireText()
                 try body(
                     LockedEntry(

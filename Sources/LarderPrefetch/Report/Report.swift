@@ -11,9 +11,9 @@ public struct Report: Sendable {
     public internal(set) var icons = 0
     /// The number of icons of other shards, which have no outcome.
     public internal(set) var otherShards = 0
-    /// See ``PlanSummary/unread``.
+    /// The number of unread values, as in ``PlanSummary/unread``.
     public internal(set) var unread = 0
-    /// See ``PlanSummary/unfetched``.
+    /// The number of icons never fetched, as in ``PlanSummary/unfetched``.
     public internal(set) var unfetched: [String: Int] = [:]
     /// The names of manifests whose digests and sizes match no icon, perhaps because they are for
     /// other files.
@@ -47,7 +47,6 @@ public struct Report: Sendable {
         }
     }
 
-    /// The report of a run that was interrupted during planning.
     package static var interrupted: Report {
         var report = Report()
         report.isInterrupted = true
@@ -92,25 +91,26 @@ public struct Report: Sendable {
 public struct EntryResult: Sendable {
     /// The outcome of an icon. New cases may be added.
     public enum Outcome: String, Sendable, CaseIterable {
-        /// Downloaded and stored.
+        /// The icon was downloaded and stored.
         case fetched
-        /// Stale, and confirmed as unchanged by the origin.
+        /// The icon was stale, and its origin confirmed that it is unchanged.
         case revalidated
-        /// In the cache and fresh.
+        /// The icon was in the cache and fresh.
         case cached
         /// An earlier entry of the run names the same resource.
         case coalesced
-        /// Not fetched: the entry has no icon, or the run leaves the icon out.
+        /// The icon was not fetched, because the entry has no icon or the run leaves it out.
         case skipped
-        /// Not fetched because of an error or an invalid entry.
+        /// The icon was not fetched, because of an error or an invalid entry.
         case failed
-        /// Not fetched before the run ended.
+        /// The icon was not fetched before the run ended.
         case unfinished
-        /// Downloaded and valid, but the origin forbids storing it.
+        /// The icon was downloaded and is valid, but the origin forbids storing it.
         case unstored
-        /// Copied from the remote and stored.
+        /// The icon was copied from the remote and stored.
         case pulled
-        /// In the remote and fresh. Not copied, because this worker only fills the remote.
+        /// The icon is fresh in the remote. It was not copied, because this worker only fills the
+        /// remote.
         case shared
     }
 
@@ -212,7 +212,8 @@ struct ResourceResult: Sendable {
     let id: Int64
     let result: Result<Success, ResourceFailure>
     var isFailure: Bool { if case .failure = result { true } else { false } }
-    /// Nil if each entry must be checked, because one requires a digest or size.
+    /// The entries that get this result. Nil if each must be checked, because one requires a digest
+    /// or size.
     var waiting: Waiting?
     var attempts = 0
     var seconds = 0.0

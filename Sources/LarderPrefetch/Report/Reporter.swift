@@ -3,7 +3,6 @@ import LarderCache
 import LarderManifest
 import Synchronization
 
-/// The last stage, which maps fetch results to entry results.
 final class Reporter: Sendable {
     private let plan: Plan
     private let channel: EventChannel

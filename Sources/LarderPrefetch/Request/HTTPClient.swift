@@ -16,7 +16,7 @@ struct HTTPClient: Sendable {
         let target: RequestTarget
         let validators: Validators
         let variant: Digest?
-        /// From the start of the request to the end of the response.
+        /// The duration from the start of the request to the end of the response.
         let delay: Duration
         let confirmation: Deposit.Content?
     }

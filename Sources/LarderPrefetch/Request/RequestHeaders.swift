@@ -24,7 +24,8 @@ public struct RequestHeaders: Sendable {
         self.defaults = defaults
     }
 
-    /// A field for the host replaces a field for all hosts, and both replace a default.
+    /// Returns the fields for a URL. A field for the host replaces a field for all hosts, and both
+    /// replace a default.
     func sent(to url: HTTPURL, isRedirected: Bool) -> [(name: String, value: String)] {
         guard !rules.isEmpty else { return defaults }
         let ofHost = rules.filter { $0.host?.matches(url) ?? false }
@@ -51,8 +52,8 @@ public struct RequestHeaders: Sendable {
         "origin", "cache-control", "pragma", "dnt",
     ]
 
-    /// Random values replace secrets, because a digest could reveal a secret. Such variants are
-    /// always revalidated.
+    /// Returns the fields that select a variant. Random values replace secrets, because a digest
+    /// could reveal a secret. Such variants are always revalidated.
     func selecting(
         for url: HTTPURL, isRedirected: Bool, hasCredentials: Bool
     ) -> [(name: String, value: String)] {
@@ -75,15 +76,15 @@ public struct RequestHeaders: Sendable {
 public struct HeaderRule: Sendable, Equatable {
     /// The error for an invalid rule. The description omits the rule, which may contain a secret.
     public enum ParseError: Error, Sendable, CaseIterable, CustomStringConvertible {
-        /// No name before a colon.
+        /// The text before the colon is empty.
         case noName
-        /// An invalid host before the first colon.
+        /// The host before the first colon is invalid.
         case badHost
-        /// An invalid name, or control characters in the value.
+        /// The name is invalid, or the value has control characters.
         case notSendable
         /// The value looks like another field, so the name may be a host.
         case ambiguous
-        /// A field that Larder sets, for framing, the connection or conditions.
+        /// Larder sets the field itself, for framing, the connection or conditions.
         case reserved
 
         /// The reason why the rule is invalid.
@@ -155,7 +156,7 @@ public struct HeaderRule: Sendable, Equatable {
 
 /// The version, for `--version` and the User-Agent field.
 public enum LarderVersion {
-    /// The version in CHANGELOG.md.
+    /// The current version, as in CHANGELOG.md.
     public static let current = "0.2.0"
     /// The default User-Agent field.
     public static let userAgent = "larder/\(current)"

@@ -3,7 +3,6 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// The rules for requests and their responses.
 struct RequestPolicy: Sendable {
     let headers: RequestHeaders
     let maximumBodyBytes: Int64
@@ -47,7 +46,8 @@ struct RequestPolicy: Sendable {
         }
     }
 
-    /// Expects the arguments of ``request(to:about:continuing:)``.
+    /// Returns the verdict on a response. Expects the arguments of
+    /// ``request(to:about:continuing:)``.
     func verdict(
         on head: ResponseHead, to target: RequestTarget, about known: Resource?,
         continuing partial: PartialBody? = nil
@@ -108,6 +108,6 @@ enum ResponseVerdict: Sendable {
     case notModified
     case redirect(String, freshUntil: Date, cookies: [String])
     case failed(ResourceFailure)
-    /// The response does not continue the partial body. Fetch the whole body.
+    /// The response does not continue the partial body, so the whole body must be fetched.
     case restart
 }

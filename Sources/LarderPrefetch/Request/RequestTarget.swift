@@ -57,8 +57,8 @@ struct RequestTarget: Sendable {
         }
         url = next
         redirects += 1
-        // Limited, because waiting fetches keep cookies in memory. libcurl sends at most 8,190
-        // bytes.
+        // The size is limited, because waiting fetches keep cookies in memory. libcurl sends at
+        // most 8,190 bytes.
         let bytes = cookies.reduce(0) { $0 + $1.utf8.count }
         self.cookies = bytes <= Self.maximumCookieBytes ? cookies : []
         redirectsFreshUntil = min(freshUntil, redirectsFreshUntil ?? freshUntil)
@@ -66,7 +66,8 @@ struct RequestTarget: Sendable {
 }
 
 extension Freshness {
-    /// Temporary redirects (302, 303, 307) need an explicit lifetime (RFC 9110, section 15.1).
+    /// Returns the end of a redirect's lifetime. Temporary redirects (302, 303, 307) need an
+    /// explicit lifetime (RFC 9110, section 15.1).
     static func expiry(ofRedirect head: ResponseHead, receivedAt: Date = Date()) -> Date {
         let validators = Validators(head.headers.all)
         let isPermanent = [301, 308].contains(head.status)

@@ -71,7 +71,7 @@ extension ResourceFailure {
             isTransient: mayBeCut && fault.code == .truncated)
     }
 
-    /// Returns nil if the whole cache is unusable.
+    /// Creates a failure, or returns nil if the whole cache is unusable.
     init?(ofDeposit error: CacheError) {
         switch error.code {
         case .missing: self.init(.evicted, error.description)

@@ -40,7 +40,6 @@ enum Resumption {
             : head.headers[first: "ETag"]?.isSame(as: partial.validator) ?? false
     }
 
-    /// Returns nil if the body cannot be resumed.
     static func validator(of head: ResponseHead, _ fields: Validators) -> String? {
         guard head.headers.contentCodings.isEmpty, head.status == 206 || offersRanges(head) else {
             return nil
@@ -77,7 +76,6 @@ enum Resumption {
 struct ByteRange: Equatable {
     let first: Int64
     let last: Int64
-    /// The length of the whole body, or nil if unknown.
     let total: Int64?
     var isWhole: Bool { total.map { first == 0 && last == $0 - 1 } ?? false }
 

@@ -57,7 +57,7 @@ public struct Shard: Sendable, Equatable {
 
 /// A worker's share of a split host's limits, in proportion to its pieces.
 public struct HostShare: Hashable, Sendable {
-    /// At least 1, because redirects can lead to hosts of other workers.
+    /// The number of pieces, at least 1, because redirects can lead to hosts of other workers.
     let pieces: Int
     let total: Int
 
@@ -88,12 +88,13 @@ public struct HostSplit: Hashable, Sendable {
         self.pieces = pieces
     }
 
-    /// Pieces take consecutive parts, starting with the part of the host.
+    /// Returns the part of a piece. Pieces take consecutive parts, starting with the part of the
+    /// host.
     func part(ofPiece piece: Int) -> Part {
         Part(number: Part(ofHost: host).number &+ UInt8(truncatingIfNeeded: piece))
     }
 
-    /// Each piece is a range of key digests.
+    /// Returns the piece of a key. Each piece is a range of key digests.
     func piece(ofKey key: String) -> Int {
         let start = Digest(of: Array(key.utf8)).leadingBits >> 48
         return Int(start) * pieces / (1 << 16)

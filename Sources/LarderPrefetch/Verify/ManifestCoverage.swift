@@ -32,7 +32,6 @@ final class ManifestCoverage: Sendable {
     var entries: Int { plan.summary.entries }
     var unfetched: [String: Int] { plan.summary.unfetched }
 
-    /// Must be the last call.
     func close() { try? plan.releaseIndex() }
 
     func objects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {
@@ -154,7 +153,6 @@ final class ManifestCoverage: Sendable {
         return finding
     }
 
-    /// A condition on `entries f`.
     private var isDamaged: String {
         hasDamaged ? "EXISTS (SELECT 1 FROM cache.damaged d WHERE d.key = f.key)" : "FALSE"
     }
