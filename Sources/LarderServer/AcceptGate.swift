@@ -8,7 +8,7 @@ final class AcceptGate: ChannelDuplexHandler {
     typealias InboundOut = Channel
     typealias OutboundIn = Never
 
-    /// Without a delay, an error such as EMFILE would occur again at once.
+    /// The pause after an error such as EMFILE, which would otherwise occur again immediately.
     private static let pause = TimeAmount.milliseconds(100)
 
     private let limit: Int

@@ -7,9 +7,10 @@ import Synchronization
 
 /// An HTTP server for a cache. It never connects to another server.
 package final class CacheServer: Sendable {
-    /// In bytes. The kernel's default limit is several megabytes.
+    /// The size of the kernel's send buffer in bytes. The default limit is several megabytes.
     private static let sendBuffer = 128 << 10
-    /// In bytes. Small, because all requests in one read are parsed before the first is answered.
+    /// The size of a read in bytes. It is small, because all requests in one read are parsed before
+    /// the first is answered.
     private static let receiveBuffer = 4 << 10
 
     private let configuration: ServerConfiguration

@@ -2,15 +2,16 @@ import NIOCore
 import NIOPosix
 
 extension ConnectionHandler {
-    /// In bytes. Small bodies are copied into the head's buffer, because sending two buffers takes
-    /// longer.
+    /// The maximum size of a body that is copied into the head's buffer, in bytes. Sending two
+    /// buffers takes longer.
     private static let smallBody = 16 << 10
 
     private static let lengthName = Array("Content-Length: ".utf8)
     private static let close = Array("Connection: close\r\n".utf8)
     private static let keepAlive = Array("Connection: keep-alive\r\n".utf8)
 
-    /// The activity is ``Activity/sending`` until a file or chunks are written.
+    /// Writes the head, and starts the body. The activity is ``Activity/sending`` until a file or
+    /// chunks are written.
     func write(_ response: Response, to request: ServerRequest) {
         guard let context else { return }
         var response = response

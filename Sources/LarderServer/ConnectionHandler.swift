@@ -20,7 +20,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     /// The idle timeout if other clients wait.
     private static let crowdedIdleTimeout = TimeAmount.seconds(2)
-    /// The time for a client to close the connection after the last response.
     private static let closeTimeout = TimeAmount.seconds(2)
 
     let answerer: RequestAnswerer
@@ -35,7 +34,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var isReadPending = false
     var hasUnflushed = false
     private var isAdvancing = false
-    /// Whether the parser returned a part of a request in the current read.
     private var hasRead = false
     private var isInHead = false
     private var deadline: NIODeadline?
@@ -233,7 +231,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func abort() { context?.close(promise: nil) }
 
-    /// The timeout is shorter for idle connections of a full server.
+    /// Closes the connection if it has timed out. The timeout is shorter for idle connections of a
+    /// full server.
     func checkTime(_ now: NIODeadline, isCrowded: Bool) {
         guard let context else { return }
         let bytes =

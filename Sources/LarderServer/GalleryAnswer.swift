@@ -3,13 +3,14 @@ import LarderExport
 import NIOCore
 
 struct GalleryAnswer: Sendable {
-    /// Allows only scripts, styles and images of this server. Forbids embedding.
+    /// The content security policy, which allows only scripts, styles and images of this server,
+    /// and forbids embedding.
     private static let policy = """
         default-src 'none'; img-src 'self' data:; script-src 'self'; style-src 'self'; \
         base-uri 'none'; form-action 'none'; frame-ancestors 'none'
         """
 
-    /// Keeps other sites from including the scripts, which describe the icons.
+    /// The field that keeps other sites from including the scripts, which describe the icons.
     private static let isolation = ("Cross-Origin-Resource-Policy", "same-origin")
 
     let gallery: ServedGallery

@@ -11,9 +11,7 @@ struct IconAnswer: Sendable {
     ]
     private static let placeholder = ByteBuffer(string: PlaceholderIcon.svg)
 
-    /// Fields for URLs.
     let changing: [UInt8]
-    /// Fields for digests.
     let unchanging: [UInt8]
     private let missing: MissingList?
     private let allowed: [(String, String)]
@@ -74,7 +72,6 @@ struct IconAnswer: Sendable {
         }
     }
 
-    /// Also records the URL.
     func missing(_ url: String?) -> Response {
         if let url { missing?.note(url) }
         let absent = absent()
@@ -90,7 +87,7 @@ struct IconAnswer: Sendable {
         }
     }
 
-    /// A placeholder's bytes would not match the requested digest.
+    /// Returns 404, because a placeholder's bytes would not match the requested digest.
     func absent() -> Response {
         metrics.misses.add(1, ordering: .relaxed)
         return Response(404, text: "Not cached.", allowed)

@@ -12,7 +12,6 @@ struct OwnNames: Sendable {
     /// Whether unknown names belong to mirrored servers.
     private let isMirror: Bool
 
-    /// - Parameter address: The IP address that the server listens on.
     init(
         host: String, address: String, port: Int, publicURL: String? = nil, isLoopback: Bool,
         isMirror: Bool = false

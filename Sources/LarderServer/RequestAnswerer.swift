@@ -63,7 +63,7 @@ struct RequestAnswerer: Sendable {
             } catch is CancellationError {
                 return
             } catch let error as CacheError where error.isOfDamagedObject {
-                // Clients must not learn paths and options of the server.
+                // The response does not reveal paths and options of the server.
                 let text = """
                     The cached object is damaged. Run larder verify --repair on the server, with \
                     the --cache of larder serve.
@@ -102,7 +102,7 @@ struct RequestAnswerer: Sendable {
         guard var url = PercentDecoding.url(value.dropFirst(4)), !url.utf8.isEmpty,
             url.utf8.count <= ManifestLimits.maximumURLSize
         else { return Response(400, text: "The value of url= is not a percent-encoded URL.") }
-        // A served manifest can already have URLs of this server.
+        // A served manifest may already contain URLs of this server.
         if let key = LocalizeTarget.encodedKey(in: url, at: base(for: request)) {
             url = PercentDecoding.url(key.utf8) ?? url
         }
@@ -210,7 +210,7 @@ struct AccessEntry {
         target = request.target
     }
 
-    /// A JSON object and a line end. Line breaks and terminal controls are escaped.
+    /// Returns a JSON object and a line end. Line breaks and terminal controls are escaped.
     func line(status: Int, bytes: Int64) -> String {
         var object: JSONObject = [
             "time": UTCTime.timestamp(Date()), "client": client, "method": method,

@@ -48,7 +48,6 @@ enum Route: Sendable {
 struct RoutedRequest: Sendable {
     let route: Route
     let request: ServerRequest
-    /// The path as it was sent. For a mirror, the URL.
     let path: Substring
     let query: Substring?
     /// The server's URL for this client, without a trailing slash.
@@ -58,7 +57,8 @@ struct RoutedRequest: Sendable {
 }
 
 struct Router: Sendable {
-    /// In bytes. A percent-encoded URL of 8 KiB fits if it is mostly ASCII letters and digits.
+    /// The maximum length of a target in bytes. A percent-encoded URL of 8 KiB fits if it is mostly
+    /// ASCII letters and digits.
     static let longestTarget = TargetMask.longest
 
     enum Choice {
@@ -85,7 +85,7 @@ struct Router: Sendable {
         return mirrored("http://\(host)\(target)", request)
     }
 
-    /// RFC 9112, section 3.2.2.
+    /// Chooses a route for a target with a host (RFC 9112, section 3.2.2).
     private func absolute(_ request: ServerRequest) -> Choice {
         let target = request.target
         let bytes = target.utf8

@@ -5,7 +5,6 @@ import Synchronization
 final class RunningServer: Sendable {
     typealias Loop = (any EventLoop, NIOLoopBoundBox<LoopConnections>)
 
-    /// In seconds.
     private static let recordInterval = 5
 
     private let answerer: RequestAnswerer
@@ -55,7 +54,6 @@ final class RunningServer: Sendable {
         missing?.save(answerer.icons.cache, answerer.log)
     }
 
-    /// Returns false if a response was cut off.
     func stop(grace: Duration) async -> Bool {
         try? await listener.close()
         for (loop, connections) in loops {

@@ -2,14 +2,12 @@ import LarderCache
 import LarderCore
 import NIOCore
 
-/// The icon for a request target, with parts of the response.
 final class KnownIcon: Sendable {
     /// The estimated size of the table entry and the header fields, in bytes.
     private static let overhead = 1_024
 
     let digest: Digest
     let size: Int64
-    /// A strong entity tag with its quotation marks.
     let entityTag: String
     let fields: [UInt8]
     let typeField: [UInt8]
@@ -17,7 +15,7 @@ final class KnownIcon: Sendable {
     let file: FileIdentity
     let generation: Int
     let foundAt: NIODeadline
-    /// In bytes. Includes the key, because clients choose its length.
+    /// The estimated size in bytes. Includes the key, because clients choose its length.
     let cost: Int
 
     init(
@@ -71,7 +69,8 @@ struct HotIcons {
         }
     }
 
-    /// Returns the evicted icons. Freeing them takes milliseconds, so release them without a lock.
+    /// Adds an icon and returns the evicted icons. Freeing them takes milliseconds, so release them
+    /// without a lock.
     @discardableResult
     mutating func insert(_ icon: KnownIcon, for key: CacheKey) -> [CacheKey: KnownIcon] {
         if let replaced = old.removeValue(forKey: key) { oldCost -= replaced.cost }

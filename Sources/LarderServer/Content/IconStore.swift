@@ -10,11 +10,11 @@ final class IconStore: Sendable {
     static let largestInMemory: Int64 = 64 << 10
     /// The age at which an icon is looked up again, so that its use is recorded.
     private static let maximumAge = TimeAmount.minutes(10)
-    /// In bytes. Used by servers that keep no bodies in memory.
+    /// The size of the table in bytes if no bodies are kept in memory.
     private static let minimumTableLimit = 8 << 20
     private static let maximumIdentities = 1 << 18
-    /// At most a quarter of the process's limit. Opening a file takes as long as all other work for
-    /// an icon.
+    /// The maximum number of open files, at most a quarter of the process's limit. Opening a file
+    /// takes as long as all other work for an icon.
     private static let maximumOpenFiles = min(16_384, OpenFileLimit.current / 4)
 
     private struct State {
@@ -71,7 +71,6 @@ final class IconStore: Sendable {
         }
     }
 
-    /// Returns a remembered icon, or nil if that would block.
     func iconAtOnce(_ key: CacheKey) -> FoundIcon? {
         guard let icon = state.withLock({ $0.hot[key] }), icon.generation == cache.generation,
             NIODeadline.now() - icon.foundAt < Self.maximumAge
@@ -87,7 +86,7 @@ final class IconStore: Sendable {
         return FoundIcon(icon: icon, bytes: bytes)
     }
 
-    /// Returns nil if the icon is not cached.
+    /// Returns an icon, or nil if it is not cached.
     ///
     /// - Throws: ``ObjectReadings/Busy``, `CacheError` (`.corrupt` if the bytes are damaged).
     func icon(
@@ -151,7 +150,6 @@ final class IconStore: Sendable {
         return FoundIcon(icon: known(identity), bytes: .file(file))
     }
 
-    /// Returns nil if reading a small file would block.
     private static func bytesAtOnce(of file: LentFile) -> FoundIcon.Bytes? {
         guard file.size <= largestInMemory else { return .file(file) }
         var buffer = ByteBufferAllocator().buffer(capacity: Int(file.size))
@@ -175,7 +173,7 @@ final class IconStore: Sendable {
         }
     }
 
-    /// Verifies the object's file unless its identity is known.
+    /// Opens the object's file, and verifies it unless its identity is known.
     ///
     /// - Throws: `CacheError`; ``ObjectReadings/Busy`` if there is a client and no thread can read
     ///   the object now; `CancellationError` if all waiting clients have disconnected.
@@ -218,15 +216,14 @@ final class IconStore: Sendable {
         }
     }
 
-    /// Returns nil if opening the file would read the disk.
     private func fileAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
         let open = state.withLock { $0.open[digest] }
         if let open, open.isStill(known) { return open }
         guard let file = cache.opened?.lendAtOnce(digest, size: size, known: known) else {
             return nil
         }
-        // A full table stays unchanged. Otherwise, a cyclic sequence of requests would never find
-        // an open file.
+        // If the table is full, it stays unchanged. Otherwise, a cyclic sequence of requests would
+        // never find an open file.
         state.withLock { if $0.open.count < Self.maximumOpenFiles { $0.open[digest] = file } }
         return file
     }

@@ -9,7 +9,7 @@ import Synchronization
 /// A manifest in its plain form, in a temporary file. Each icon URL begins with a mark, which
 /// ``ManifestText`` replaces with the server's URL.
 final class ManifestSpool: Sendable {
-    /// A byte that never occurs in JSON.
+    /// The mark, a byte that never occurs in JSON.
     fileprivate static let mark: UInt8 = 0
 
     fileprivate let size: Int64
@@ -90,14 +90,13 @@ private struct SpoolWriter {
 }
 
 final class ManifestText: ChunkSource {
-    /// In bytes. Memory holds one chunk per client.
+    /// The size of a chunk in bytes. Memory holds one chunk per client.
     private static let pieceSize = 8 << 10
 
     private let spool: ManifestSpool
     private let base: [UInt8]
     private let offset = Mutex<Int64>(0)
 
-    /// - Parameter base: The server's URL without a trailing slash.
     init(_ spool: ManifestSpool, base: String) {
         self.spool = spool
         self.base = Array(base.utf8)

@@ -9,7 +9,6 @@ final class MissingList: Sendable {
     private struct Item {
         let url: String
         let number: Int
-        /// Since the server started.
         var isRequested: Bool
     }
 
@@ -22,7 +21,7 @@ final class MissingList: Sendable {
         var isChanged = false
         var isFull = false
         var isFullReported = false
-        /// The cache's generation at the last look-up of all URLs. Nil if that failed.
+        /// The cache's generation at the last look-up of all URLs, or nil if that failed.
         var generation: Int?
 
         mutating func makeRoom(for count: Int) -> Bool {
@@ -176,7 +175,6 @@ package struct MissingListOutput: Sendable {
 
     private struct Line: Decodable { let icon: String }
 
-    /// Whether a URL can be fetched and has no user name or password.
     static func isKept(_ url: String) -> Bool {
         guard url.utf8.count <= ManifestLimits.maximumURLSize, let parsed = try? HTTPURL(url)
         else { return false }

@@ -1,14 +1,13 @@
 import Foundation
 import LarderCache
 
-/// The limit on open files (`RLIMIT_NOFILE`).
 package enum OpenFileLimit {
     #if canImport(Glibc)
         private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     #else
         private static let resource = RLIMIT_NOFILE
     #endif
-    /// An upper limit for files that belong to no connection.
+    /// The maximum number of files that belong to no connection.
     private static let reserve = 48
 
     static var current: Int {

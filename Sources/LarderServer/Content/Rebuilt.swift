@@ -10,7 +10,6 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         var factor = 0
         /// The maximum lifetime, even with an unchanged source.
         var most: TimeAmount?
-        /// Whether a failed build is retried with an unchanged source.
         var retriesFailures = true
     }
 
@@ -53,8 +52,8 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// If `value` is nil, the build failed and the last value is kept. `source` is the state before
-    /// the build.
+    /// Ends a build. If `value` is nil, the build failed and the last value is kept. `source` is
+    /// the state before the build.
     func end(_ value: Value?, of source: Source, since start: NIODeadline) {
         state.withLock { state in
             state.isBuilding = false

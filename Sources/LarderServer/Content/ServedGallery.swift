@@ -6,9 +6,9 @@ import NIOCore
 import Synchronization
 
 final class ServedGallery: Sendable {
-    /// Icons become stale even if the cache does not change.
+    /// The lifetime of a build. Icons become stale even if the cache does not change.
     private static let longestLifetime = TimeAmount.minutes(5)
-    /// Open pages may still request an unused build's files.
+    /// The lifetime of an unused build, whose files open pages may still request.
     private static let unusedLifetime = TimeAmount.minutes(5)
     private static let maximumBuilds = 4
 
@@ -64,7 +64,7 @@ final class ServedGallery: Sendable {
         return build.text(of: path)
     }
 
-    /// Uses its own thread, because long manifests would block the pool.
+    /// Starts a build in its own thread, because long manifests would block the pool.
     private func start(_ sources: GallerySources) {
         let start = NIODeadline.now()
         let hasThread = HelperThread.start { [self] in
@@ -178,7 +178,6 @@ final class GalleryBuild: Sendable {
 
 struct GalleryText: Sendable {
     let body: Response.Body
-    /// Nil for a temporary message.
     let digest: Digest?
     let isUnchanging: Bool
 

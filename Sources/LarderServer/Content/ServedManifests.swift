@@ -15,7 +15,8 @@ final class ServedManifests: Sendable {
     private let rules: ManifestRules
     private let cache: LiveCache
     private let log: ServerLog
-    /// No thread waits, because long manifests would block the whole pool.
+    /// Whether a thread is reading manifests. Others do not wait, because long manifests would
+    /// block the whole pool.
     private let isReading = Atomic<Bool>(false)
     private let catalogues = Mutex<[HostCatalogue]>([])
 
@@ -23,7 +24,7 @@ final class ServedManifests: Sendable {
         name: String, base: String, spool: Rebuilt<Identity, CatalogueSpool>
     )
 
-    /// Clients can send any `Host`.
+    /// The maximum number of catalogues. Clients can send any `Host`.
     private static let catalogueLimit = 8
 
     init(

@@ -4,7 +4,7 @@ import Logging
 package struct ServerConfiguration: Sendable {
     package var cache: String
     package var host = "127.0.0.1"
-    /// If it is 0, the system chooses a port.
+    /// The port. If it is 0, the system chooses one.
     package var port = 8080
     package var manifests: [ServedManifest] = []
     package var manifestRules = ManifestRules()
@@ -22,13 +22,10 @@ package struct ServerConfiguration: Sendable {
     package var memoryLimit = 64 << 20
     /// The maximum number of connections. Further connections wait.
     package var maximumConnections = 4_096
-    /// The maximum time for receiving a request's head.
     package var headTimeout = Duration.seconds(10)
-    /// The maximum time without a request on a connection.
     package var idleTimeout = Duration.seconds(60)
     /// The maximum time a client may go without reading any of a response.
     package var stallTimeout = Duration.seconds(120)
-    /// The maximum time for responses in progress when the server stops.
     package var grace = Duration.seconds(30)
     /// The list of requested URLs that are not cached.
     package var missing: MissingListOutput?

@@ -2,7 +2,7 @@ import Logging
 import Synchronization
 
 final class ServerLog: Sendable {
-    /// Limited because clients can cause any number of problems.
+    /// The limit on logged problems, because clients can cause any number of them.
     private static let maximumProblemsPerMinute = 20
 
     let logger: Logger?

@@ -44,7 +44,7 @@ final class ServerMetrics: Sendable {
     }
 }
 
-/// Counting reads the whole index, so it is limited to 5 % of the time.
+/// The cache's counts. Counting reads the whole index, so it may take at most 5 % of the time.
 final class CachedStatus: Sendable {
     private let cache: LiveCache
     private let status = Rebuilt<Bool, String>(.init(least: .seconds(5), factor: 20, most: .zero))
@@ -65,7 +65,7 @@ final class CachedStatus: Sendable {
 struct PrometheusText {
     private(set) var text = ""
 
-    /// Omits samples without a value, because 0 would be a wrong time.
+    /// Adds a metric. Omits samples without a value, because 0 would be a wrong time.
     mutating func add(
         _ name: String, _ help: String, _ type: String,
         _ samples: [(labels: String?, value: String?)]
@@ -84,7 +84,7 @@ struct PrometheusText {
 }
 
 extension CacheStatus {
-    /// Samples have the label `cache`, because a machine can have several caches.
+    /// The metrics, with the label `cache`, because a machine can have several caches.
     package var prometheus: String {
         var text = PrometheusText()
         let label = path.utf8.flatMap { byte -> [UInt8] in

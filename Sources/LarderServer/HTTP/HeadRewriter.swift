@@ -20,7 +20,7 @@ final class HeadRewriter: ChannelInboundHandler {
 
     private var isBetweenHeads = true
     private var isRequestLine = true
-    /// Without carriage returns.
+    /// The length of the head without carriage returns.
     private var length = 0
     /// The length of the matching prefix of `version` or `name`.
     private var matched = 0
@@ -84,7 +84,6 @@ final class HeadRewriter: ChannelInboundHandler {
         (length, matched) = (0, 0)
     }
 
-    /// Whether the next byte is a minor version above 1.
     private func isVersion(_ byte: UInt8) -> Bool {
         if matched == Self.version.count {
             matched = 0
@@ -94,7 +93,6 @@ final class HeadRewriter: ChannelInboundHandler {
         return false
     }
 
-    /// Whether the next byte completes `upgrade` at the beginning of a line.
     private func isName(_ byte: UInt8) -> Bool {
         guard matched == length, matched < Self.name.count, byte | 0x20 == Self.name[matched]
         else { return false }

@@ -6,7 +6,6 @@ import NIOHTTP1
 struct Response: Sendable {
     enum Body: Sendable {
         case bytes(ByteBuffer)
-        /// A range of a verified file.
         case file(LentFile, Range<Int64>)
         case chunks(any ChunkSource, length: Int64)
     }
@@ -14,7 +13,6 @@ struct Response: Sendable {
     var status: Int
     /// The encoded header fields, except `Date`, `Content-Length` and `Connection`.
     var fields: [UInt8]
-    /// Not sent for HEAD.
     var body: Body
     var isLast = false
     var hasLength = true
@@ -50,7 +48,7 @@ struct Response: Sendable {
         }
     }
 
-    /// Values must not come from a client.
+    /// Returns encoded fields. Values must not come from a client.
     static func lines(_ fields: [(String, String)]) -> [UInt8] {
         fields.flatMap { name, value in Array("\(name): \(value)\r\n".utf8) }
     }

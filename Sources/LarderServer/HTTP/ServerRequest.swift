@@ -13,7 +13,6 @@ struct ServerRequest: Sendable {
     private(set) var hasBody = false
     let isKeepAlive: Bool
     let isOld: Bool
-    /// The response status for a request that cannot be parsed.
     let refusal: Int?
     /// Whether a page of another site made the request (Fetch Metadata Request Headers, section
     /// 2.1). Only browsers send this field.
@@ -30,7 +29,7 @@ struct ServerRequest: Sendable {
         isOld = head.version.minor == 0
         refusal = nil
         for (name, value) in head.headers {
-            // Compare the length first, because most fields have other names.
+            // The length is compared first, because most fields have other names.
             switch name.utf8.count {
             case 4 where name.utf8.isWord("host"):
                 host = value
@@ -101,13 +100,13 @@ struct EntityTagList {
         }
     }
 
-    /// Whether the field is exactly this tag, and not a date. For `If-Range`.
+    /// Whether the field is exactly this tag, not a date or a list. For `If-Range`.
     func isStrongly(_ tag: String) -> Bool { field.utf8.trimmingBlanks.elementsEqual(tag.utf8) }
 }
 
 /// A range of a body (RFC 9110, section 14.2).
 enum RequestedRange: Equatable {
-    /// The whole body, also for other units, invalid ranges and multiple ranges.
+    /// The whole body. Used for other units, invalid ranges and multiple ranges too.
     case whole
     case part(Range<Int64>)
     case none
@@ -130,7 +129,6 @@ enum RequestedRange: Equatable {
         return start < size ? .part(start..<min(end, size - 1) + 1) : .none
     }
 
-    /// Returns more than `Int64.max / 2` for a number that overflows.
     private static func number(_ digits: Substring.UTF8View) -> Int64? {
         guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return nil }
         var number: Int64 = 0

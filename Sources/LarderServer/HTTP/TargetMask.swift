@@ -2,13 +2,13 @@ import LarderCore
 
 /// A target or URL with its secrets masked: user names, passwords, and parameters that seem secret.
 ///
-/// A URL may contain other URLs, so secrets are searched for everywhere, also in several decodings.
-/// Masking runs on an event loop, in time proportional to the limited length.
+/// A URL may contain other URLs, so secrets are searched for everywhere, including in several
+/// decodings. Masking runs on an event loop, in time proportional to the limited length.
 struct TargetMask {
-    /// In bytes. The whole query of a longer target is masked.
+    /// The maximum length in bytes. The whole query of a longer target is masked.
     static let longest = 16 << 10
     private static let mostParameters = 100
-    /// In bytes. A parameter with a longer name is masked.
+    /// The maximum length of a name in bytes. A parameter with a longer name is masked.
     private static let longestName = 256
     private static let mostDecodings = 3
     private static let mask = "***"
@@ -18,8 +18,8 @@ struct TargetMask {
 
     private init(_ text: String) { self.text = text }
 
-    /// A target without secrets is unchanged. Others are decoded and masked. If the target is too
-    /// long or has too many parameters, the query is masked.
+    /// Returns the text for output. A target without secrets is unchanged. Others are decoded and
+    /// masked. If the target is too long or has too many parameters, the query is masked.
     static func shown(_ target: String) -> String {
         if let shown = masked(target) { return shown.sanitizedForTerminal }
         guard let mark = target.utf8.firstIndex(where: { "?#".utf8.contains($0) }),
@@ -68,7 +68,7 @@ struct TargetMask {
         }
     }
 
-    /// Returns false if there are too many parameters.
+    /// Masks secret parameters. Returns false if there are too many parameters.
     private mutating func maskParameters() -> Bool {
         guard let first = text.utf8.firstIndex(where: Self.isMark) else { return true }
         var result = String(text[..<first])
@@ -149,7 +149,7 @@ struct TargetMask {
 
 /// Percent-decoding of text from clients (RFC 3986, section 2.1).
 enum PercentDecoding {
-    /// Returns nil if the text is not percent-encoded UTF-8 or contains controls.
+    /// Returns the decoded text, or nil if it is not percent-encoded UTF-8 or contains controls.
     static func text(_ text: Substring.UTF8View) -> String? {
         decoded(text).flatMap { $0.utf8.contains(where: isControl) ? nil : $0 }
     }
