@@ -4,7 +4,6 @@ import LarderCore
 struct LockedIcons {
     struct Entry: Decodable {
         let icon, integrity: String
-        /// The icon's key, if its URL does not identify the icon.
         let key: String?
         let size: Int
 
@@ -14,7 +13,6 @@ struct LockedIcons {
         }
     }
 
-    /// In bytes.
     private static let maximumSize = 64 << 20
 
     let name: String
@@ -25,7 +23,7 @@ struct LockedIcons {
     init(contentsOf file: URL) throws(OfflineIconsError) {
         name = file.lastPathComponent.sanitizedForTerminal
         do {
-            // JSON cut at the limit cannot be decoded.
+            // A lock that exceeds the limit cannot be decoded.
             let text = try FileHandle(forReadingFrom: file).read(upToCount: Self.maximumSize)
             let list = try JSONDecoder().decode([Entry].self, from: text ?? Data())
             // A lock can also contain `data:` URLs.

@@ -54,19 +54,18 @@ struct MissingList {
 
     init(_ file: URL) throws(OfflineIconsError) {
         path = file.path
-        // A manifest of the user must not be extended.
+        // A file that is not a missing list may be the user's manifest, and must not be extended.
         let start = (try? FileHandle(forReadingFrom: file).read(upToCount: 4)) ?? Data()
         guard start.isEmpty || start.elementsEqual("http".utf8) else {
             throw failure("is not a list of URLs")
         }
     }
 
-    /// Appends the URL unless the file contains it.
     func add(_ url: String) throws(OfflineIconsError) {
         let file = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw failure(String(cString: strerror(errno))) }
         defer { close(file) }
-        // Until the file is closed. Other instances may add the same URL.
+        // The lock is held until the file is closed, because other instances may add the same URL.
         flock(file, LOCK_EX)
         let handle = FileHandle(fileDescriptor: file)
         do {

@@ -14,7 +14,7 @@
     public struct OfflineIconsTrait: TestTrait, SuiteTrait, TestScoping {
         let makeIcons: @Sendable () throws -> OfflineIcons
 
-        /// True: nested suites inherit the trait.
+        /// Always true, so that nested suites inherit the trait.
         public var isRecursive: Bool { true }
 
         /// Runs one test, and records an issue if icons are missing.
@@ -23,7 +23,7 @@
             performing function: @Sendable () async throws -> Void
         ) async throws {
             let icons = try makeIcons()
-            // Also after an error, which a missing icon may have caused.
+            // The icons are also checked after an error, which a missing icon may have caused.
             defer {
                 do { try icons.finish() } catch {
                     Issue.record(error, sourceLocation: test.sourceLocation)

@@ -49,8 +49,8 @@ final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
         #if canImport(FoundationNetworking)
             // Before Swift 6.4, a client that resumes a task blocks the session forever if another
             // thread cancels the task and waits for the session (swift-corelibs-foundation 5412).
-            // So the session waits only until the client has surely read the session's tasks.
-            // Unsafe because the compiler does not know that only the client uses the request now.
+            // So the session waits only until the client must have read the session's tasks. Unsafe
+            // because the compiler does not know that only the client uses the request now.
             nonisolated(unsafe) let request: URLProtocol = self
             DispatchQueue(label: "larder.offline-icons").async(group: answering) { body(request) }
             _ = answering.wait(timeout: .now() + 0.2)
@@ -110,7 +110,6 @@ enum OfflineInstances {
         lock.withLock { references[number]?.icons }
     }
 
-    /// Returns false if another class answers `URLSession.shared`.
     static func share(_ protocolClass: URLProtocol.Type) -> Bool {
         lock.withLock {
             guard shared == nil else { return shared == protocolClass }

@@ -13,7 +13,7 @@ public struct PlaceholderColor: Sendable, Equatable {
         (self.red, self.green, self.blue) = (red, green, blue)
     }
 
-    /// Only the palette of the image depends on the colour.
+    /// The PNG image. Only its palette depends on the colour.
     var image: Data {
         let palette = Array("PLTE".utf8) + [red, green, blue]
         var checksum = ~UInt32(0)
