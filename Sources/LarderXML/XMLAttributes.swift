@@ -12,7 +12,8 @@ package struct XMLAttribute: Equatable, Sendable {
 /// The place of the filtered text in the file.
 package struct XMLOffsets: Sendable {
     let start: Int
-    /// 1 in ISO-8859-1, 2 in UTF-16. Nil if the file has the filtered text's bytes.
+    /// The number of bytes in a unit: 1 in ISO-8859-1, 2 in UTF-16. Nil if the file has the
+    /// filtered text's bytes.
     let unitSize: Int?
 
     package init(from start: Int, unitSize: Int? = nil) {
@@ -29,13 +30,11 @@ package struct XMLOffsets: Sendable {
     }
 }
 
-/// The place of the text before a tag.
 struct XMLTextPlace {
     /// Whether there is visible text since the last tag, comment or instruction.
     private var hasText = false
     private var start: Int
     private var hasNoise = false
-    /// The last part with text that ended at a comment or an instruction.
     private var found: Range<Int>?
     private var isSplit = false
 
@@ -61,16 +60,13 @@ struct XMLTextPlace {
     }
 }
 
-/// The tags passed to libxml2 that it has not reported yet.
 struct XMLTagQueue {
     struct Tag {
         /// The bytes in the file of the text before the tag. Nil if unknown.
         let text: Range<Int>?
-        /// The line of the tag, or 0 if libxml2 knows the line.
         var line = 0
         var passedLine = 0
         var attributes: [XMLAttribute] = []
-        /// The number of bytes in a tag with attributes, or 0.
         var size = 0
     }
 
@@ -106,7 +102,6 @@ enum XMLReference {
         return UInt64(String(decoding: digits, as: UTF8.self), radix: isHex ? 16 : 10)
     }
 
-    /// Whether XML 1.0 (section 2.2) forbids the character.
     static func isForbidden(_ code: UInt64) -> Bool {
         switch code {
         case 0x09, 0x0A, 0x0D: return false
@@ -126,7 +121,7 @@ enum XMLReference {
 }
 
 struct XMLAttributeParser {
-    /// Each attribute is compared with all previous ones.
+    /// The maximum number of attributes in a tag. Each is compared with all previous ones.
     static let maximumCount = 256
     static let maximumName = 1 << 10
 
@@ -135,7 +130,6 @@ struct XMLAttributeParser {
     private let line: Int
     private let replacement: UInt8?
     private let offsets: XMLOffsets?
-    /// The next byte, and its offset in the file.
     private var index = 0
     private var offset: Int
 
@@ -215,7 +209,7 @@ struct XMLAttributeParser {
         return byte.isASCIILetterOrDigit || byte >= 0x80 || "_:".utf8.contains(byte)
     }
 
-    /// Replaces references, and white space as XML 1.0 (section 3.3.3) requires.
+    /// Returns a value. Replaces references, and white space as XML 1.0 (section 3.3.3) requires.
     private mutating func value(
         _ text: Slice<UnsafeBufferPointer<UInt8>>
     ) throws(XMLError) -> String {

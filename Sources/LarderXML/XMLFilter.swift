@@ -13,7 +13,6 @@ final class XMLFilter {
     private var tags = XMLTagQueue()
     private var keepsAttributes = false
     private let offsets: XMLOffsets?
-    /// The offset in the file of the first unread byte.
     private var offset: Int
     private var text: XMLTextPlace
     private var names: Set<[UInt8]> = []
@@ -22,31 +21,28 @@ final class XMLFilter {
     private var hasDocumentType = false
     private var isInCDATA = false
     private var depth = 0
-    /// True in containers and outside the root, where only white space may occur.
+    /// Whether only white space may occur, as in containers and outside the root.
     private var isBetweenElements = true
-    /// In bytes of the output. A reference counts as one byte.
+    /// The length of the current text in bytes of the output. A reference counts as one byte.
     private var textLength = 0
     private let maximumText: Int
     private var skippedBytes = 0
-    /// The number of removed lines that are not yet in `omissions`.
     private var pendingLines = 0
     private var passedLine = 1
-    /// The number of lines removed before ``passedLine``.
     private var omitted = 0
     /// The number of removed lines before each line that libxml2 may still report.
     private var omissions: [(line: Int, omitted: Int)] = []
     private var firstOmission = 0
     private var omittedBefore = 0
-    /// An error to throw after the buffered output.
     private var failure: (any Error)?
     private let output: UnsafeMutablePointer<UInt8>
     private var start = 0
     private var end = 0
 
     private static let capacity = 64 << 10
-    /// In bytes. Limits document types, names, and tags whose attributes are removed.
+    /// The maximum size in bytes of document types, names, and tags whose attributes are removed.
     private static let maximumMarkup = 4 << 10
-    /// In bytes. More waiting tags with attributes pause the filter.
+    /// The size in bytes of waiting tags with attributes at which the filter pauses.
     private static let maximumWaiting = 64 << 10
     static let maximumReference = 16
     /// libxml2's reader parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c), and drops parsed
@@ -73,7 +69,7 @@ final class XMLFilter {
             if let failure { throw failure }
             (start, end) = (0, 0)
             do {
-                // No output would mean the end of the document.
+                // An empty output would mean the end of the document.
                 while Self.capacity - end >= Self.maximumMarkup,
                     end == 0 || tags.waitingBytes < Self.maximumWaiting, try advance()
                 {}
@@ -92,7 +88,6 @@ final class XMLFilter {
     /// libxml2 reports each tag once.
     func takeTag() -> XMLTagQueue.Tag? {
         let tag = tags.take()
-        // Drops omissions before the tag.
         if let tag, tag.passedLine > 0 { _ = line(of: tag.passedLine) }
         return tag
     }
@@ -110,7 +105,7 @@ final class XMLFilter {
         return passed + omittedBefore
     }
 
-    /// Returns false at the end of the input.
+    /// Filters more input. Returns false at its end.
     private func advance() throws -> Bool {
         if pendingLines > 0, isBetweenElements {
             putPendingLines()
@@ -185,7 +180,7 @@ final class XMLFilter {
         pass(wholeCharacters(min(length, Self.capacity - end)))
     }
 
-    /// libxml2 checks that the reference is declared.
+    /// Passes a reference. libxml2 checks that it is declared.
     private func passReference() throws {
         try input.fill(to: Self.maximumReference)
         let bytes = input.unread.prefix(Self.maximumReference)
@@ -214,7 +209,7 @@ final class XMLFilter {
             isInCDATA = false
             return omit(3)
         }
-        // Stops before a bracket, which may end the section.
+        // The text stops before a bracket, which may end the section.
         let brackets = section.prefix((Self.capacity - end) / 5).dropFirst()
         var length = 1 + brackets.prefix { $0 != UInt8(ascii: "]") }.count
         guard textRoom > 0 else { return try cut(length) }

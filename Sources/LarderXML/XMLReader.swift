@@ -16,7 +16,6 @@ package final class XMLReader {
     /// ``XMLRules/elements``, interned by libxml2 so that addresses can be compared.
     private let names: [UnsafePointer<xmlChar>?]
     private var lineOfBlanks = 1
-    /// 0 if libxml2 knows the line.
     private var lineOfTag = 0
     private var isAfterStart = false
     /// The current element's attributes, at its start. Empty unless the rules keep attributes.
@@ -102,7 +101,6 @@ package final class XMLReader {
         return node
     }
 
-    /// The element's index in ``XMLRules/elements``.
     package var element: Int? {
         let name = xmlTextReaderConstName(reader)
         return names.firstIndex { $0 == name }
@@ -111,7 +109,6 @@ package final class XMLReader {
     /// The element's name with its prefix. Foreign text.
     package var name: String { xmlTextReaderConstName(reader).map { String(cString: $0) } ?? "" }
 
-    /// Whether the element has no end tag, as in `<string/>`.
     package var isEmpty: Bool { xmlTextReaderIsEmptyElement(reader) == 1 }
     package var depth: Int { Int(xmlTextReaderDepth(reader)) }
 
@@ -157,7 +154,7 @@ package final class XMLReader {
             do {
                 return Int32(try source.filter.read(into: .init(start: buffer, count: Int(length))))
             } catch {
-                // Not -1, because libxml2 would drop unparsed bytes.
+                // The result is not -1, because libxml2 would drop unparsed bytes.
                 source.error = error
                 return 0
             }
@@ -170,7 +167,6 @@ package final class XMLReader {
     private static let initialized: Void = xmlInitParser()
 }
 
-/// The permitted elements and the limits of a document.
 package struct XMLRules: Sendable {
     /// The permitted elements, the root first. Names have 1 to 7 bytes. Nil permits all elements.
     package var elements: [String]?
@@ -181,17 +177,17 @@ package struct XMLRules: Sendable {
     /// The number of bytes of a text that are always kept. Longer texts are truncated. Also limits
     /// a tag whose attributes are kept.
     package var maximumTextBytes: Int
-    /// The root has depth 1. libxml2's limit is 256.
+    /// The maximum depth. The root has depth 1. libxml2's limit is 256.
     package var maximumDepth: Int
-    /// Limits comments, processing instructions, attributes, the document type, and excess white
-    /// space between elements.
+    /// The maximum size in bytes of comments, processing instructions, attributes, the document
+    /// type, and excess white space between elements.
     package var maximumSkippedBytes: Int
-    /// Declarations in a document type are always refused.
+    /// Whether a document type may occur. Its declarations are always refused.
     package var permitsDocumentType: Bool
     /// Replaces references to characters that XML forbids, such as `&#1;`. If nil, libxml2 refuses
     /// them.
     package var forbiddenReference: UInt8?
-    /// Limits different element names. libxml2 keeps and compares all names.
+    /// The maximum number of different element names. libxml2 keeps and compares all names.
     package var maximumNames: Int
 
     package init(
@@ -238,7 +234,6 @@ struct XMLElements {
 
 struct XMLTag {
     let name: UnsafeBufferPointer<UInt8>
-    /// The tag without its end, `>` or `/>`.
     let content: UnsafeBufferPointer<UInt8>
     let nameEnd: Int
     let isEnd: Bool
@@ -247,7 +242,7 @@ struct XMLTag {
     let hasAttributes: Bool
     let number: UInt64
 
-    /// For messages. Foreign text.
+    /// The name for messages. Foreign text.
     var spelling: String { String(decoding: name.prefix(64), as: UTF8.self) }
 
     /// - Parameter bytes: The tag with both brackets. Must outlive this value.
@@ -313,10 +308,10 @@ package struct XMLError: Error, Equatable {
         case otherElement(String)
     }
 
-    /// Element names in the code are foreign text.
+    /// The kind of error. Element names in it are foreign text.
     package let code: Code
     package let line: Int?
-    /// May contain foreign text.
+    /// The reason, which may contain foreign text.
     package let reason: String
 
     init(_ code: Code, line: Int?, _ reason: String = "") {
