@@ -6,8 +6,8 @@ struct RevalidationOptions: ParsableArguments {
     @Option(
         help: .common(
             """
-            The cached icons to revalidate: stale icons only (stale), also fresh icons unless they \
-            are immutable (always), or no icons (never).
+            The cached icons to revalidate: stale icons (stale), all icons except fresh immutable \
+            ones (always), or no icons (never).
             """, "which"))
     var revalidate = Revalidation.stale
 

@@ -68,7 +68,7 @@ struct EvictCommand: AsyncParsableCommand {
 
     @Option(
         help: .common(
-            "Evict icons that are not in this manifest, or in none of the manifests if repeated.",
+            "Evict icons that are not in this manifest. May be repeated to name several manifests.",
             "manifest"),
         completion: .manifest)
     var only: [String] = []

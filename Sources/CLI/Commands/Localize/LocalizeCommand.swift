@@ -11,9 +11,9 @@ struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
         commandName: "localize", abstract: "Write the same catalogue with local icons.",
         discussion: """
             Only icon values change. Order, comments, indentation, quotation marks and line ends \
-            stay. Names of icon sets, relative names and other values that are never fetched stay, \
-            too. An icon that is not cached keeps its URL, and the exit status is 2. Nothing is \
-            downloaded without --fetch.
+            stay, and so do values that are never fetched, such as relative names. An icon that is \
+            not cached keeps its URL, and the exit status is 2. Nothing is downloaded without \
+            --fetch.
 
             The new values are files in --icons DIR, URLs of larder serve at --server URL, or data \
             URLs (--data). The default is --icons NAME-icons next to the output. File names have \
@@ -71,7 +71,7 @@ struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
             """, "dir"), completion: .directory)
     var icons: String?
 
-    @Option(help: .common("Use the URLs of a larder serve at this URL.", "url"))
+    @Option(help: .common("Use the URLs of a larder server at this URL.", "url"))
     var server: String?
 
     @Flag(help: "Use data: URLs, which contain the icons.") var data = false

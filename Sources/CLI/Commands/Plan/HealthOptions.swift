@@ -18,13 +18,13 @@ struct HealthOptions: ParsableArguments {
 
     @Option(
         help: .common(
-            "End --health with status 2 if it finds one of these kinds: "
+            "Exit with status 2 if --health finds one of these kinds: "
                 + kinds.joined(separator: ", ") + ".", "kind,..."),
         completion: .list(kinds),
         transform: { list in
             try list.split(separator: ",", omittingEmptySubsequences: false).map { name in
                 if let kind = HealthFinding.Kind(rawValue: String(name)) { return kind }
-                throw ValidationError("expected some of \(kinds.joined(separator: ", "))")
+                throw ValidationError("expected one or more of \(kinds.joined(separator: ", "))")
             }
         })
     var failOn: [HealthFinding.Kind]?
