@@ -29,7 +29,8 @@ extension DatabaseQueue {
         try read { try $0.prepared(sql).firstInteger(value) != nil }
     }
 
-    /// `page` reads the page after a given row. `body` can use the database.
+    /// Calls `body` with each page. `page` reads the page after a given row. `body` can use the
+    /// database.
     func forEachPage<Row>(
         _ page: (Database, Row?) throws -> [Row], _ body: ([Row]) throws -> Void
     ) throws {

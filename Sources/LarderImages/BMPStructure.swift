@@ -41,7 +41,7 @@ enum BMPStructure {
     /// length cannot overflow.
     private static let sizes = 1...0xFFF_FFFF
 
-    /// A bitmap's information header, also in ICO files.
+    /// The information header of a bitmap. ICO files contain it too.
     struct Bitmap {
         let width: Int
         let height: Int

@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 
 /// A limit on open connections. Further connections wait in the kernel's queue, because clients
-/// would retry closed connections at once.
+/// would immediately retry closed connections.
 final class AcceptGate: ChannelDuplexHandler {
     typealias InboundIn = Channel
     typealias InboundOut = Channel

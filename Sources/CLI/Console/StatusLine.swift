@@ -82,7 +82,8 @@ final class StatusLine: Sendable {
 }
 
 /// Progress on standard error: the status line on a terminal, or else a line every five seconds.
-/// SIGUSR1, and SIGINFO (`^T`) on systems that have it, print a line at once, even in a quiet run.
+/// SIGUSR1, and SIGINFO (`^T`) on systems that have it, print a line immediately, even in a quiet
+/// run.
 final class ProgressLine: Sendable {
     private static let interval: Duration = .seconds(5)
     private static let drawInterval: Duration = .milliseconds(50)

@@ -21,7 +21,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         self = digest
     }
 
-    /// Not generic, because every index row has a digest.
+    /// This initializer is not generic, because every index row has a digest.
     package init?(bytes: UnsafeRawBufferPointer) {
         guard bytes.count == Self.byteCount else { return nil }
         func word(_ index: Int) -> UInt64 {

@@ -51,7 +51,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
 
 /// The disk cache of an image library: its directory, and the file names for a URL.
 protocol KeyedLayout: Sendable {
-    /// The path components of the directory. An app can choose the last component.
+    /// The path components of the directory. An app can choose the last one.
     var folders: [String] { get set }
 
     /// The common prefix of a URL's files, unique for each URL.

@@ -1,8 +1,8 @@
 import CZlib
 import LarderCore
 
-/// A decoder of a body's content codings (RFC 9110, section 8.4). Decodes piece by piece, at the
-/// receiver's speed. Belongs to the loop's queue.
+/// A decoder of a body's content codings (RFC 9110, section 8.4). It decodes piece by piece, at the
+/// receiver's speed, and belongs to the loop's queue.
 ///
 /// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver,
 /// from as little as 51 bytes.

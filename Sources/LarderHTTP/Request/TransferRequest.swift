@@ -81,7 +81,7 @@ package struct RequestSigning: Sendable {
     package var credentials: Credentials
 }
 
-/// Unique within a ``TransferLoop``.
+/// The identity of a transfer within its ``TransferLoop``.
 package struct TransferID: Hashable, Sendable {
     let number: UInt64
 }

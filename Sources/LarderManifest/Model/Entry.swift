@@ -88,7 +88,7 @@ public struct ManifestItem: Sendable {
     public let name: String?
     /// The icon as written, or nil if the element has no readable icon.
     public let value: IconValue?
-    /// The outcome.
+    /// The outcome for the icon or element.
     public let result: Result
 
     /// The outcome for an icon or element.

@@ -62,7 +62,7 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
         self.errorNumber = errorNumber
     }
 
-    /// Such as `apps.jsonl: line 17: unexpected ','`. Safe to print.
+    /// The error in one line, such as `apps.jsonl: line 17: unexpected ','`. Safe to print.
     public var description: String {
         let parts = [source.sanitizedForTerminal, place?.description, reason]
         return parts.compactMap(\.self).joined(separator: ": ")

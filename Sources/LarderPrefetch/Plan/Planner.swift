@@ -166,17 +166,18 @@ public struct PlanSummary: Sendable, Equatable {
 
 /// The status of a resource in a plan.
 public enum PlanStatus: Int, Sendable {
-    /// Not in the cache, or not with the required digest and size, or not used because of
-    /// ``PlanPolicy/fetchesAll``. The run fetches the resource.
+    /// The run fetches the resource. It is not cached with the required digest and size, or
+    /// ``PlanPolicy/fetchesAll`` is true.
     case missing = 0
-    /// In the cache, but not fresh. The run revalidates the resource.
+    /// The run revalidates the resource, which is cached but not fresh.
     case stale = 1
-    /// In the cache and fresh.
+    /// The resource is cached and fresh.
     case cached = 2
-    /// Not fetched because of a recent permanent failure, or because all entries require digests or
-    /// sizes that contradict each other.
+    /// The resource is not fetched, because of a recent permanent failure, or because its entries
+    /// require digests or sizes that contradict each other.
     case failed = 3
-    /// Not fetched, because it has not failed before (``PlanPolicy/retriesOnlyFailed``).
+    /// The resource is not fetched, because it has not failed before
+    /// (``PlanPolicy/retriesOnlyFailed``).
     case skipped = 4
     /// Missing, and not fetched because of ``PlanPolicy/isOffline``.
     case unavailable = 5

@@ -24,8 +24,8 @@ public struct PrefetchConfiguration: Sendable {
     public var maximumObjectBytes: Int64 = 16 << 20
     /// Whether to store bodies that are not images. Default: false.
     public var acceptsAnyContent = false
-    /// Whether to store `no-store` responses, which are then always stale. Default: false, such
-    /// responses are only checked.
+    /// Whether to store `no-store` responses, which are then always stale. Default: false, which
+    /// only checks such responses.
     public var storesUnstorable = false
     /// The rules that decide which resources to fetch.
     public var policy = PlanPolicy()

@@ -50,8 +50,8 @@ public struct RemoteEvictor: Sendable {
 private struct Eviction: Sendable {
     private let run: RemoteRun<RemoteEvictionReport>
     private let policy: RemoteEvictor.Policy
-    /// By this machine's clock. The store's clock is similar, because stores check the times of
-    /// signatures.
+    /// The start by this machine's clock. The store's clock is similar, because stores check the
+    /// times of signatures.
     private let start = Date()
     private var latest: Date { start.addingTimeInterval(-policy.grace) }
 

@@ -10,8 +10,8 @@ package final class RemoteStore: Sendable {
     let storage: any ObjectStore
     private let maximumListed: Int
     private let listed = Atomic(0)
-    /// Pages count as at least this many names, except the last. A million pages of one name each
-    /// would take hours.
+    /// The minimum number of names that a page counts as, except the last. A million pages of one
+    /// name each would take hours.
     private static let minimumPageCount = 250
 
     package struct Known: Sendable, Hashable {
