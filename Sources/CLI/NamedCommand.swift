@@ -113,8 +113,8 @@ struct NamedCommand {
         return next.find(Array(words.dropFirst()))
     }
 
-    /// Throws if the first word is not a command, or is an option that belongs after a command.
-    /// Skips `help`.
+    /// Checks the first word. Throws if it is not a command, or is an option that belongs after a
+    /// command. Skips `help`.
     func check(_ words: [String]) throws {
         let (group, rest) = find(Array(words.drop { $0 == "help" }))
         guard group.isGroup, let word = rest.first else { return }

@@ -16,7 +16,7 @@ struct GalleryAnswer: Sendable {
     let gallery: ServedGallery
 
     func atOnce(_ request: RoutedRequest) -> Response? {
-        // A page that includes a script can read its data.
+        // A page of another site could include a script and read its data.
         if request.request.isCrossSite, !request.path.utf8.elementsEqual("/".utf8) {
             return Response(403, text: "This file is only for the gallery page.", [Self.isolation])
         }

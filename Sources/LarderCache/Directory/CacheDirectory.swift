@@ -173,7 +173,8 @@ final class CacheDirectory: Sendable {
     func judged(_ damage: CacheError) -> CacheError {
         guard damage.isDamage, isWritable else { return damage }
         guard fsync(root.raw) == 0 else { return CacheError("fsync", subject: path, errno: errno) }
-        // On a shut-down XFS, syncing an unchanged directory succeeds.
+        // On a shut-down XFS, syncing an unchanged directory succeeds, so a new directory is tried
+        // too.
         do throws(CacheError) {
             try RunDirectory(in: self).remove()
         } catch  where error.code == .storage {

@@ -89,7 +89,8 @@ package struct UsersPath {
         return path.withPath({ statfs($0, &status) }) == 0 && status.isOfProcesses
     }
 
-    /// Throws `.unusable` for another user's link. With `isLast`, checks only the last name.
+    /// Throws `.unusable` if another user owns a link on the path. With `isLast`, checks only the
+    /// last name.
     func checkLinks(isLast: Bool = false) throws(CacheError) {
         guard let foreignLink, foreignLink.isLast || !isLast else { return }
         throw CacheError(

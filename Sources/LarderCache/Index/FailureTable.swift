@@ -103,7 +103,7 @@ struct FailureTable {
                 Double(bounds.bytes + bytes) <= fraction * Double(byteLimit)
             else {
                 bounds.isExceeded = true
-                // Removes all failures that are not newer.
+                // Failures that are not newer exceed the limits, too.
                 if failedAt <= bounds.last { bounds.first = max(bounds.first, failedAt.nextUp) }
                 return
             }

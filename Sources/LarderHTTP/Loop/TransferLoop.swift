@@ -212,7 +212,7 @@ package final class TransferLoop: @unchecked Sendable {
         let limit = limits.compactMap(\.self).min()
         if let limit, limit <= .zero { return }
         isWaiting.store(true, ordering: .sequentiallyConsistent)
-        // Blocks posted before `isWaiting` was set do not end the wait.
+        // Blocks posted before `isWaiting` was set do not end the wait, so it must not begin.
         if posted.load(ordering: .sequentiallyConsistent) == 0 {
             isQuiet = try !multi.wait(atMost: limit)
         }

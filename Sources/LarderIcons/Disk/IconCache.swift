@@ -230,7 +230,7 @@ final class UseRecorder: @unchecked Sendable {
     }
 }
 
-/// A cache directory, empty if missing.
+/// A cache directory. A missing directory is an empty cache.
 package struct CacheLayer {
     /// The maximum size of an object in bytes. An object of a foreign cache must not fill the app's
     /// memory.

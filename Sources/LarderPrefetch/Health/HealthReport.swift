@@ -82,8 +82,8 @@ package struct HealthReport {
 }
 
 extension Planner {
-    /// Icons larger than twice `shownPixels` are oversized. Relative icons are files in
-    /// `directory`, or are not checked.
+    /// Returns the report. Icons larger than twice `shownPixels` are oversized. Relative icons are
+    /// files in `directory`, or are not checked.
     package func health(
         of manifests: [ManifestSource], shownPixels: Int?, filesIn directory: String?,
         onProgress: @escaping (PlanProgress) -> Void,

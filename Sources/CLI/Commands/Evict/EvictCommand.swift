@@ -68,7 +68,7 @@ struct EvictCommand: AsyncParsableCommand {
 
     @Option(
         help: .common(
-            "Evict icons that are not in this manifest. May be repeated to name several manifests.",
+            "Keep only the icons in this manifest, and evict all others. May be repeated.",
             "manifest"),
         completion: .manifest)
     var only: [String] = []
