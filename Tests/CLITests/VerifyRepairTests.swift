@@ -323,7 +323,7 @@ import Testing
             #expect(finished.status == 2)
             #expect(
                 finished.standardOutput.contains(
-                    "; if the prefetch used --netrc or --client-cert or --user-agent, use it"),
+                    "; if the prefetch used --netrc or --client-cert or --user-agent, also use it"),
                 "\(finished)")
         }
     }
