@@ -120,7 +120,8 @@ import Testing
             #expect(error.code == "tls")
             #expect(
                 error.message.hasSuffix(
-                    "; the server seems to use http; write http:// in the URL"), "\(error)")
+                    "; the server or proxy seems to use http; write http:// in its URL"),
+                "\(error)")
             _ = server.waitForEnd()
         }
     }
@@ -137,12 +138,17 @@ import Testing
             larder.origin.on("/a", Icons.reply(1))
             let front = try TLSFront(originPort: larder.origin.port, certificate: kind)
             let manifest = try larder.manifest(front.url("/a"))
-            let authority = ["--ca-cert", TestCertificates.authorityPath]
-            let run = try larder.prefetch(manifest, options: isUnknown ? [] : authority)
-            let error = try #require(try run.line(1).error)
-            #expect(error.code == "certificate")
-            let advice = "; use --ca-cert FILE to trust the certificate authority in FILE"
-            #expect(error.message.hasSuffix(advice) == isUnknown, "\(error)")
+            let authority = isUnknown ? [] : ["--ca-cert", TestCertificates.authorityPath]
+            let proxy = try ForwardProxy()
+            // Proxies of companies often replace certificates.
+            for options in [[], ["--proxy", proxy.url(), "--retry-failed"]] {
+                let run = try larder.prefetch(manifest, options: authority + options)
+                let error = try #require(try run.line(1).error)
+                #expect(error.code == "certificate")
+                let advice = "; use --ca-cert FILE to trust the certificate authority in FILE"
+                #expect(error.message.hasSuffix(advice) == isUnknown, "\(error)")
+            }
+            #expect(!proxy.requests.isEmpty)
             guard isUnknown else { return }
             let file =
                 kind == .selfSigned

@@ -74,31 +74,32 @@ extension EasyHandle {
         if code == .outOfFiles { return "the process has no free file descriptors" }
         if code == .headersTooLarge { return "the response's head is too long" }
         let words = errorMessage.isEmpty ? result.text : errorMessage
+        let host = transfer.order.request.url.host
+        let advice =
+            [.certificate, .tls].contains(code)
+            ? Self.advice(on: words.replacing(host, with: "")) : ""
         guard let proxy = transfer.proxy, !isConnected else {
-            let host = transfer.order.request.url.host
-            if code == .connectionRefused {
-                return words + "; check the port in the URL, and that the server is running"
-            }
-            return [.certificate, .tls].contains(code)
-                ? words + Self.advice(on: words.replacing(host, with: "")) : words
+            return code == .connectionRefused
+                ? words + "; check the port in the URL, and that the server is running"
+                : words + advice
         }
         if let proxyStatus, proxyStatus >= 300 {
             return "the proxy \(proxy) answered with status \(proxyStatus)"
         }
-        return "through the proxy \(proxy): \(words)"
+        return "through the proxy \(proxy): \(words)\(advice)"
     }
 
     private static func advice(on words: String) -> String {
         let plain = ["wrong version number", "packet length too long"]
         let unknown = ["self-signed", "self signed", "unable to get local issuer"]
         if plain.contains(where: words.contains) {
-            return "; the server seems to use http; write http:// in the URL"
+            return "; the server or proxy seems to use http; write http:// in its URL"
         }
         return unknown.contains(where: words.contains)
             ? "; use --ca-cert FILE to trust the certificate authority in FILE" : ""
     }
 
-    /// Whether file descriptors are exhausted. A lookup then fails as if the name were unknown.
+    /// Without a free descriptor, a lookup fails like an unknown name.
     private static var isOutOfFiles: Bool {
         let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return errno == EMFILE || errno == ENFILE }
