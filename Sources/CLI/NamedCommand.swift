@@ -100,7 +100,7 @@ struct NamedCommand {
         let path = unexpected.map(String.init) ?? ""
         _ = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
         if let manifest, !isDirectory.boolValue {
-            return ": write a manifest after \(manifest)"
+            return ": write a manifest after \(manifest), and a cache after --cache"
         }
         guard names["--cache"] != nil, !path.isEmpty, !LocalManifests.isURL(path) else { return "" }
         return ": for a cache, write --cache \(path.shellQuoted)"

@@ -28,13 +28,29 @@ import Testing
         ),
         (
             ["verify", "a.json"],
-            "Unexpected argument 'a.json': write a manifest after --manifest"
+            """
+            Unexpected argument 'a.json': write a manifest after --manifest, and a cache after \
+            --cache
+            """
         ),
         (
             ["export", "out", "a.json", "--layout", "files"],
-            "Unexpected argument 'a.json': write a manifest after --manifest"
+            """
+            Unexpected argument 'a.json': write a manifest after --manifest, and a cache after \
+            --cache
+            """
         ),
-        (["evict", "a.json"], "Unexpected argument 'a.json': write a manifest after --keep"),
+        // Neither argument is a manifest.
+        (
+            ["export", "cache", "out", "--layout", "files"],
+            """
+            Unexpected argument 'out': write a manifest after --manifest, and a cache after --cache
+            """
+        ),
+        (
+            ["evict", "a.json"],
+            "Unexpected argument 'a.json': write a manifest after --keep, and a cache after --cache"
+        ),
         (
             ["evict", "--max-size", "2", "GB"],
             "Unexpected argument 'GB': write 2GB without a space"
@@ -42,7 +58,7 @@ import Testing
         // A size in days would be refused.
         (
             ["evict", "--max-size", "2", "d"],
-            "Unexpected argument 'd': write a manifest after --keep"
+            "Unexpected argument 'd': write a manifest after --keep, and a cache after --cache"
         ),
         (["--nosuch", "status"], "Unknown option '--nosuch'"),
         (["status", "icons"], "Unexpected argument 'icons': for a cache, write --cache icons"),
