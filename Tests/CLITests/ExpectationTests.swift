@@ -105,6 +105,7 @@ import Testing
             let plan = try larder.run("plan", one, two)
             #expect(plan.status == 2)
             #expect(plan.standardOutput.ranges(of: places).count == 1, "\(plan)")
+            #expect(plan.standardOutput.hasSuffix("; 1 URL\n"), "\(plan)")
             #expect(larder.origin.requests.isEmpty)
             // The origin has the bytes that one of the manifests requires.
             let statuses = try [one, two].map { try larder.prefetch($0).status }

@@ -100,7 +100,7 @@ import Testing
             }
             let none = try larder.manifest([], name: "none.json")
             #expect(try line(0, "prefetch", none) == "0 entries: fetched 0")
-            #expect(try line(0, "plan", none) == "0 entries; 0 URLs: cached 0")
+            #expect(try line(0, "plan", none) == "0 entries; 0 URLs")
             #expect(try line(2, "status") == "resources  0")
             #expect(try line(0, "verify").hasPrefix("0 objects ("))
             for command in [

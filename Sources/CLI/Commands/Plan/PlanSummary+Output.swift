@@ -11,15 +11,15 @@ extension PlanSummary {
         if skipped > 0 { notes.append("skipped \(skipped)") }
         if failed > 0 { notes.append(paint.failed("failed \(failed)")) }
         if otherShards > 0 { notes.append("left to other shards \(otherShards)") }
-        let counts = nonzero([
+        let counts = [
             (cached, "cached \(cached)"), (stale, paint.stale("stale \(stale)")),
             (missing, "missing \(missing)"), (remembered, "recently gone \(remembered)"),
             (leftAlone, "excluded by --retry-failed \(leftAlone)"),
-        ])
+        ].filter { $0.0 > 0 }.map { $0.1 }
         let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
         return entries.of("entry", "entries") + several
             + (notes.isEmpty ? "" : " (\(notes.joined(separator: ", ")))")
-            + "; \(urls.of("URL")): " + counts.joined(separator: ", ")
+            + "; \(urls.of("URL"))\(counts.isEmpty ? "" : ": ")" + counts.joined(separator: ", ")
     }
 
     package func complaints(of sources: [ManifestSource]) -> [String] {
