@@ -11,7 +11,9 @@ import Testing
     /// More than one batch, so that a batch is committed while other responses arrive.
     private static let icons = 700
 
-    @Test(.enabled(if: FaultShim.isPossible), .timeLimit(.minutes(180)))
+    @Test(
+        .enabled(if: FaultShim.isPossible, "preloading a library needs Linux"),
+        .timeLimit(.minutes(180)))
     func iconsEvictedDuringRevalidationAreFetchedAgain() async throws {
         try await withFixture { larder in
             // The last icon's 304 is sent after the eviction, so at least this icon is evicted in

@@ -317,7 +317,10 @@ import Testing
         expectNoArguments(finished)
     }
 
-    @Test(.enabled(if: Mount.isPossible && access("/usr/bin/unshare", X_OK) == 0))
+    @Test(
+        .enabled(
+            if: Mount.isPossible && access("/usr/bin/unshare", X_OK) == 0,
+            "requires root on Linux, and unshare"))
     func aSystemWithoutProcIsAnError() throws {
         let script = #"mount -t tmpfs tmpfs /proc && exec "$0" status"#
         let finished = try RunningProcess(

@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: Nobody.isPossible))
+    @Test(.enabled(if: Nobody.isPossible, "requires setpriv, or a user other than root"))
     func anUnreadableObjectIsNotReportedAsCorrupt() async throws {
         try await withFilledCache { larder, urls in
             let path = try larder.objectPath(urls[0])

@@ -143,7 +143,10 @@ import Testing
     private static let openssl = "/usr/bin/openssl"
 
     /// The server's response describes the TLS session. The server closes each connection.
-    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: openssl)))
+    @Test(
+        .enabled(
+            if: FileManager.default.isExecutableFile(atPath: openssl),
+            "openssl is not installed"))
     func aNewConnectionResumesTheTLSSession() async throws {
         let server = try RunningProcess(
             Self.openssl,
