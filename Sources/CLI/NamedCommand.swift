@@ -6,7 +6,7 @@ import Synchronization
 struct NamedCommand {
     static let program = NamedCommand(name: "", type: Larder.self)
     private static let programs = ["rehearse": "larder-rehearse"]
-    /// The options of each command, kept because reading them from the help takes a millisecond.
+    /// Reading the options of a command from its help takes a millisecond.
     private static let knownOptions = Mutex<[String: [NamedOption]]>([:])
 
     let name: String
@@ -113,8 +113,7 @@ struct NamedCommand {
         return next.find(Array(words.dropFirst()))
     }
 
-    /// Checks the first word. Throws if it is not a command, or is an option that belongs after a
-    /// command. Skips `help`.
+    /// Throws if the first word after `help` is no command, or an option that belongs after one.
     func check(_ words: [String]) throws {
         let (group, rest) = find(Array(words.drop { $0 == "help" }))
         guard group.isGroup, let word = rest.first else { return }
@@ -155,9 +154,8 @@ private struct NamedOption {
 }
 
 extension NamedCommand {
-    /// Returns a message about the first option that the command does not have, without its value,
-    /// which may be a password. The argument parser would report other errors first, and would
-    /// interpret the value as a manifest.
+    /// Returns a message about the first unknown option, without its value, a possible password. The
+    /// parser would report other errors first, and take the value for a manifest.
     func messageOnUnknownOption(in words: [String]) -> String? {
         guard let name = givenOptions(in: words).unknown else { return nil }
         let namesake = Self.program.descendants.first {
@@ -187,9 +185,8 @@ enum NearestName {
         return hint(for: String(name.drop { $0 == "-" }), among: long, lead: "--")
     }
 
-    /// Returns a suggestion such as `. Did you mean '--quiet'?`, or "". Suggests the most similar
-    /// name with at most one mistake for every three letters, or else the only name that contains
-    /// the word. `lead` precedes the name.
+    /// Suggests the most similar name with at most one mistake in three letters, else the only name
+    /// that contains the word: `. Did you mean '--quiet'?` with the lead `--`, or "".
     static func hint(for name: String, among known: [String], lead: String = "") -> String {
         let word = Array(name.lowercased().utf8)
         // Names are shorter, and the comparison takes quadratic time.
@@ -202,8 +199,7 @@ enum NearestName {
         return nearest.map { ". Did you mean '\(lead)\($0)'?" } ?? ""
     }
 
-    /// Returns the optimal string alignment distance: the number of wrong, extra, missing and
-    /// swapped letters.
+    /// Returns the number of wrong, extra, missing and swapped letters.
     private static func mistakes(in word: [UInt8], for name: [UInt8]) -> Int {
         var (last, row) = ([Int](), Array(0...name.count))
         for (i, letter) in word.enumerated() {

@@ -66,7 +66,7 @@ package enum ExportCode: String, FailureCode {
     case integrityMismatch = "integrity-mismatch"
     case sizeMismatch = "size-mismatch"
     case unreadable
-    /// The file cannot be created, for example because its name belongs to a directory.
+    /// The file cannot be created, for example in place of a directory.
     case obstructed
     /// Another icon has the same file name but different bytes.
     case ambiguous

@@ -144,8 +144,7 @@ struct MissingInput: Error, CustomStringConvertible {
         }
     }
 
-    /// Throws if the file has no certificate in PEM format. A pipe can be read only once, so it is
-    /// not checked.
+    /// Throws if the file has no certificate in PEM format. A pipe, readable once, is not checked.
     static func checkCertificates(_ file: String, for option: String) throws(MissingInput) {
         var status = stat()
         guard stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }

@@ -4,8 +4,8 @@ import LarderCache
 import LarderCore
 import Synchronization
 
-/// The user's configuration file. Each line sets an option of all commands that have this option,
-/// or of the command of its section.
+/// The user's configuration file. Each line sets an option of all commands that have it, or of the
+/// command of its section.
 struct ConfigFile {
     struct Line {
         let number: Int
@@ -35,8 +35,7 @@ struct ConfigFile {
         return arguments[..<end].filter { $0 != exclusion } + arguments[end...]
     }
 
-    /// Returns nil if there is no file. Throws ``MissingInput`` if the file cannot be read,
-    /// `ValidationError` if a line is wrong.
+    /// Returns nil if there is no file. Throws ``MissingInput``, or `ValidationError` for a line.
     static func load(
         for command: NamedCommand,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -48,8 +47,7 @@ struct ConfigFile {
         } else {
             path = defaultPath(environment)
             var status = stat()
-            // The home directory can belong to another user, for example after `su`. A link whose
-            // target is missing is an error.
+            // The home directory can be another user's, as after `su`. A broken link is an error.
             if lstat(path, &status) != 0, [ENOENT, ENOTDIR, EACCES].contains(errno) { return nil }
         }
         return try ConfigFile(path, bytes(of: path), for: command)

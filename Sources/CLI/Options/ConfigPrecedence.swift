@@ -10,9 +10,8 @@ extension ConfigFile {
         "--force": "--revalidate", "--revalidate": "--force",
     ]
 
-    /// Parses the command. ``used`` omits lines that contradict a later line or the command line,
-    /// or that need an option that is not set. Otherwise, a line for one use of a command would
-    /// make another use fail.
+    /// ``used`` omits lines that contradict a later line or the command line, or need another
+    /// option. They may be meant for other uses of the command.
     mutating func parse(
         _ words: [String], of command: NamedCommand,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -43,8 +42,8 @@ extension ConfigFile {
             .min { $0.number < $1.number }?.name
     }
 
-    /// Returns the lines that have an effect if the command line has no other options. If the
-    /// command needs other options, returns all lines that can have an effect.
+    /// Returns the lines that have an effect without other options. If the command needs other
+    /// options, returns all lines that can have an effect.
     func effectiveLines(for command: NamedCommand, environment: [String: String]) -> [Line] {
         var file = self
         var lines = lines(for: command, besides: [], environment: environment)
@@ -63,8 +62,8 @@ extension ConfigFile {
         }.map(\.element)
     }
 
-    /// Returns the command's lines in file order. A section's lines replace other lines of the same
-    /// option, and a line replaces earlier lines of the opposite option.
+    /// In the file's order. A section replaces other lines of its options, and a line replaces
+    /// earlier lines with the opposite option.
     func lines(for command: NamedCommand) -> [Line] {
         let options = command.options
         let own = lines.filter { $0.section == command.name }
@@ -106,8 +105,8 @@ extension ConfigFile {
         names.union(names.compactMap { opposites[$0] })
     }
 
-    /// Adds the line numbers of the file's options that the parser's message names. Otherwise,
-    /// users would look for these options on their command line.
+    /// Adds the line numbers of the file's options that the parser's message names, because users
+    /// would look for them on their command line.
     func locating(_ message: String) -> String {
         let end = message.firstRange(of: "\nUsage:")?.lowerBound ?? message.endIndex
         let words = message[..<end].split { !$0.isLetter && $0 != "-" }
@@ -116,8 +115,8 @@ extension ConfigFile {
         return message[..<end] + notes.joined() + message[end...]
     }
 
-    /// Returns the arguments of this run that a suggested command would not get from the file,
-    /// because they are from another command's section, or its own section replaces them.
+    /// Returns the arguments of this run that a suggested command would not get from the file: of
+    /// another section, or replaced by its own section.
     func arguments(missingFrom words: String) -> [String] {
         let others = lines(ofSuggested: words)
         return used.filter { line in !others.contains { $0.number == line.number } }
