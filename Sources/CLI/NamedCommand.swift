@@ -154,8 +154,8 @@ private struct NamedOption {
 }
 
 extension NamedCommand {
-    /// Returns a message about the first unknown option, without its value, a possible password. The
-    /// parser would report other errors first, and take the value for a manifest.
+    /// Returns a message about the first unknown option, without its value, a possible password.
+    /// The parser would report other errors first, and take the value for a manifest.
     func messageOnUnknownOption(in words: [String]) -> String? {
         guard let name = givenOptions(in: words).unknown else { return nil }
         let namesake = Self.program.descendants.first {
