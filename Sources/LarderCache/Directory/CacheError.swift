@@ -183,8 +183,8 @@ extension CacheError {
             : "remove other files from its disk, or choose another disk with --cache"
     }
 
-    /// Whether the objects have at least the wanted size. True for 100,000 or more files, to limit the
-    /// time.
+    /// Whether the objects have at least the wanted size. True for 100,000 or more files, to limit
+    /// the time.
     private static func hasObjects(ofBytes wanted: Double, in path: String) -> Bool {
         let objects = FileManager.default.enumerator(atPath: "\(path)/\(CacheLayout.objects)")
         var (bytes, count) = (0.0, 0)
