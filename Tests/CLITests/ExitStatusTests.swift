@@ -23,7 +23,7 @@ import Testing
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../docs/output.md").standardizedFileURL
         let page = try String(contentsOf: file, encoding: .utf8)
-        let order = try #require(page.firstMatch(of: /larder exits with the first of (.*)\./)).output.1
+        let order = try #require(page.firstMatch(of: /exits with the first of (.*)\./)).output.1
         let ordered = order.split { !$0.isNumber }.compactMap { Int32($0) }
         let statuses = larder.ExitStatus.allCases.map(\.rawValue)
         #expect(Set(ordered) == Set(statuses).subtracting([0]))
