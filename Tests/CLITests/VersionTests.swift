@@ -18,7 +18,7 @@ import Testing
         ("CHANGELOG.md", "## \(LarderVersion.current)"),
         ("action.yml", "default: \(LarderVersion.current)"),
         ("README.md", "`larder_\(LarderVersion.current)-1_amd64.deb`"),
-        ("README.md", "./larder_\(LarderVersion.current)-1_amd64.deb`"),
+        ("README.md", "/larder_\(LarderVersion.current)-1_amd64.deb`"),
         ("README.md", "larder-\(LarderVersion.current)-linux-x86_64.tar.gz"),
         ("README.md", "larder-\(LarderVersion.current)-macos-arm64.tar.gz"),
     ])
