@@ -218,8 +218,9 @@ extension ManifestShape {
                 names: ["name"], icons: ["logo"]),
             ManifestShape(
                 "Homarr board", ["$.apps[*]", "$"],
-                marks: ["appearance.iconUrl", "appearance.appNameStatus", "behaviour"],
-                names: ["name"],
+                marks: [
+                    "appearance.iconUrl", "appearance.appNameStatus", "behaviour.externalUrl",
+                ], names: ["name"],
                 icons: [
                     "appearance.iconUrl", "settings.customization.logoImageUrl",
                     "settings.customization.faviconUrl",
