@@ -142,9 +142,8 @@ public struct ManifestReader: Sendable {
             summary.places = recognition.places(base: decoder?.decoder.urls.baseURL)
             summary.unmet = unmet.map(\.part)
             summary.unusedEntries = rules.entries.filter { path in
-                ![path.segments, path.segments + [.elements]].contains { segments in
-                    recognition.used.contains { $0.segments == segments }
-                }
+                let paths = [path.segments, path.segments + [.elements]]
+                return !recognition.used.contains { paths.contains($0.segments) }
             }
             summary.unread = recognition.unread.count
             summary.unreadPlaces = recognition.unread.all

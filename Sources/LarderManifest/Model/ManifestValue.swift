@@ -62,7 +62,7 @@ struct RawEntry {
     let line: Int?
     var key: String?
     let content: Result<ManifestValue, EntryError>
-    var shape: Int
+    let shape: Int
 
     func of(_ shape: Int) -> RawEntry {
         RawEntry(line: line, key: key, content: content, shape: shape)
