@@ -1,7 +1,7 @@
 /// A path in a manifest, with counts of its values. Elements of an array share a place, as do
 /// members of a map.
 final class SurveyedPlace {
-    /// The maximum number of members. A larger dictionary is a map.
+    /// A dictionary that exceeds one of the next two limits is a map.
     private static let maximumContainers = 16
     private static let maximumValues = 128
     private static let maximumNameSize = 200

@@ -120,7 +120,7 @@ protocol ManifestCursor {
     var line: Int? { get }
     /// The position in bytes. Only differences are meaningful.
     var progress: Int { get }
-    /// Returns the value, which must be within an entry's limits.
+    /// Returns the value, or an error if it exceeds an entry's limits.
     func take() throws -> Result<ManifestValue, EntryError>
     /// Skips the value. Returns an error if the cursor detects an invalid value.
     @discardableResult func skip() throws -> EntryError?

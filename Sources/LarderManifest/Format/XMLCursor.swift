@@ -115,7 +115,7 @@ final class XMLCursor: ManifestCursor {
         try body(.success(reader.name))
     }
 
-    /// Returns the text before the first child element, or nil if there is a child element.
+    /// Returns the text of an element without children. Returns nil at the first child element.
     private func leadingText() throws -> Result<ManifestValue, EntryError>? {
         var text = ""
         while true {

@@ -2,10 +2,9 @@ struct ManifestShape: Equatable, Sendable {
     let name: String
     /// The paths from the root to the entries. `$` means that the manifest itself is an entry.
     var entries: [ManifestPath]
-    /// The paths of marks. Every element has at least one of these marks.
+    /// The paths of marks. The first element with a mark decides the shape.
     var marks: [ManifestPath]
-    /// The paths that the first element must also match, because other files can have the same
-    /// marks.
+    /// The paths that this element must also match, because other files can have the same marks.
     var requires: [ManifestPath] = []
     var names: [ManifestPath]
     var icons: [IconPlace]
@@ -39,7 +38,7 @@ struct ManifestShape: Equatable, Sendable {
             case theme
             /// A value of the kind that the element's attribute `type` names, in AppStream.
             case typed
-            /// The URL of an image if an attribute says so.
+            /// The URL of an image, according to an attribute or the file name.
             case image
             /// A conventional name, for an entry without another icon. It is not a value to
             /// localize.
@@ -85,13 +84,13 @@ extension ManifestShape {
             && marks.contains { $0.first(in: element) != nil }
     }
 
-    /// Whether an element matches, or would match if the list at a mark were not empty.
+    /// Whether a group has an empty list at a mark.
     func isEmptyGroup(_ element: ManifestValue) -> Bool {
         guard isGroup, case .dictionary(let members) = element,
             requires.allSatisfy({ $0.first(in: element) != nil })
         else { return false }
         return marks.contains { mark in
-            // Deeper marks are in any tree.
+            // The list of a deeper mark, such as `children`, occurs in any tree.
             guard mark.segments.count == 3, case .member(let list) = mark.segments[0]
             else { return false }
             return members[list] == .null || members[list] == .array([])
