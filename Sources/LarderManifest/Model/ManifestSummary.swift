@@ -110,7 +110,9 @@ public struct ManifestSummary: Equatable, Sendable {
     }
 
     private var noIcons: String {
-        entries == 1 ? "the only entry has no icon" : "none of the \(entries) entries has an icon"
+        guard unreadable == 0 else { return "no readable entry has an icon" }
+        return entries == 1
+            ? "the only entry has no icon" : "none of the \(entries) entries has an icon"
     }
 
     /// Returns nil if an unreadable entry may have an icon.

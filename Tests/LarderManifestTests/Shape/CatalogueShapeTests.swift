@@ -219,6 +219,11 @@ import Testing
             ])
         let logo = try words(#","logo":"https://a.example/1.png""#)
         #expect(logo.first?.hasPrefix("test: the only entry has no icon; 1 icon found") == true)
+        // The entry that is nested too deep may have an icon.
+        let others = String(repeating: #"},{"logo":"https://a.example/1.png""#, count: 10)
+        let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
+        let some = try words(#"\#(others)},{"x":\#(deep)"#)
+        #expect(some.first?.hasPrefix("test: no readable entry has an icon; 10 icons") == true)
     }
 
     /// Elsewhere, such members may be the digests of any files.
