@@ -1,7 +1,7 @@
 /// A search for entries in one pass.
 ///
-/// Keeps only the root's members, and the first members of a possible map, each up to the size of
-/// an entry.
+/// Keeps only the root's members, and the first entries of an undecided shape, each up to the size
+/// of an entry.
 final class EntryWalk<Cursor: ManifestCursor> {
 
     /// Limits the search for repeated keys. Only `..` finds more places.
@@ -399,7 +399,7 @@ private struct HeldEntries {
     private(set) var entries: [RawEntry] = []
     private var size = 0
 
-    /// Returns false if there are too many.
+    /// Returns false if the entries exceed a limit.
     mutating func add(_ entry: RawEntry, size: Int, _ limits: ManifestLimits) -> Bool {
         self.size += size
         entries.append(entry)

@@ -87,7 +87,7 @@ final class ShapeRecognition {
 
     func use(_ place: ManifestPath) { if !used.contains(place) { used.append(place) } }
 
-    /// Ignores the paths of other shapes than the recognised one. With a nil shape, all count.
+    /// Notes a place, unless it belongs to an unrecognised shape. Nil stands for any shape.
     func use(_ place: ManifestPath, of shape: Int?) {
         if shape == nil || shape == settled { use(place) }
     }
