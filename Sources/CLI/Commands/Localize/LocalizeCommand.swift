@@ -210,7 +210,6 @@ struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
         _ source: ManifestSource, _ rules: ManifestRules, _ run: CacheRun
     ) async throws -> ExitStatus {
         var configuration = PrefetchConfiguration(cache: cache.path)
-        configuration.logger = Log.logger("larder.prefetch")
         configuration.manifestRules = rules
         revalidation.apply(to: &configuration.policy)
         configuration.remote = try remote.remote(.mirror)
