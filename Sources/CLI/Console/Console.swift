@@ -172,12 +172,6 @@ extension JSONObject {
     init(errorCode code: String, message: String) {
         self = ["code": code, "message": message.sanitizedForTerminal]
     }
-
-    mutating func set(_ key: String, counts: [String: Int]) {
-        var object = JSONObject()
-        for (name, count) in counts.sorted(by: { $0.key < $1.key }) { object.set(name, count) }
-        set(key, object)
-    }
 }
 
 extension CacheError {

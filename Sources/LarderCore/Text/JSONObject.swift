@@ -73,6 +73,15 @@ extension Array: JSONRepresentable where Element: JSONRepresentable {
     }
 }
 
+/// The members are in the order of the keys.
+extension Dictionary: JSONRepresentable where Key == String, Value: JSONRepresentable {
+    package func addJSON(to text: inout String) {
+        var object = JSONObject()
+        for (key, value) in sorted(by: { $0.key < $1.key }) { object.set(key, value) }
+        object.addJSON(to: &text)
+    }
+}
+
 extension Bool: JSONRepresentable {
     package func addJSON(to text: inout String) { text += self ? "true" : "false" }
 }

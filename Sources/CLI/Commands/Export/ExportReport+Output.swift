@@ -24,8 +24,7 @@ extension ExportReport {
     }
 
     package var json: String {
-        var object = JSONObject()
-        object.set("layout", layout.rawValue)
+        var object: JSONObject = ["layout": layout.rawValue]
         object.set("directory", exactly: directory)
         object.set([
             "icons": icons, "linked": linked, "cloned": cloned, "copied": copied,
@@ -33,8 +32,7 @@ extension ExportReport {
             "unfinished": unfinished, "bytes": bytes, "pruned": pruned, "resized": resized,
         ])
         object.set(problems)
-        object.set("interrupted", isInterrupted)
-        object.set("seconds", seconds)
+        object.set(["interrupted": isInterrupted, "seconds": seconds])
         return object.text
     }
 }
@@ -73,12 +71,10 @@ extension IconFailure {
     }
 
     fileprivate var json: JSONObject {
-        var object = JSONObject()
-        object.set("code", code.rawValue)
-        object.set("name", name.sanitizedForTerminal)
-        object.set("url", url?.shownAsURL)
-        object.set("message", message.sanitizedForTerminal)
-        return object
+        [
+            "code": code.rawValue, "name": name.sanitizedForTerminal, "url": url?.shownAsURL,
+            "message": message.sanitizedForTerminal,
+        ]
     }
 }
 

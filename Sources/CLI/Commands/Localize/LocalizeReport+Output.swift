@@ -42,11 +42,10 @@ extension LocalizeReport {
             "icons": icons, "localized": localized, "unchanged": unchanged,
             "placeholders": problems.placeholders, "skipped": problems.skipped,
             "failed": problems.failed, "files": files, "bytes": bytes, "remaining": remaining,
+            "kinds": kinds,
         ])
-        object.set("kinds", counts: kinds)
         object.set(problems)
-        object.set("interrupted", isInterrupted)
-        object.set("seconds", seconds)
+        object.set(["interrupted": isInterrupted, "seconds": seconds])
         Console.add(String(object.text.dropLast()) + ",\"values\":{")
         var isFirst = true
         try edits.forEachIcon { written, new in

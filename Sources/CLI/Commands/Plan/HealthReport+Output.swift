@@ -21,12 +21,11 @@ extension HealthReport {
     var json: String {
         var kinds = JSONObject()
         for kind in HealthFinding.Kind.allCases { kinds.set(kind.rawValue, counts[kind] ?? 0) }
-        var object = JSONObject()
-        object.set(["entries": entries, "icons": icons])
-        object.set("findings", kinds)
-        object.set("own_host", ownHost)
-        object.set("third_party", counts: Dictionary(otherHosts.map { ($0.host, $0.icons) }) { $1 })
-        object.set("unfetched", counts: unfetched)
+        let hosts = Dictionary(otherHosts.map { ($0.host, $0.icons) }) { $1 }
+        let object: JSONObject = [
+            "entries": entries, "icons": icons, "findings": kinds, "own_host": ownHost,
+            "third_party": hosts, "unfetched": unfetched,
+        ]
         return object.text
     }
 
@@ -88,13 +87,12 @@ extension HealthFinding {
     }
 
     var json: String {
-        var object = JSONObject()
-        object.set("kind", kind.rawValue)
-        object.set("manifest", entry.manifest.sanitizedForTerminal)
-        object.set(["position": entry.position, "icon_number": entry.icon])
-        object.set("name", entry.name.sanitizedForTerminal)
-        object.set("url", entry.url?.shownAsURL)
-        object.set("message", message.sanitizedForTerminal)
+        let object: JSONObject = [
+            "kind": kind.rawValue, "manifest": entry.manifest.sanitizedForTerminal,
+            "position": entry.position, "icon_number": entry.icon,
+            "name": entry.name.sanitizedForTerminal, "url": entry.url?.shownAsURL,
+            "message": message.sanitizedForTerminal,
+        ]
         return object.text
     }
 }

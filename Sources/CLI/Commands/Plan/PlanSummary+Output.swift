@@ -41,14 +41,12 @@ extension PlanSummary {
     /// Writes one value at a time, because a manifest may have a million. If `values` is nil, omits
     /// them.
     package func writeJSON(_ values: PlannedValues?, _ write: (String) -> Void) throws {
-        var object = JSONObject()
-        object.set([
+        let object: JSONObject = [
             "entries": entries, "urls": urls, "cached": cached, "stale": stale, "missing": missing,
             "skipped": skipped, "failed": failed, "remembered": remembered, "left_alone": leftAlone,
             "icons": icons, "insecure": insecure, "unsupported": unsupported,
-            "other_shards": otherShards, "unread": unread,
-        ])
-        object.set("unfetched", counts: unfetched)
+            "other_shards": otherShards, "unread": unread, "unfetched": unfetched,
+        ]
         write("\(object.text.dropLast()),\"values\":")
         guard let values else { return write("null}\n") }
         var separator = "["

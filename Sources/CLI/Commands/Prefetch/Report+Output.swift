@@ -76,13 +76,12 @@ extension Report {
     package var json: String {
         var object: JSONObject = ["entries": entries]
         for outcome in EntryResult.Outcome.allCases { object.set(outcome.rawValue, count(outcome)) }
-        object.set("failures", counts: failures)
         object.set([
-            "received_bytes": receivedBytes, "seconds": seconds, "interrupted": isInterrupted,
-            "error": failure?.json, "icons": icons, "other_shards": otherShards,
-            "remote": remote?.json, "unread": unread,
+            "failures": failures, "received_bytes": receivedBytes, "seconds": seconds,
+            "interrupted": isInterrupted, "error": failure?.json, "icons": icons,
+            "other_shards": otherShards, "remote": remote?.json, "unread": unread,
+            "unfetched": unfetched,
         ])
-        object.set("unfetched", counts: unfetched)
         return object.text
     }
 }
@@ -140,14 +139,11 @@ extension RemoteReport {
     }
 
     var json: JSONObject {
-        var object: JSONObject = [
+        [
             "location": location, "pulled": pulled, "pulled_bytes": pulledBytes, "pushed": pushed,
             "pushed_bytes": pushedBytes, "present": present, "unpushed": unpushed,
-            "personal": personal,
+            "personal": personal, "faults": faults, "first_fault": firstFault, "error": failure,
         ]
-        object.set("faults", counts: faults)
-        object.set(["first_fault": firstFault, "error": failure])
-        return object
     }
 }
 

@@ -153,9 +153,8 @@ extension VerifyReport {
         object = [
             "refetches": refetches.map(\.json), "interrupted": isInterrupted,
             "resumed": isResumed, "reached_end": reachesEnd, "leftovers": leftovers,
-            "error": failure?.json,
+            "error": failure?.json, "unfetched": unfetched,
         ]
-        object.set("unfetched", counts: unfetched)
         try write("],\(object.text.dropFirst())\n")
     }
 }
