@@ -69,6 +69,7 @@ enum Console {
 /// success.
 func print(_ text: String, terminator: String = "\n") { Console.add(text + terminator) }
 
+/// Returns only the first text if all counts are zero.
 func nonzero(_ counts: [(Int, String)]) -> [String] {
     let texts = counts.filter { $0.0 != 0 }.map { $0.1 }
     return texts.isEmpty ? counts.prefix(1).map { $0.1 } : texts

@@ -23,6 +23,7 @@ package final class BufferedBytes {
 
     deinit { storage.deallocate() }
 
+    /// Valid until bytes are added or consumed.
     package var unread: UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: storage + start, count: count)
     }

@@ -17,6 +17,7 @@ package struct TransferRequest: Sendable {
     package var headers: [(name: String, value: String)]
     /// Cookies of a ``ResponseHead``. Each is sent only if it matches the URL.
     package var cookies: [String] = []
+    /// Limits the decoded body.
     package var maximumBodyBytes: Int64
     /// Whether to use ``TransferConfiguration/clientCertificate`` and
     /// ``TransferConfiguration/netrcFile``.

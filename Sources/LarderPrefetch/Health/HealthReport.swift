@@ -16,6 +16,7 @@ package struct HealthFinding {
 
     package let kind: Kind
     package let entry: PlannedEntry
+    /// Untrusted text.
     package let message: String
 }
 

@@ -8,6 +8,7 @@ import LarderManifest
 final class PlannedResource: Sendable {
     let id: Int64
     let key: String
+    /// The canonical URL without credentials.
     let url: String
     let credentials: Credentials?
     let priority: Int
@@ -59,7 +60,9 @@ final class PlannedResource: Sendable {
 
 struct NamedResource {
     let id: Int64
+    /// Nil if the resource has neither variant nor failure.
     var key: String?
+    /// Nil if the URL equals the key.
     let url: String?
     var hasCredentials: Bool
     var priority: Int64
@@ -80,6 +83,7 @@ struct NamedResource {
         let isImmutable: Bool
         let isUseDue: Bool
         let redirectedTo: String?
+        /// Nil if the response has no `Vary` field.
         let variant: Variant?
         var isAsDemanded = true
     }

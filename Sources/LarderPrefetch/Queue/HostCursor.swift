@@ -10,6 +10,7 @@ final class HostCursor {
     let limit: HostLimits.Limit
     var waiting = 0
     var sentAway = 0
+    /// Includes ``connecting``.
     var inFlight = 0
     var connecting = 0
     /// The priority of the waiting first request on a new connection.

@@ -8,7 +8,9 @@ struct Reference: Codable, Sendable {
     /// The maximum length of ``metadata``, in bytes. Amazon S3 permits 2 KB. rclone permits 2,000
     /// bytes for all `x-amz-` fields of an upload.
     private static let metadataLimit = 1_500
+    /// Nil if the key is derived from the URL.
     private var key: String?
+    /// Has no secrets if `key` is not nil.
     let url: String
     let size: Int64
     let mediaType: String?
@@ -20,6 +22,7 @@ struct Reference: Codable, Sendable {
     private var expires: String?
     private var vary: String?
     private var variant: String?
+    /// The URL after redirects, without the query.
     let responseURL: String?
     private var fetchedAt: TimeInterval
     private var freshUntil: TimeInterval

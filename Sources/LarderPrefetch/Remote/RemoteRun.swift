@@ -95,6 +95,7 @@ extension RemoteRun {
         if let failure { throw failure }
     }
 
+    /// Must be called within ``removeObjects(undone:_:)``.
     func removeObject(_ digest: Digest) async throws {
         // Recorded first, because a request whose response is lost may still remove the object. The
         // request is not cancelled, because the store may execute a cancelled request after the

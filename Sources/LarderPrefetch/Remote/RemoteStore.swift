@@ -36,6 +36,7 @@ package final class RemoteStore: Sendable {
         return reference
     }
 
+    /// Does not check the object's digest.
     func receive(
         _ digest: Digest, limit: Int64, into store: Store
     ) async throws -> (body: StagedBody, reference: Reference?) {

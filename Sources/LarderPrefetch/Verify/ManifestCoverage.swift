@@ -32,6 +32,7 @@ final class ManifestCoverage: Sendable {
     var entries: Int { plan.summary.entries }
     var unfetched: [String: Int] { plan.summary.unfetched }
 
+    /// Must be the last call.
     func close() { try? plan.releaseIndex() }
 
     func objects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {

@@ -129,6 +129,7 @@ enum RequestedRange: Equatable {
         return start < size ? .part(start..<min(end, size - 1) + 1) : .none
     }
 
+    /// Returns more than `Int64.max / 2` if the number overflows.
     private static func number(_ digits: Substring.UTF8View) -> Int64? {
         guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return nil }
         var number: Int64 = 0
