@@ -57,10 +57,11 @@ final class Renditions {
 
     /// Throws if one of the files could not be made.
     func all(_ object: StoredObject) throws -> [Rendition] {
-        if let failure = failures[object.digest] { throw failure }
+        // Existing files of a failed icon are kept, so they stay in the list.
         for side in [0] + sizes(of: object).map({ $0.side }) {
             images?[ResizedImage.Source(digest: object.digest, side: side)]?.isUsed = true
         }
+        if let failure = failures[object.digest] { throw failure }
         return known(object)
     }
 

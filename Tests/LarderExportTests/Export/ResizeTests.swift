@@ -264,6 +264,24 @@ struct ResizeTests {
         }
     }
 
+    @Test func aFailedIconKeepsItsOtherFiles() throws {
+        try run { scene, programs in
+            try store(scene, "a.png")
+            _ = try export(scene, .files, programs, scales: [1, 2])
+            for file in ["\(scene.target)/a@2x.png", "\(programs)/20.png"] { unlink(file) }
+            let report = try export(scene, .files, programs, scales: [1, 2]) {
+                $0.isPruning = true
+            }
+            #expect(report.failed == 1 && report.pruned == 0)
+            let made = IconPainter.png(seed: 20, size: 20)
+            try scene.overwrite("\(programs)/20.png", with: made)
+            #expect(try export(scene, .files, programs, scales: [1, 2]).resized == 1)
+            #expect(scene.files()["a@2x.png"] == made)
+            // The first export runs the program for both files, the others only for the lost one.
+            #expect(runs(programs) == 4)
+        }
+    }
+
     @Test func pruningRemovesTheFilesOfOtherScales() throws {
         try run { scene, programs in
             try store(scene, "a.png")
