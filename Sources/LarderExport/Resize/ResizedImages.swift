@@ -20,7 +20,8 @@ struct ResizedImage {
 }
 
 /// The list of an export's resized images, so that the next export makes only new ones. A wrong
-/// line does no harm, because a file is used only if its bytes have the listed digest.
+/// line can at most leave an icon in its own size, because a file is used only if its bytes have
+/// the listed digest.
 ///
 /// Lines are appended during an export, so that a killed export loses only the last images.
 struct ResizedImages {
