@@ -27,8 +27,8 @@ package struct Gallery {
         self.hasOthers = hasOthers
     }
 
-    /// Writes files of 1,000 icons, then the description, which lists them, deterministically. With
-    /// `isNamedByContent`, file names contain a digest.
+    /// Writes files of 1,000 icons, then the description, which lists the files. The output is
+    /// deterministic. With `isNamedByContent`, file names contain a digest.
     @discardableResult
     package func write(
         to place: some GalleryPlace, isNamedByContent: Bool = false,
