@@ -32,7 +32,7 @@ final class CacheDirectory: Sendable {
         try Self.refuseNetwork(root)
         if isWritable { try CacheRoot.checkLevels(of: root) }
         guard try isCache() || create else {
-            throw CacheError(.missing, subject: path, message: "there is no cache here")
+            throw CacheError(.missing, subject: path, message: "no cache here")
         }
         if create {
             guard faccessat(root.raw, ".", W_OK, 0) == 0 else {
@@ -140,7 +140,7 @@ final class CacheDirectory: Sendable {
         return absent
     }
 
-    /// Opens an object's file. Throws `.corrupt` if there is no regular file.
+    /// Opens an object's file. Throws `.corrupt` if it is missing or not a regular file.
     func open(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         let subject = "\(digest)"
         do {

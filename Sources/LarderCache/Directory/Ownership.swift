@@ -79,7 +79,7 @@ enum CacheRoot {
         do throws(CacheError) {
             root = try place.directory(create: create, checksLinks: false)
         } catch  where error.errno == ENOENT {
-            throw CacheError(.missing, subject: path, message: "there is no cache here")
+            throw CacheError(.missing, subject: path, message: "no cache here")
         }
         guard faccessat(root.raw, ".", W_OK, 0) == 0 else {
             return (try root.reopened(as: path), false)

@@ -54,7 +54,7 @@ struct FaultTally: CustomStringConvertible {
     var description: String {
         let ends = statuses.sorted { $0.key < $1.key }.map { "\($0.value) with \($0.key)" }
         return (seed.map { "seed \($0): " } ?? "")
-            + "\(reached) faults, of which \(failures.count) broke a promise; the others ended "
+            + "\(reached) faults, of which \(failures.count) broke a promise; other runs ended "
             + ends.joined(separator: ", ")
     }
 }

@@ -11,10 +11,10 @@ struct ConfigCommand: AsyncParsableCommand {
             the variable is empty, no file is read. With --no-config, every command ignores the \
             file.
 
-            Each line has one option: --quiet, --max-concurrent=8 or --max-concurrent 8. The rest \
+            Each line sets an option: --quiet, --max-concurrent=8 or --max-concurrent 8. The rest \
             of the line is the value, without quotes. A line applies to every command that has the \
             option. Lines after [prefetch] or [remote push] apply only to that command. Comments \
-            are on their own lines and start with #.
+            are on separate lines and start with #.
 
             An option on the command line replaces all lines of the same option or of options \
             that contradict it, such as --wait and --no-wait, even if it can be repeated. Other \

@@ -3,7 +3,7 @@ import LarderPrefetch
 
 struct PlanCommand: AsyncParsableCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plan", abstract: "Show what a prefetch would do, without the network.",
+        commandName: "plan", abstract: "Preview a prefetch without using the network.",
         discussion: """
             A manifest at a URL is read from the cache, as the last prefetch stored it.
 
