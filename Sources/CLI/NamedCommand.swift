@@ -113,7 +113,7 @@ struct NamedCommand {
         return next.find(Array(words.dropFirst()))
     }
 
-    /// Throws if the first word after `help` is no command, or an option that belongs after one.
+    /// Throws if the words name an unknown command, or if an option precedes its command.
     func check(_ words: [String]) throws {
         let (group, rest) = find(Array(words.drop { $0 == "help" }))
         guard group.isGroup, let word = rest.first else { return }

@@ -57,7 +57,7 @@ public final class Cache: Sendable {
     ///     none are added.
     ///   - isCancelled: Called often. If it returns true, the rebuild stops soon, changes nothing,
     ///     and reports the interruption. Default: never.
-    /// - Throws: A ``CacheError``: `.missing` if there is no cache, `.locked` if the cache is in
+    /// - Throws: A ``CacheError``: `.missing` if the cache does not exist, `.locked` if it is in
     ///   use.
     public static func reindex(
         at path: String, wait: LockWait = .none, log: CacheLog = .none,

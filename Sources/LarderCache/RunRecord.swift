@@ -13,7 +13,7 @@ package struct RunRecord: Sendable, Equatable {
         case fetched, revalidated, cached, coalesced, skipped, failed, unfinished, unstored
         case pulled, shared, pushed, unpushed
         case receivedBytes = "received_bytes"
-        /// The objects read, or those that remain after an eviction.
+        /// The objects read, or the remaining objects after an eviction.
         case objects, bytes
         case resources, whole, findings
         case damaged, repaired

@@ -35,7 +35,8 @@ struct ConfigFile {
         return arguments[..<end].filter { $0 != exclusion } + arguments[end...]
     }
 
-    /// Returns nil if there is no file. Throws ``MissingInput``, or `ValidationError` for a line.
+    /// Returns nil if the file is missing or disabled. Throws ``MissingInput`` if it is unreadable,
+    /// or `ValidationError` for its content.
     static func load(
         for command: NamedCommand,
         environment: [String: String] = ProcessInfo.processInfo.environment

@@ -6,8 +6,8 @@ struct Quantity {
     let unit: Substring
     let hasFraction: Bool
 
-    /// Removes a quantity from the start of a text. Returns nil if there is no number, or if it has
-    /// more than 38 digits, the precision of `Decimal`.
+    /// Removes a quantity from the start of a text. Returns nil if the text does not start with
+    /// a number of at most 38 digits, the precision of `Decimal`.
     init?(takenFrom text: inout Substring) {
         guard let match = text.prefixMatch(of: /([0-9]*)(\.[0-9]+)?([^0-9.]*)/) else { return nil }
         let digits = match.output.1 + (match.output.2 ?? "")

@@ -16,7 +16,7 @@ public struct EvictionPolicy {
     public var minimumFree: Int64?
     /// The order of removal. Default: least recently used first.
     public var order = EvictionOrder.used
-    /// Resources whose objects are kept, like those of pinned resources. Default: none.
+    /// Resources whose objects are kept, in addition to pinned resources. Default: none.
     public var keep: Keys?
     /// Resources whose objects may stay. All other objects are removed. Default: all resources.
     public var only: Keys?

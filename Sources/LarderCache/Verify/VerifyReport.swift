@@ -87,7 +87,7 @@ public struct VerifyReport: Sendable {
         findings.count { $0.kind == kind } + (kind == .missing ? entryFindings.count : 0)
     }
 
-    /// Whether there is no corruption and every manifest entry is cached.
+    /// Whether the cache is free of corruption and every manifest entry is cached.
     public var isClean: Bool {
         entryFindings.count == 0 && !findings.contains { $0.kind.isCorruption }
     }

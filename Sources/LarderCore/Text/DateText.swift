@@ -87,8 +87,7 @@ package enum HTTPDate {
         return Date(timeIntervalSince1970: Double(timegm(&parts)))
     }
 
-    /// Whether the text matches, ignoring case. In `pattern`, `#` stands for a digit and `*` for a
-    /// letter.
+    /// Whether the text matches, ignoring case. `#` matches any digit and `*` any letter.
     private static func matches(_ pattern: StaticString, _ bytes: Part) -> Bool {
         pattern.withUTF8Buffer { pattern in
             bytes.count == pattern.count

@@ -64,8 +64,8 @@ extension UInt8 {
 enum URLBytes {
     /// The bytes that are not encoded in a path: `pchar` (RFC 3986, section 3.3) and slashes.
     static let path = table("/:@!$&'()*+,;=")
-    /// The bytes that are not encoded in a query: those of a path and `?` (RFC 3986, section 3.4),
-    /// but not the apostrophe (WHATWG's special-query percent-encode set).
+    /// The bytes that are not encoded in a query: `?` and the bytes of a path (RFC 3986, section
+    /// 3.4) except the apostrophe (WHATWG's special-query percent-encode set).
     static let query = table("/?:@!$&()*+,;=")
 
     private static func table(_ others: String) -> [Bool] {

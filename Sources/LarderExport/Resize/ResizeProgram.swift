@@ -123,9 +123,9 @@ struct ResizeProgram {
 
         /// Starts a program in a new process group.
         ///
-        /// Children of Foundation's `Process` inherit the signals that worker threads block, also
-        /// those of the limits. It reaps a child at any time, so the group's number could belong
-        /// to another process.
+        /// Children of Foundation's `Process` inherit the blocked signals of worker threads,
+        /// including the limits' signals. `Process` also reaps a child at any time, so the group's
+        /// number could belong to another process.
         private func start(_ arguments: [String], streams: [FileDescriptor]) throws -> pid_t {
             var actions = posix_spawn_file_actions_t()
             posix_spawn_file_actions_init(&actions)

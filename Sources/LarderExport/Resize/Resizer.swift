@@ -7,7 +7,7 @@ import LarderImages
 struct Resizer {
     /// Images with more pixels are decompression bombs.
     private static let mostPixels = 8192 * 8192
-    /// The maximum size of an icon in bytes. Each thread has one in memory.
+    /// The maximum size of an icon in bytes. Each thread reads a whole icon into memory.
     private static let longestIcon: Int64 = 64 << 20
 
     /// An icon, and the missing lengths of the longest side.

@@ -21,8 +21,8 @@ public struct RetryPolicy: Sendable {
     /// Creates the default policy.
     public init() {}
 
-    /// Returns a policy similar to Amazon's SDKs. There is no time limit, because an attempt may
-    /// transfer gigabytes.
+    /// Returns a policy similar to Amazon's SDKs. The total time is not limited, because an
+    /// attempt may transfer gigabytes.
     package static func ofRemote(
         attempts: Int = 5, base: Duration = .milliseconds(400), cap: Duration = .seconds(5)
     ) -> RetryPolicy {

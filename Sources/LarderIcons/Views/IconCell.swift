@@ -36,7 +36,7 @@
 
         deinit { loading?.cancel() }
 
-        /// Cancels the load, and removes the icon in case the next row has none.
+        /// Cancels the load and removes the icon, because the next row may have no icon.
         open override func prepareForReuse() {
             super.prepareForReuse()
             loading?.cancel()

@@ -141,7 +141,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Returns the expectations for a fetch. Omits those of entries that contradict each other.
+    /// Returns the expectations for a fetch. Omits entries that contradict each other.
     func expectations(of fetch: Int64) throws -> [Expectation] {
         try database.unsafeRead { db in
             try db.prepared(

@@ -30,7 +30,7 @@ public struct Planner: Sendable {
     }
 
     /// Plans a prefetch, and calls `body` with every entry. Entries to fetch come first, in fetch
-    /// order and grouped by resource. The others follow in manifest order.
+    /// order and grouped by resource. Other entries follow in manifest order.
     ///
     /// - Parameter onProgress: Called a few times a second while manifests are read.
     /// - Throws: `ManifestError`, `CacheError`, or an error that `body` throws.

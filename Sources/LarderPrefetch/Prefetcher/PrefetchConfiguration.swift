@@ -7,7 +7,7 @@ import Logging
 /// The settings of a ``Prefetcher``.
 public struct PrefetchConfiguration: Sendable {
     /// The path of the cache directory, which is created if missing. It must be writable, unless
-    /// ``PlanPolicy/isOffline`` is true and there is no ``remote``.
+    /// ``PlanPolicy/isOffline`` is true and ``remote`` is nil.
     public var cache: String
     /// The rules for reading manifests. Default: detect formats from content.
     public var manifestRules = ManifestRules()
@@ -51,8 +51,8 @@ public struct PrefetchConfiguration: Sendable {
     public var lockWait = LockWait.none
     /// The time after an interruption in which transfers in flight can finish. Default: 2 s.
     public var grace: Duration = .seconds(2)
-    /// The logger for the run. Connections use it too, unless ``transfer`` has its own. Credentials
-    /// and queries are removed from logged URLs. Default: nil.
+    /// The logger for the run, and for connections unless ``transfer`` sets another logger.
+    /// Credentials and queries are removed from logged URLs. Default: nil.
     public var logger: Logger?
 
     var loggedTransfer: TransferConfiguration {

@@ -64,7 +64,7 @@ final class OperationContext: Sendable {
     }
 
     /// Stages and deposits a response. Calls `accepted` once the store accepts further deposits.
-    /// Returns the outcome if there is no deposit.
+    /// Returns nil after a deposit, else the outcome.
     func settle(
         _ fetch: Attempt, _ response: TransferOperation.Response, isCancelled: Bool,
         for depositor: any Depositor, accepted: @escaping @Sendable () -> Void

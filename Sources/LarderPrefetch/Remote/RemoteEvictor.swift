@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// Other machines may write at the same time, and a removal cannot be conditional. A writer stores
 /// the reference and then checks the object (`RemoteStore.keep`). An eviction removes the object
-/// and then checks for new references. Whichever acts second sees the other's change, so every
-/// remaining reference has its object.
+/// and then checks for new references. The later of the two sees the other's change, so the objects
+/// of all remaining references exist.
 public struct RemoteEvictor: Sendable {
     /// The rules for an eviction.
     public struct Policy: Sendable {

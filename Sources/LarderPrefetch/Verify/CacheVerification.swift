@@ -51,8 +51,8 @@ public struct CacheVerification: Sendable {
     /// Repairs the findings of a verification, and records the results in `report`. Moves damaged
     /// objects to `quarantine/` and downloads them again.
     ///
-    /// If the download fails or does not match the manifests, the object is no longer served, and
-    /// its URL is marked as damaged. The failure is not recorded, so that the next repair or
+    /// If the download fails or does not match the manifests, the cache stops serving the object
+    /// and marks its URL as damaged. The failure is not recorded, so that the next repair or
     /// prefetch tries again. Entries that were never cached are not downloaded.
     ///
     /// - Parameters:
