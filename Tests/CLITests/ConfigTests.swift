@@ -4,7 +4,7 @@ import Testing
 
 @testable import larder
 
-/// The configuration file: where it is, what its lines mean, and what overrides them.
+/// The configuration file: its location, the meaning of its lines, and their precedence.
 @Suite struct ConfigTests {
     // MARK: Lines
 
@@ -429,7 +429,7 @@ import Testing
                 for: words, in: ["larder"] + arguments, file: file, environment: [:])
         }
         let text = "--netrc\n[prefetch]\n--cache=c\n--allow-private-network"
-        // The file gives the first option to both commands, and the others only to prefetch.
+        // The first option applies to both commands, and the other options only to prefetch.
         #expect(
             try suggested(text, "prefetch m", "verify --repair")
                 == " --cache c --allow-private-network")

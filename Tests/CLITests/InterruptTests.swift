@@ -10,7 +10,8 @@ import Testing
             let origin = larder.origin
             let gate = try Gate()
             let urls = (0..<300).map { origin.url("/\($0)") }
-            // Six requests are in flight at the signal. The others would take several seconds.
+            // Six requests are in flight at the signal. The remaining requests would take several
+            // seconds.
             origin.onAny { request in
                 let number = Int(request.path.dropFirst()) ?? 0
                 return number < 6

@@ -285,7 +285,7 @@ import Testing
         }
     }
 
-    /// The logo belongs to an entry that contains the others.
+    /// The logo belongs to an entry that contains the other entries.
     @Test func planListsTheValuesOfNestedEntriesInDocumentOrder() async throws {
         try await withFixture { larder in
             let page = """

@@ -95,7 +95,7 @@ import Testing
             #expect(
                 finished.standardOutput.hasSuffix(
                     "\n1 object not recovered; the next repair or prefetch downloads it\n"))
-            // The icon is no longer served, but its URL is not forgotten.
+            // The cache stops serving the icon, but keeps its URL.
             #expect(try larder.cat(urls[0]) == nil)
             let again = try larder.run("verify", "--repair", "--allow-private-network")
             #expect(again.status == 2, "\(again)")

@@ -98,7 +98,7 @@ import Testing
         let screen = TableScreen(rows, identities: ImageIdentities(rows))
         let shared = image(1)
         for request in screen.show(0..<4).appeared {
-            // The last row has its own download.
+            // The last row uses a separate download.
             screen.put(request.row < 3 ? shared : image(1), from: .network, in: request.cell)
         }
         #expect(screen.counts.networkImages == 4)

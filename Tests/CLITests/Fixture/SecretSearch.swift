@@ -6,7 +6,7 @@ import Testing
 struct SecretSearch {
     private let needles: [Data]
 
-    /// Searches for each secret as it is, and in Base64 at each of the three possible offsets.
+    /// Searches for each secret in plain text, and in Base64 at each of the three possible offsets.
     init(_ secrets: String...) {
         needles = secrets.flatMap { secret in
             [Data(secret.utf8)]

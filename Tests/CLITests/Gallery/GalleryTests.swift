@@ -80,7 +80,7 @@ struct GalleryTests {
         #expect(try await page.status == "10 of 13,010 icons")
         try await page.choose("manifest", "")
         try await page.choose("type", "image/png")
-        // Every fourth icon except one that failed.
+        // Every fourth icon, except a failed icon.
         #expect(try await page.status == "3,249 of 13,010 icons, 1 to 240 shown")
         try await page.choose("type", "")
         #expect(try await page.status == "13,010 icons, 1 to 240 shown")

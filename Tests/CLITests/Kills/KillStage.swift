@@ -28,7 +28,7 @@ struct KillStage {
     /// Starts a round with a copy of a base cache.
     ///
     /// - Parameters:
-    ///   - base: The name of the base cache. If nil, there is no cache.
+    ///   - base: The name of the base cache, or nil to start without a cache.
     ///   - wave: See ``KillJob/begin(wave:)``.
     func restore(_ base: String?, wave: Int? = nil) throws {
         try FileManager.default.removeTree(atPath: cache)

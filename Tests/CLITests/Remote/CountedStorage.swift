@@ -44,7 +44,7 @@ final class CountedStorage: ObjectStore {
 
     var keys: [String] { state.withLock { $0.objects.keys.sorted() } }
 
-    /// Whether every reference has its object.
+    /// Whether the objects of all references exist.
     var isConsistent: Bool {
         let keys = Set(keys)
         return keys.filter { $0.hasPrefix("refs/") }.allSatisfy { key in

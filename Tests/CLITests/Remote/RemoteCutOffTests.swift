@@ -201,7 +201,7 @@ import Testing
             #expect(run.status == 2 && run.summary.fetched == Self.count, "\(run.finished)")
             #expect(try run.remote().unpushed > 0 && run.remote().error != nil, "\(run.finished)")
             #expect(try await remote.local("verify", "--quiet", on: "one").status == 0)
-            // Every reference still has its object.
+            // No reference lacks its object.
             try await remote.expectSoundRemote()
         }
     }

@@ -5,8 +5,8 @@ import Synchronization
 
 @testable import LarderHTTP
 
-/// A remote of any size that takes no memory, because its names are computed for each listing. Each
-/// resource has its own object, and all have the same age.
+/// A remote of any size that takes no memory, because its names are computed for each listing.
+/// Resources do not share objects, and all references and objects have the same age.
 final class SyntheticRemote: ObjectStore {
     /// The number of resources in each part, and of objects with each first byte.
     let resourcesPerPart: Int

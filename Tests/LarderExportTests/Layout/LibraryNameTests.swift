@@ -51,7 +51,7 @@ import Testing
         ("https://a.example/x.tar.gz", ".gz"),
         ("https://a.example/x%2Epng", ".png"),
         ("https://a.example/x.p%6Eg", ".png"),
-        // The decoded path has one more component.
+        // The decoded path contains an additional component.
         ("https://a.example/x.y%2Fz.png", ".png"),
         ("https://a.example/x.y%2Fz", ""),
         ("https://a.example/x.p%00n%3Ag", ".png"),

@@ -66,7 +66,7 @@ import Testing
                 _ = try await client.fetch(origin.url("/", host: "h\(number).localhost")).metrics()
             }
             #expect(origin.connectionsOpened == 20)
-            // Five, and for a moment one that libcurl is about to close.
+            // Five, and briefly a sixth connection that libcurl is about to close.
             #expect((5...6).contains(origin.mostConcurrentConnections))
             // The last connection is still open. Others can have equal ages, because libcurl counts
             // milliseconds.

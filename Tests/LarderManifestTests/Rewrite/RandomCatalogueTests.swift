@@ -94,7 +94,7 @@ private struct RandomDocument {
         choices[random.next(below: choices.count)]
     }
 
-    /// Puts a token for a new icon. `%` in the token stands for the URL.
+    /// Puts a token for a new icon, with the URL in place of `%`.
     private mutating func putIcon(_ token: String, number: Int? = nil) {
         let icon = number ?? map.count
         let url = "https://i\(seed).example/\(icon).png"

@@ -30,7 +30,7 @@ import Testing
         return texts
     }
 
-    /// The first spelling is the one that is requested.
+    /// The request uses the first spelling.
     @Test func differentSpellingsOfAURLAreFetchedOnce() async throws {
         try await withOrigin { origin, cache in
             let paths = ["/a%7e|b?'", "/a~%7Cb?%27", "/x/../%61~%7cb?'"]

@@ -242,7 +242,7 @@ import Testing
         origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue)) }
         let refusing = try Origin.refusedPort()
         try await withTemporaryDirectory { directory in
-            // Twenty origins that refuse connections, with ten URLs each, precede one that serves.
+            // Twenty origins that refuse connections, with ten URLs each, precede a working origin.
             let dead = (2..<22).flatMap { host in
                 (0..<10).map { "http://127.0.0.\(host):\(refusing)/\($0)" }
             }

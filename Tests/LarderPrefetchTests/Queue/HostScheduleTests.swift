@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    /// Each host has one icon, so it is finished after its request.
+    /// Each host serves a single icon, so it is finished after one request.
     @Test(arguments: [nil, Duration.milliseconds(1)])
     func cursorsOfFinishedHostsAreRemoved(interval: Duration?) throws {
         let entries = (0..<2_000).map { (host: $0, priority: 0) }

@@ -29,7 +29,7 @@ import Testing
         #expect(entry.json.contains(#""key":"\u007f""#))
     }
 
-    /// A larger icon would exceed the maximum size of an entry once a lock file has it in Base64.
+    /// In Base64 in a lock file, a larger icon would exceed the maximum size of an entry.
     @Test func inlineDataTooLargeForALockIsNotFetched() throws {
         func items(_ icon: String) throws -> [ManifestItem] {
             var items: [ManifestItem] = []
