@@ -1,9 +1,12 @@
 import LarderCore
+import LarderHTTP
 import Testing
 
 @testable import LarderPrefetch
 
 @Suite struct PartTests {
+    init() { CurlHosts.install() }
+
     /// The last byte of `printf %s HOST | sha256sum`.
     @Test(arguments: [
         ("example.com", 71), ("cdn.example.com", 208), ("apps.example.org", 103),
