@@ -35,16 +35,13 @@ extension Plan {
         guard count > 0 else { return [] }
         if areInOrder { return [(origin: 0, urls: count)] }
         try list(by: "origin, turn, fetch")
-        return try database.unsafeRead { db in
-            try db.prepared(
-                """
-                SELECT origin, count(*) FROM pending p GROUP BY origin
-                ORDER BY min(turn), (
-                    SELECT first.fetch FROM pending first WHERE first.origin = p.origin
-                    ORDER BY first.turn, first.fetch LIMIT 1)
-                """
-            ).rows { (Int($0.integer()), Int($0.integer())) }
-        }
+        let select = """
+            SELECT origin, count(*) FROM pending p GROUP BY origin
+            ORDER BY min(turn), (
+                SELECT first.fetch FROM pending first WHERE first.origin = p.origin
+                ORDER BY first.turn, first.fetch LIMIT 1)
+            """
+        return try read(select) { try $0.rows { (Int($0.integer()), Int($0.integer())) } }
     }
 
     /// Returns the next pending resources in fetch order, with the cached state of stale ones. Must
@@ -79,13 +76,12 @@ extension Plan {
             return next.map { PlannedResource.Place(turn: 0, fetch: $0) }
         }
         if last == nil { try list(by: "turn, fetch") }
-        return try database.unsafeRead { db in
-            try db.prepared(
-                """
-                SELECT turn, fetch FROM pending WHERE (turn, fetch) > (?, ?)
-                ORDER BY turn, fetch LIMIT ?
-                """
-            ).rows(last?.turn ?? .min, last?.fetch ?? 0, Self.pageLimit) {
+        let select = """
+            SELECT turn, fetch FROM pending WHERE (turn, fetch) > (?, ?)
+            ORDER BY turn, fetch LIMIT ?
+            """
+        return try read(select) {
+            try $0.rows(last?.turn ?? .min, last?.fetch ?? 0, Self.pageLimit) {
                 PlannedResource.Place(turn: Int($0.integer()), fetch: $0.integer())
             }
         }

@@ -129,9 +129,8 @@ final class Plan: Sendable {
     {
         try forEachPage { (page: [Int64]) in
             for fetch in page where pendingStatus(of: fetch) != nil {
-                let inline = try database.unsafeRead { db in
-                    try db.prepared("SELECT key, bytes FROM inline WHERE fetch = ?")
-                        .rows(fetch) { ($0.text() ?? "", $0.data() ?? Data()) }
+                let inline = try read("SELECT key, bytes FROM inline WHERE fetch = ?") {
+                    try $0.rows(fetch) { ($0.text() ?? "", $0.data() ?? Data()) }
                 }
                 for (key, bytes) in inline { try body(fetch, key, bytes) }
             }
@@ -143,15 +142,12 @@ final class Plan: Sendable {
 
     /// Returns the expectations for a fetch. Omits entries that contradict each other.
     func expectations(of fetch: Int64) throws -> [Expectation] {
-        try database.unsafeRead { db in
-            try db.prepared(
-                """
-                SELECT \(Expectation.columns) FROM entries e
-                WHERE (id = ?1 OR leader = ?1) AND code IS NULL
-                GROUP BY digest, size ORDER BY min(id) LIMIT 1000
-                """
-            ).rows(fetch) { Expectation(&$0) }
-        }
+        let select = """
+            SELECT \(Expectation.columns) FROM entries e
+            WHERE (id = ?1 OR leader = ?1) AND code IS NULL
+            GROUP BY digest, size ORDER BY min(id) LIMIT 1000
+            """
+        return try read(select) { try $0.rows(fetch) { Expectation(&$0) } }
     }
 
     /// Returns the leader's mismatch if no entry accepts this digest and size. Does not load all
@@ -171,11 +167,8 @@ final class Plan: Sendable {
     }
 
     func names(_ digest: Digest, by fetch: Int64) throws -> Bool {
-        try database.unsafeRead { db in
-            try db.prepared(
-                "SELECT id FROM entries WHERE (id = ?1 OR leader = ?1) AND digest = ?2 LIMIT 1"
-            ).firstInteger(fetch, digest) != nil
-        }
+        let select = "SELECT id FROM entries WHERE (id = ?1 OR leader = ?1) AND digest = ?2 LIMIT 1"
+        return try read(select) { try $0.firstInteger(fetch, digest) != nil }
     }
 
     func forEachUse(_ body: ([IndexedObject]) throws -> Void) throws {
@@ -195,6 +188,12 @@ final class Plan: Sendable {
         try forEachStep(select, body) { row in
             Spelling(try row.requireText(), of: try row.requireText())
         }
+    }
+
+    func read<Value>(
+        _ query: String, _ body: (PreparedStatement) throws -> Value
+    ) throws -> Value {
+        try database.unsafeRead { db in try body(db.prepared(query)) }
     }
 
     private func forEachStep<Row>(

@@ -11,10 +11,9 @@ package struct PlannedValues {
             .filter { $1.format != .binaryPlist && ($1.places?.entries.count ?? 0) > 1 }
             .map { "\($0.offset)" }.joined(separator: ",")
         let order = nested.isEmpty ? "" : "manifest, iif(manifest IN (\(nested)), start, 0), "
-        try plan.database.unsafeRead { db in
-            try db.prepared(
-                "SELECT manifest, position, kind, text FROM icon_values ORDER BY \(order)id"
-            ).forEach { row in
+        let select = "SELECT manifest, position, kind, text FROM icon_values ORDER BY \(order)id"
+        try plan.read(select) { rows in
+            try rows.forEach { row in
                 body(
                     plan.manifests[Int(row.integer())], row.integer(), try row.requireText(),
                     try row.requireText())

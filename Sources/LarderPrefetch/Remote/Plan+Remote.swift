@@ -54,9 +54,8 @@ extension Plan {
     }
 
     func wantedParts() throws -> [UInt8] {
-        try database.unsafeRead { db in
-            try db.prepared("SELECT DISTINCT part FROM wanted ORDER BY part")
-                .rows { UInt8(truncatingIfNeeded: $0.integer()) }
+        try read("SELECT DISTINCT part FROM wanted ORDER BY part") {
+            try $0.rows { UInt8(truncatingIfNeeded: $0.integer()) }
         }
     }
 
@@ -143,18 +142,15 @@ extension Plan {
     }
 
     func shareables(_ fetches: [Int64]) throws -> [Shareable] {
-        try database.unsafeRead { db in
-            let select = try db.prepared(Self.selectShareable + " WHERE e.id = ?")
-            return try fetches.flatMap { try select.rows($0, as: Self.shareable) }
+        try read(Self.selectShareable + " WHERE e.id = ?") { select in
+            try fetches.flatMap { try select.rows($0, as: Self.shareable) }
         }
     }
 
     func cachedShareables(after last: Int64) throws -> [Shareable] {
-        try database.unsafeRead { db in
-            try db.prepared(
-                Self.selectShareable
-                    + " JOIN present n ON n.fetch = e.id WHERE n.fetch > ? ORDER BY n.fetch LIMIT ?"
-            ).rows(last, Self.pageLimit, as: Self.shareable)
+        let page = " JOIN present n ON n.fetch = e.id WHERE n.fetch > ? ORDER BY n.fetch LIMIT ?"
+        return try read(Self.selectShareable + page) {
+            try $0.rows(last, Self.pageLimit, as: Self.shareable)
         }
     }
 

@@ -60,14 +60,13 @@ extension Plan {
             """
         let url = "coalesce(s.text, iif(f.key GLOB 'key:*', f.url, e.url), f.key)"
         let first = "SELECT min(l.entry) FROM \(entries) GROUP BY f.id, e.name, \(url)"
-        try database.unsafeRead { db in
-            try db.prepared(
-                """
-                SELECT e.name, f.key, f.priority, l.digest, l.size, l.media_type, i.bytes, \(url)
-                FROM \(entries) LEFT JOIN inline i ON i.fetch = f.id
-                \(hasFollowers ? "WHERE l.entry IN (\(first))" : "") ORDER BY l.entry
-                """
-            ).forEach { row in
+        let select = """
+            SELECT e.name, f.key, f.priority, l.digest, l.size, l.media_type, i.bytes, \(url)
+            FROM \(entries) LEFT JOIN inline i ON i.fetch = f.id
+            \(hasFollowers ? "WHERE l.entry IN (\(first))" : "") ORDER BY l.entry
+            """
+        try read(select) { rows in
+            try rows.forEach { row in
                 let (name, key, priority) = (row.text(), try row.requireText(), row.integer())
                 let (digest, size) = (try row.requireDigest(), row.integer())
                 let mediaType = row.text() ?? "application/octet-stream"

@@ -160,13 +160,12 @@ final class ManifestCoverage: Sendable {
 
     func damaged() throws -> [VerifyReport.Finding] {
         guard hasDamaged else { return [] }
-        let rows = try plan.database.unsafeRead { db in
-            try db.prepared(
-                """
-                SELECT d.digest, d.key FROM cache.damaged d CROSS JOIN main.entries f
-                WHERE f.key = d.key AND f.leader IS NULL ORDER BY d.digest, d.key
-                """
-            ).rows { (digest: $0.digest(), key: try $0.requireText()) }
+        let select = """
+            SELECT d.digest, d.key FROM cache.damaged d CROSS JOIN main.entries f
+            WHERE f.key = d.key AND f.leader IS NULL ORDER BY d.digest, d.key
+            """
+        let rows = try plan.read(select) {
+            try $0.rows { (digest: $0.digest(), key: try $0.requireText()) }
         }
         return Dictionary(grouping: rows, by: \.digest).map { digest, rows in
             .init(damaged: digest, urls: rows.map(\.key))
@@ -197,17 +196,15 @@ final class ManifestCoverage: Sendable {
             UNION SELECT f.key, f.id FROM cache.damaged d CROSS JOIN main.entries f
             WHERE d.digest = ?1 AND f.key = d.key AND f.leader IS NULL
             """ : ""
-        let fetches = try plan.database.unsafeRead { db in
-            let select = try db.cachedStatement(
-                sql: """
-                    SELECT f.key, f.id FROM cache.objects o CROSS JOIN cache.resources r
-                        CROSS JOIN main.entries f
-                    WHERE o.digest = ?1 AND r.object = o.id AND f.key = r.key AND f.leader IS NULL
-                    \(ofDamaged)
-                    """)
-            return try digests.flatMap { digest in
-                try Row.fetchAll(select, arguments: [Data(digest.bytes)])
-                    .map { (key: $0[0] as String, id: $0[1] as Int64) }
+        let select = """
+            SELECT f.key, f.id FROM cache.objects o CROSS JOIN cache.resources r
+                CROSS JOIN main.entries f
+            WHERE o.digest = ?1 AND r.object = o.id AND f.key = r.key AND f.leader IS NULL
+            \(ofDamaged)
+            """
+        let fetches = try plan.read(select) { rows in
+            try digests.flatMap { digest in
+                try rows.rows(digest) { (key: try $0.requireText(), id: $0.integer()) }
             }
         }
         var demands: [String: Set<VerifyReport.Demand>] = [:]
