@@ -120,8 +120,8 @@ extension Plan {
                 }
                 return PlannedResource(
                     id: id, key: key, url: url, credentials: credentials, priority: priority,
-                    hasExpectation: hasExpectation, status: pendingStatus(of: id) ?? .missing,
-                    entries: entries, icons: icons)
+                    status: pendingStatus(of: id) ?? .missing,
+                    waiting: hasExpectation ? nil : .init(entries: entries, icons: icons))
             }
         }
     }

@@ -12,27 +12,23 @@ final class PlannedResource: Sendable {
     let url: String
     let credentials: Credentials?
     let priority: Int
-    let hasExpectation: Bool
     let status: PlanStatus
     let known: Resource?
-    /// The number of entries whose first icon is this resource.
-    let entries: Int
-    let icons: Int
+    let waiting: ResourceResult.Waiting?
+    var hasExpectation: Bool { waiting == nil }
 
     init(
         id: Int64, key: String, url: String, credentials: Credentials?, priority: Int,
-        hasExpectation: Bool, status: PlanStatus, known: Resource? = nil, entries: Int, icons: Int
+        status: PlanStatus, known: Resource? = nil, waiting: ResourceResult.Waiting?
     ) {
         self.id = id
         self.key = key
         self.url = url
         self.credentials = credentials
         self.priority = priority
-        self.hasExpectation = hasExpectation
         self.status = status
         self.known = known
-        self.entries = entries
-        self.icons = icons
+        self.waiting = waiting
     }
 
     /// A position in fetch order: by priority, then in manifest order.
@@ -51,8 +47,7 @@ final class PlannedResource: Sendable {
     func about(_ known: Resource) -> PlannedResource {
         PlannedResource(
             id: id, key: key, url: url, credentials: credentials, priority: priority,
-            hasExpectation: hasExpectation, status: status, known: known, entries: entries,
-            icons: icons)
+            status: status, known: known, waiting: waiting)
     }
 
     var target: HTTPURL { get throws(HTTPURL.ParseError) { try HTTPURL(url).with(credentials) } }

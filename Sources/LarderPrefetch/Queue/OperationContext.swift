@@ -117,7 +117,7 @@ final class OperationContext: Sendable {
             var validators = validators(of: head, resumed: response.resumed)
             let (content, success) = try settle(fetch, head, validators, body: response.body)
             let result = ResourceResult(
-                id: fetch.planned.id, result: .success(success), waiting: .init(for: fetch.planned),
+                id: fetch.planned.id, result: .success(success), waiting: fetch.planned.waiting,
                 attempts: fetch.attempt, seconds: fetch.elapsed)
             if success.outcome == .revalidated, let known = fetch.askedAbout {
                 validators = validators.completed(from: known.validators)

@@ -117,7 +117,7 @@ final class PullStage: Depositor, Sendable {
                 body, of: fetch.id, hasExpectation: fetch.hasExpectation, mayStore: true,
                 named: known.digest, isReplacing: cached == nil, outcome: .pulled)
             let result = ResourceResult(
-                id: fetch.id, result: .success(success), waiting: .init(for: fetch), attempts: 1,
+                id: fetch.id, result: .success(success), waiting: fetch.waiting, attempts: 1,
                 seconds: (ContinuousClock.now - start) / .seconds(1))
             let deposit = Deposit(
                 context: Deposited(
@@ -226,7 +226,7 @@ final class PullStage: Depositor, Sendable {
             digest: known.digest, size: reference?.size,
             attributes: ObjectAttributes(mediaType: reference?.mediaType), outcome: .shared)
         let result = ResourceResult(
-            id: fetch.id, result: .success(success), waiting: .init(for: fetch), attempts: 1)
+            id: fetch.id, result: .success(success), waiting: fetch.waiting, attempts: 1)
         await withCheckedContinuation { reported in
             context.store.afterCommits { [context] in
                 context.reporter.report([result])

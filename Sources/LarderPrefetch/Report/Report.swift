@@ -199,21 +199,17 @@ struct ResourceResult: Sendable {
         let outcome: EntryResult.Outcome
     }
 
+    /// The entries of a resource. Nil if each must be checked, because one requires a digest or
+    /// size.
     struct Waiting: Sendable {
+        /// The number of entries whose first icon is the resource.
         let entries: Int
         let icons: Int
-
-        init?(for resource: PlannedResource) {
-            guard !resource.hasExpectation else { return nil }
-            (entries, icons) = (resource.entries, resource.icons)
-        }
     }
 
     let id: Int64
     let result: Result<Success, ResourceFailure>
     var isFailure: Bool { if case .failure = result { true } else { false } }
-    /// The entries that get this result. Nil if each must be checked, because one requires a digest
-    /// or size.
     var waiting: Waiting?
     var attempts = 0
     var seconds = 0.0
