@@ -64,7 +64,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
     enum Outcome: Sendable {
         case redirect(String, freshUntil: Date, cookies: [String])
         case failed(ResourceFailure)
-        /// See ``ResponseVerdict/restart``.
+        /// The response does not continue the partial body, so the whole body must be fetched.
         case restart
         /// The origin requested a delay or the run is ending, so no request was sent.
         case held
@@ -151,11 +151,10 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
 
     func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool {
         let partial = response.partial
-        let verdict = stage.policy.verdict(
+        response.verdict = stage.policy.verdict(
             on: head, to: fetch.target, about: fetch.askedAbout, continuing: partial)
         response.head = head
-        switch verdict {
-        case .body:
+        if response.verdict == nil, head.status != 304 {
             do throws(CacheError) {
                 response.body = try stage.newBody(
                     for: id, head: head, continuing: head.status == 206 ? partial : nil)
@@ -163,11 +162,6 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
             } catch {
                 response.verdict = .broken(error)
             }
-        case .notModified: break
-        case .redirect(let location, let freshUntil, let cookies):
-            response.verdict = .redirect(location, freshUntil: freshUntil, cookies: cookies)
-        case .failed(let failure): response.verdict = .failed(failure)
-        case .restart: response.verdict = .restart
         }
         // Other statuses leave the partial body valid.
         if [200, 203, 206, 404, 410, 416].contains(head.status) { response.partial = nil }

@@ -32,10 +32,8 @@ struct HTTPClient: Sendable {
             let start = ContinuousClock.now
             let asked = target.asked(about: known)
             let exchange = Exchange(on: loop) { [policy, target] head, _ in
-                guard case .body = policy.verdict(on: head, to: target, about: asked) else {
-                    return nil
-                }
-                return try makeSink()
+                let verdict = policy.verdict(on: head, to: target, about: asked)
+                return try verdict == nil && head.status != 304 ? makeSink() : nil
             }
             var request = policy.request(to: target, about: asked)
             request.mayBeRepeated = mayBeRepeated
@@ -48,19 +46,19 @@ struct HTTPClient: Sendable {
                 throw ResourceFailure(error)
             }
             let validators = Validators(head.headers.all)
-            var confirmation: Deposit.Content?
             switch policy.verdict(on: head, to: target, about: asked) {
-            case .body: break
-            case .notModified:
-                confirmation = try asked.map { try policy.confirmation(of: $0, by: validators) }
+            case nil: break
             case .redirect(let location, let freshUntil, let cookies):
                 try target.follow(
                     location, freshUntil: freshUntil, cookies: cookies,
                     allowsDowngrade: allowsDowngrade)
                 continue
             case .failed(let failure): throw failure
-            case .restart: throw ResourceFailure(status: head.status)
+            case .restart, .held, .broken: throw ResourceFailure(status: head.status)
             }
+            let confirmation =
+                try head.status == 304
+                ? asked.map { try policy.confirmation(of: $0, by: validators) } : nil
             return Response(
                 head: head, target: target, validators: validators,
                 variant: policy.variant(validators, at: target),

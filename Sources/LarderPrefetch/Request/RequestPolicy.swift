@@ -46,31 +46,31 @@ struct RequestPolicy: Sendable {
         }
     }
 
-    /// Returns the verdict on a response. Expects the arguments of
-    /// ``request(to:about:continuing:)``.
+    /// Returns nil if a response has the body, or with status 304 confirms the known resource.
+    /// Expects the arguments of ``request(to:about:continuing:)``.
     func verdict(
         on head: ResponseHead, to target: RequestTarget, about known: Resource?,
         continuing partial: PartialBody? = nil
-    ) -> ResponseVerdict {
+    ) -> TransferOperation.Outcome? {
         switch head.status {
         case 200, 203:
             if let partial, Resumption.isSlice(head, insteadOf: partial) { return .restart }
-            return .body
+            return nil
         case 304
         where partial == nil
             && (known?.validators.sendableETag != nil
                 || !conditions(on: known, at: target).isEmpty):
-            return .notModified
+            return nil
         case 206, 416:
             guard let partial else {
                 let isWhole = head.status == 206 && ByteRange(head.headers)?.isWhole ?? false
-                return isWhole ? .body : .failed(ResourceFailure(status: head.status))
+                return isWhole ? nil : .failed(ResourceFailure(status: head.status))
             }
             guard Resumption.isRest(of: partial, head) else { return .restart }
             guard Resumption.totalBytes(head) ?? 0 <= maximumBodyBytes else {
                 return .failed(ResourceFailure(.bodyTooLong(limit: maximumBodyBytes)))
             }
-            return .body
+            return nil
         // RFC 9110, section 15.4.
         case 301, 302, 303, 307, 308:
             guard let location = head.headers.url("Location") else {
@@ -101,13 +101,4 @@ struct RequestPolicy: Sendable {
         let digest = known.object.digest
         return mayStore(validators) ? .unchanged(digest) : .kept(digest)
     }
-}
-
-enum ResponseVerdict: Sendable {
-    case body
-    case notModified
-    case redirect(String, freshUntil: Date, cookies: [String])
-    case failed(ResourceFailure)
-    /// The response does not continue the partial body, so the whole body must be fetched.
-    case restart
 }
