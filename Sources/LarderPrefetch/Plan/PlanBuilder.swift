@@ -57,6 +57,10 @@ struct PlanBuilder {
         lastID += 1
         if item.icon == 1 { summary.entries += 1 }
         summary.icons += 1
+        func addProblem(_ code: String?, _ message: String) throws {
+            try insertProblem.run(
+                manifest, item.position, item.icon, item.name, code, message)
+        }
         switch item.result {
         case .entry(let entry):
             note(entry.priority)
@@ -66,23 +70,18 @@ struct PlanBuilder {
             try add(entry, item, manifest: manifest)
         case .skipped(let reason):
             summary.skipped += 1
-            try insertProblem.run(
-                manifest, item.position, item.icon, item.name, nil as String?, reason)
+            try addProblem(nil, reason)
         case .unfetched(let kind):
             summary.skipped += 1
             summary.unfetched[kind.rawValue, default: 0] += 1
-            try insertProblem.run(
-                manifest, item.position, item.icon, item.name, kind.rawValue,
-                item.value?.reason ?? "not fetched")
+            try addProblem(kind.rawValue, item.value?.reason ?? "not fetched")
             if let files = item.value?.files, let first = files.first {
                 try insertFile.run(lastID, first, files.dropFirst().first)
             }
         case .failed(let error):
             summary.failed += 1
             let place = item.line.map { "line \($0): " } ?? ""
-            try insertProblem.run(
-                manifest, item.position, item.icon, item.name, error.code.rawValue,
-                place + error.message)
+            try addProblem(error.code.rawValue, place + error.message)
         }
     }
 
