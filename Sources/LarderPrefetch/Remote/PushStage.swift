@@ -102,22 +102,18 @@ final class PushStage: Sendable {
                 if state.stored.count >= Self.rememberedLimit { state.stored = [] }
                 state.stored.insert(digest)
             }
-            tally.count { report in
+            return tally.count { report in
                 report.pushed += 1
                 report.pushedBytes += bytes
             }
         } catch let error as RemoteError {
             tally.note(error)
-            tally.count { $0.unpushed += 1 }
         } catch is CancellationError {
-            tally.count { $0.unpushed += 1 }
         } catch let error as CacheError where error.isOfDamagedObject {
             // `verify` reports damaged objects.
-            tally.count { report in
-                report.unpushed += 1
-                report.firstFault = report.firstFault ?? error.description
-            }
+            tally.count { $0.firstFault = $0.firstFault ?? error.description }
         }
+        tally.count { $0.unpushed += 1 }
     }
 
     private func mayShare(_ resource: Resource, _ item: Plan.Shareable) -> Bool {
