@@ -185,8 +185,6 @@ public struct RemoteReport: Sendable {
     /// The reason why the remote was given up.
     public internal(set) var failure: String?
 
-    init(location: String) { self.location = location }
-
     /// Whether the remote has everything that the run should have stored.
     public var isComplete: Bool { failure == nil && unpushed == 0 }
 }
