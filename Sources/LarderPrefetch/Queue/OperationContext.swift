@@ -115,13 +115,30 @@ final class OperationContext: Sendable {
     ) -> TransferOperation.Outcome? {
         do {
             var validators = validators(of: head, resumed: response.resumed)
-            let (content, success) = try settle(fetch, head, validators, body: response.body)
+            let content: Deposit.Content
+            let success: ResourceResult.Success
+            if let body = response.body {
+                (content, success) = try check.stage(
+                    body, of: fetch.planned.id, hasExpectation: fetch.planned.hasExpectation,
+                    mayStore: policy.mayStore(validators), isReplacing: policy.replacesObjects,
+                    unknownCoding: head.headers.unknownContentCoding,
+                    // In HTTP/1 without a length or chunks, a lost connection looks like the end of
+                    // a body.
+                    mayBeCut: head.headers[first: "Content-Length"] == nil
+                        && head.headers[first: "Transfer-Encoding"] == nil
+                        && head.protocolVersion.utf8.starts(with: "1.".utf8))
+            } else {
+                guard let known = fetch.askedAbout else { throw ResourceFailure(status: 304) }
+                let object = known.object
+                content = try policy.confirmation(of: known, by: validators)
+                success = ResourceResult.Success(
+                    digest: object.digest, size: object.size, attributes: object.attributes,
+                    outcome: .revalidated)
+                validators = validators.completed(from: known.validators)
+            }
             let result = ResourceResult(
                 id: fetch.planned.id, result: .success(success), waiting: fetch.planned.waiting,
                 attempts: fetch.attempt, seconds: fetch.elapsed)
-            if success.outcome == .revalidated, let known = fetch.askedAbout {
-                validators = validators.completed(from: known.validators)
-            }
             if policy.headers.arePersonal(
                 for: fetch.planned.url, hasCredentials: fetch.planned.credentials != nil)
             {
@@ -146,28 +163,6 @@ final class OperationContext: Sendable {
             let subject = "\(fetch.target.url)".maskingQuery
             return .broken(CacheError(.unusable, subject: subject, message: "\(error)"))
         }
-    }
-
-    private func settle(
-        _ fetch: Attempt, _ head: ResponseHead, _ validators: Validators, body: StagedBody?
-    ) throws -> (Deposit.Content, ResourceResult.Success) {
-        guard let body else {
-            guard let known = fetch.askedAbout else { throw ResourceFailure(status: 304) }
-            let content = try policy.confirmation(of: known, by: validators)
-            let object = known.object
-            let success = ResourceResult.Success(
-                digest: object.digest, size: object.size, attributes: object.attributes,
-                outcome: .revalidated)
-            return (content, success)
-        }
-        return try check.stage(
-            body, of: fetch.planned.id, hasExpectation: fetch.planned.hasExpectation,
-            mayStore: policy.mayStore(validators), isReplacing: policy.replacesObjects,
-            unknownCoding: head.headers.unknownContentCoding,
-            // In HTTP/1 without a length or chunks, a lost connection looks like the end of a body.
-            mayBeCut: head.headers[first: "Content-Length"] == nil
-                && head.headers[first: "Transfer-Encoding"] == nil
-                && head.protocolVersion.utf8.starts(with: "1.".utf8))
     }
 }
 
