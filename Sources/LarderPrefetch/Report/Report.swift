@@ -142,7 +142,9 @@ public struct EntryResult: Sendable {
     let id: Int64
     let hasDemand: Bool
 
-    init(_ entry: PlannedEntry, _ outcome: Outcome) {
+    /// An entry that fails or is skipped in the plan keeps that outcome.
+    init(_ entry: PlannedEntry, _ outcome: Outcome, failure: ResourceFailure? = nil) {
+        let failure = entry.failure ?? failure.map { EntryFailure($0) }
         id = entry.id
         hasDemand = entry.expectation.digest != nil || entry.expectation.size != nil
         manifest = entry.manifest
@@ -150,11 +152,8 @@ public struct EntryResult: Sendable {
         icon = entry.icon
         name = entry.name
         url = entry.url
-        self.outcome = outcome
-    }
-
-    init(_ entry: PlannedEntry, _ failure: EntryFailure) {
-        self.init(entry, failure.isSkip ? .skipped : .failed)
+        self.outcome =
+            if let failure { failure.isSkip ? .skipped : .failed } else { outcome }
         self.failure = failure
     }
 }

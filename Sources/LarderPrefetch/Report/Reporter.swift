@@ -40,11 +40,11 @@ final class Reporter: Sendable {
         try plan.forEachSettledEntry(includesCached: namesSuccesses) { page in
             try emit(
                 page.map { entry in
-                    if let failure = entry.failure { return EntryResult(entry, failure) }
                     var result = EntryResult(entry, .cached)
-                    result.digest = entry.object?.digest
-                    result.bytes = entry.object?.size
-                    result.attributes = entry.object?.attributes ?? ObjectAttributes()
+                    guard entry.failure == nil, let object = entry.object else { return result }
+                    result.digest = object.digest
+                    result.bytes = object.size
+                    result.attributes = object.attributes
                     return result
                 })
         }
@@ -91,11 +91,7 @@ final class Reporter: Sendable {
             if let failure = state.withLock({ $0.failure }) { throw failure }
             try Plan.translatingErrors {
                 try plan.forEachUnfinishedEntry { page in
-                    try emit(
-                        page.map { entry in
-                            entry.failure.map { EntryResult(entry, $0) }
-                                ?? EntryResult(entry, .unfinished)
-                        })
+                    try emit(page.map { EntryResult($0, .unfinished) })
                 }
             }
         } catch let error as CacheError where error.code == .storage {
@@ -138,18 +134,18 @@ final class Reporter: Sendable {
     private static func result(
         of entry: PlannedEntry, _ fetch: ResourceResult, isFirst: Bool
     ) -> EntryResult {
-        if let failure = entry.failure { return EntryResult(entry, failure) }
+        if entry.failure != nil { return EntryResult(entry, .failed) }
         var result: EntryResult
         switch fetch.result {
         case .failure(let failure):
-            result = EntryResult(entry, EntryFailure(failure))
+            result = EntryResult(entry, .failed, failure: failure)
             result.seconds = fetch.seconds
         case .success(let success):
             // Entries of the same URL may require different digests or sizes.
             if let failure = entry.expectation.failure(
                 digest: success.digest, size: success.size ?? 0)
             {
-                result = EntryResult(entry, EntryFailure(failure))
+                result = EntryResult(entry, .failed, failure: failure)
                 break
             }
             let isCoalesced = !isFirst && success.outcome != .unstored
