@@ -7,18 +7,16 @@ import Synchronization
 final class InlineStage: Depositor, Sendable {
     private let reporter: Reporter
     private let check: BodyCheck
-    private let isCancelled: @Sendable () -> Bool
     private let failure = Mutex<CacheError?>(nil)
 
-    init(reporter: Reporter, check: BodyCheck, isCancelled: @escaping @Sendable () -> Bool) {
+    init(reporter: Reporter, check: BodyCheck) {
         self.reporter = reporter
         self.check = check
-        self.isCancelled = isCancelled
     }
 
     private var store: Store { check.store }
 
-    func run() throws -> CacheError? {
+    func run(unless isCancelled: () -> Bool) throws -> CacheError? {
         do {
             try check.plan.forEachInline { fetch, key, bytes in
                 guard !isCancelled(), failure.withLock({ $0 == nil }) else { return }

@@ -168,9 +168,8 @@ public final class Prefetcher: Sendable {
 
         let check = BodyCheck(
             plan: plan, store: store, acceptsAnyContent: configuration.acceptsAnyContent)
-        let inlineFailure = try InlineStage(
-            reporter: reporter, check: check, isCancelled: { self.isCancelled }
-        ).run()
+        let inlineFailure = try InlineStage(reporter: reporter, check: check)
+            .run { self.isCancelled }
 
         let remoteStage = try remoteStage(cache, reporter, check, channel)
         defer { remoteStage?.close() }
