@@ -177,19 +177,16 @@ final class PlanClassification {
             return known.isAsDemanded && (planner.acceptsAnyContent || known.isImage)
         }
         let arePresent = Mutex<Result<[Bool], CacheError>>(.success([]))
-        let isDone = DispatchSemaphore(value: 0)
+        let lookup = DispatchGroup()
         if let presence, !wanted.isEmpty {
             let objects = wanted.compactMap { page[$0].known.map { ($0.digest, $0.size) } }
-            Self.lookups.async {
+            Self.lookups.async(group: lookup) {
                 let found = Result { () throws(CacheError) in try presence.arePresent(objects) }
                 arePresent.withLock { $0 = found }
-                isDone.signal()
             }
-        } else {
-            isDone.signal()
         }
         return { [self] in
-            isDone.wait()
+            lookup.wait()
             let present = try arePresent.withLock { $0 }.get()
             var isPresent = [Bool](repeating: false, count: page.count)
             for (place, found) in zip(wanted, present) { isPresent[place] = found }
@@ -218,7 +215,13 @@ final class PlanClassification {
             // The use of a stale object is recorded when the response arrives.
             if known.isUseDue { try insertUse.run(known.object, known.digest) }
         } else if policy.isOffline {
-            try settleOffline(resource)
+            // An icon from a `data:` URL needs no download, but must be stored.
+            if planner.cache?.isReadOnly != true, try isInline(resource) {
+                return want(resource, nil)
+            }
+            try insertSettled.run(resource.id, PlanStatus.unavailable.rawValue)
+            summary.unavailable += 1
+            summary.failed += resource.icons
         } else if policy.retriesOnlyFailed, resource.lastFailure == nil {
             try insertSettled.run(resource.id, PlanStatus.skipped.rawValue)
             summary.leftAlone += 1
@@ -270,22 +273,12 @@ final class PlanClassification {
             summary.missing += 1
         }
     }
-
-    private func settleOffline(_ resource: NamedResource) throws {
-        // An icon from a `data:` URL needs no download, but must be stored.
-        if planner.cache?.isReadOnly != true, try isInline(resource) { return want(resource, nil) }
-        try insertSettled.run(resource.id, PlanStatus.unavailable.rawValue)
-        summary.unavailable += 1
-        summary.failed += resource.icons
-    }
 }
 
 private struct Demands {
     let leader: Int64
-    private var digest: (value: Digest, entry: Int64)?
-    private var size: (value: Int64, entry: Int64)?
-
-    init(leader: Int64) { self.leader = leader }
+    var digest: (value: Digest, entry: Int64)?
+    var size: (value: Int64, entry: Int64)?
 
     /// Returns an earlier entry with a different requirement, or nil.
     mutating func add(_ expectation: Expectation, by entry: Int64) -> Int64? {
