@@ -219,7 +219,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
 
     /// Whether the operation may start. If not, it ends as `held`.
     func mayStart(_ operation: TransferOperation) -> Bool {
-        guard !isStopping, schedule.mayStart(operation.cursor),
+        guard !isStopping, schedule.mayStart(operation.next.cursor),
             schedule.failureIfLate(operation.fetch) == nil
         else { return false }
         executing += 1
@@ -230,10 +230,10 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         operations -= 1
         if response.result != nil { executing -= 1 }
         response.partial?.putBack()
-        let (fetch, cursor) = (operation.fetch, operation.cursor)
+        let (fetch, cursor) = (operation.fetch, operation.next.cursor)
         attempt {
             try note(HostSign(response), of: cursor)
-            if operation.onlyConnects {
+            if operation.next.onlyConnects {
                 var isOpen = false
                 if case .success? = response.result { isOpen = true }
                 try schedule.endedConnecting(fetch, of: cursor, isOpen: isOpen)
@@ -270,7 +270,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             uncommitted.subtract(1, ordering: .relaxed)
             loop.perform { [self] in
                 arrived -= 1
-                attempt { try settle(operation.fetch, outcome, cursor: operation.cursor) }
+                attempt { try settle(operation.fetch, outcome, cursor: operation.next.cursor) }
                 staged(weight)
                 feed()
             }

@@ -315,7 +315,7 @@ struct HostSchedule {
     @discardableResult
     private mutating func countAway(_ fetch: Attempt, at number: Int, _ change: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
-        let source = names.number(of: fetch.target.ownOrigin)
+        let source = names.number(of: fetch.target.first.origin)
         guard source != number else { return nil }
         enter(source).sentAway += change
         return source

@@ -40,7 +40,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
     // the loop's queue, which the operation queues use.
 
     let fetch: Attempt
-    private let next: HostSchedule.Next
+    let next: HostSchedule.Next
     private unowned let queue: FetchQueue
     private let stage: OperationContext
     private let phase = Atomic<Phase>(.waiting)
@@ -80,9 +80,6 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         queuePriority = Self.queuePriority(fetch.planned.priority)
     }
 
-    var cursor: Int { next.cursor }
-    var onlyConnects: Bool { next.onlyConnects }
-
     override var isAsynchronous: Bool { true }
     override var isExecuting: Bool { phase.load(ordering: .acquiring) == .executing }
     override var isFinished: Bool { phase.load(ordering: .acquiring) == .finished }
@@ -93,7 +90,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
             response.verdict = .held
             return finish()
         }
-        guard !onlyConnects, stage.store.partials.has(fetch.target.url.string) else {
+        guard !next.onlyConnects, stage.store.partials.has(fetch.target.url.string) else {
             return begin(nil)
         }
         // Reading and digesting the partial body on this thread would delay all transfers.
@@ -111,9 +108,10 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
             return finish()
         }
         var request = stage.policy.request(
-            to: fetch.target, about: onlyConnects ? nil : fetch.askedAbout, continuing: partial)
-        request.onlyConnects = onlyConnects
-        request.isLastOfHost = next.isLast && !onlyConnects
+            to: fetch.target, about: next.onlyConnects ? nil : fetch.askedAbout,
+            continuing: partial)
+        request.onlyConnects = next.onlyConnects
+        request.isLastOfHost = next.isLast && !next.onlyConnects
         request.sharesConnection = next.sharesConnection
         transfer = stage.loop.start(request, receiver: self)
     }

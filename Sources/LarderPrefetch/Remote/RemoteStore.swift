@@ -120,8 +120,6 @@ extension RemoteStore {
         let foreign: Int
     }
 
-    typealias ListedDigest = (digest: Digest, listed: ListedObject)
-
     struct ListedReference: Sendable {
         let name: ReferenceName
         let known: Known
@@ -144,7 +142,8 @@ extension RemoteStore {
     func beginListing() { listed.store(0, ordering: .relaxed) }
 
     func forEachObject(
-        beginningWith byte: UInt8, _ body: (Page<ListedDigest>) async throws -> Void
+        beginningWith byte: UInt8,
+        _ body: (Page<(digest: Digest, listed: ListedObject)>) async throws -> Void
     ) async throws {
         try await forEachPage(of: RemoteLayout.objects(beginningWith: byte), body) { object in
             RemoteLayout.digest(ofObject: object.key).map { ($0, object) }

@@ -13,7 +13,6 @@ struct RequestTarget: Sendable {
     /// Some servers set a cookie and redirect to the same URL.
     private(set) var cookies: [String] = []
     let first: HTTPURL
-    var ownOrigin: String { first.origin }
 
     init(_ url: HTTPURL) {
         self.url = url

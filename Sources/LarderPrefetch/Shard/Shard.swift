@@ -114,12 +114,10 @@ public struct Part: Hashable, Sendable {
     public init(number: UInt8) { self.number = number }
 
     /// Creates the part of a host, given in lower case and without a port.
-    public init(ofHost host: String) { self.init(of: host.withoutFinalDot) }
+    public init(ofHost host: String) { self.init(ofKey: host.withoutFinalDot) }
 
     /// Creates the part of a resource without a host, for example an inline icon.
-    public init(ofKey key: String) { self.init(of: key) }
-
-    private init(of text: String) {
-        number = Digest(of: Array(text.utf8)).bytes[Digest.byteCount - 1]
+    public init(ofKey key: String) {
+        number = Digest(of: Array(key.utf8)).bytes[Digest.byteCount - 1]
     }
 }
