@@ -60,7 +60,7 @@ extension Plan {
             ).rows(origin, place?.turn ?? .min, place?.fetch ?? 0, limit) { $0.integer() }
             return try fetches(ids, in: db)
         }
-        let stale = page.indices.filter { page[$0].status == .stale }
+        let stale = page.indices.filter { pendingStatus(of: page[$0].id) == .stale }
         guard !stale.isEmpty else { return page }
         let rows = pending.withLock { pending in stale.map { pending.row(of: page[$0].id) ?? 0 } }
         let known = try cache.resources(stale.map { page[$0].key }, at: rows)
@@ -120,7 +120,6 @@ extension Plan {
                 }
                 return PlannedResource(
                     id: id, key: key, url: url, credentials: credentials, priority: priority,
-                    status: pendingStatus(of: id) ?? .missing,
                     waiting: hasExpectation ? nil : .init(entries: entries, icons: icons))
             }
         }

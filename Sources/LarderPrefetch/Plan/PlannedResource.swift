@@ -12,21 +12,19 @@ final class PlannedResource: Sendable {
     let url: String
     let credentials: Credentials?
     let priority: Int
-    let status: PlanStatus
     let known: Resource?
     let waiting: ResourceResult.Waiting?
     var hasExpectation: Bool { waiting == nil }
 
     init(
         id: Int64, key: String, url: String, credentials: Credentials?, priority: Int,
-        status: PlanStatus, known: Resource? = nil, waiting: ResourceResult.Waiting?
+        known: Resource? = nil, waiting: ResourceResult.Waiting?
     ) {
         self.id = id
         self.key = key
         self.url = url
         self.credentials = credentials
         self.priority = priority
-        self.status = status
         self.known = known
         self.waiting = waiting
     }
@@ -47,7 +45,7 @@ final class PlannedResource: Sendable {
     func about(_ known: Resource) -> PlannedResource {
         PlannedResource(
             id: id, key: key, url: url, credentials: credentials, priority: priority,
-            status: status, known: known, waiting: waiting)
+            known: known, waiting: waiting)
     }
 
     var target: HTTPURL { get throws(HTTPURL.ParseError) { try HTTPURL(url).with(credentials) } }
