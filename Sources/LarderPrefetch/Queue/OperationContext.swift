@@ -52,17 +52,6 @@ final class OperationContext: Sendable {
         return resumed.map(fields.completed) ?? fields
     }
 
-    private func lengthFailure(of body: StagedBody, _ head: ResponseHead) -> ResourceFailure? {
-        // The range of an encoded body counts encoded bytes.
-        guard head.status == 206, head.headers.contentCodings.isEmpty,
-            let total = Resumption.totalBytes(head), body.count != total
-        else { return nil }
-        let message = "received \(body.count) of \(total) bytes"
-        return body.count < total
-            ? ResourceFailure(TransferError(code: .bodyTruncated, message: message))
-            : ResourceFailure(.range, message)
-    }
-
     /// Stages and deposits a response. Calls `accepted` once the store accepts further deposits.
     /// Returns nil after a deposit, else the outcome.
     func settle(
@@ -78,12 +67,18 @@ final class OperationContext: Sendable {
         case .success(let metrics):
             // An interrupted run does not wait for the check of a large body.
             guard let head = response.head, !isCancelled else { return .failed(Self.cancellation) }
-            if let body = response.body, let failure = lengthFailure(of: body, head) {
-                // A body that is too long cannot be resumed.
-                if failure.code == ResourceFailure.Reason.range.rawValue {
-                    return response.resumed != nil ? .restart : .failed(failure)
+            // The range of an encoded body counts encoded bytes.
+            if let body = response.body, head.status == 206, head.headers.contentCodings.isEmpty,
+                let total = Resumption.totalBytes(head), body.count != total
+            {
+                let message = "received \(body.count) of \(total) bytes"
+                if body.count < total {
+                    let error = TransferError(code: .bodyTruncated, message: message)
+                    return interrupted(fetch, response, ResourceFailure(error), isCancelled)
                 }
-                return interrupted(fetch, response, failure, isCancelled)
+                // A body that is too long cannot be resumed.
+                if response.resumed != nil { return .restart }
+                return .failed(ResourceFailure(.range, message))
             }
             return deposit(fetch, head, response, metrics, for: depositor, accepted)
         case nil: return .failed(Self.cancellation)
