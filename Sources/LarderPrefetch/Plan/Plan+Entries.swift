@@ -153,7 +153,10 @@ extension Plan {
                 isSkip: code == nil || isUnfetched, code: code ?? "no-icon", message: message)
         }
         return switch (status, lastFailure) {
-        case (.failed, let failure?): EntryFailure(remembered: failure)
+        case (.failed, let failure?):
+            EntryFailure(
+                isSkip: false, code: failure.code,
+                message: "\(failure.reason) \(failure.age) ago; use --retry-gone to try again")
         case (.skipped, _): .notFailedBefore
         case (.unavailable, _): .offline
         default: nil
@@ -206,12 +209,6 @@ public struct EntryFailure: Sendable, Equatable {
 }
 
 extension EntryFailure {
-    init(remembered failure: PastFailure) {
-        self.init(
-            isSkip: false, code: failure.code,
-            message: "\(failure.reason) \(failure.age) ago; use --retry-gone to try again")
-    }
-
     init(_ failure: ResourceFailure) {
         self.init(isSkip: false, code: failure.code, message: failure.message)
     }

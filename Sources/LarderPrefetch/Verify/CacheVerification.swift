@@ -38,8 +38,8 @@ public struct CacheVerification: Sendable {
             options.selection = .named { (byte) throws(CacheError) in try coverage.objects(byte) }
             var report = try cache.verify(options, onProgress: onProgress)
             report.note(.manifests, since: start, until: end)
-            report.entries = coverage.entries
-            report.unfetched = coverage.unfetched
+            report.entries = coverage.plan.summary.entries
+            report.unfetched = coverage.plan.summary.unfetched
             report.manifests = manifests.map(\.name)
             report.findings += try coverage.damaged()
             report.demands = try coverage.demands(on: report.findings.compactMap(\.digest))

@@ -5,7 +5,7 @@ import LarderCore
 import LarderManifest
 
 final class ManifestCoverage: Sendable {
-    private let plan: Plan
+    let plan: Plan
     private let hasDamaged: Bool
 
     init(of manifests: [ManifestSource], cache: Cache, configuration: PrefetchConfiguration) throws
@@ -28,9 +28,6 @@ final class ManifestCoverage: Sendable {
             try db.execute(sql: "CREATE INDEX main.leaders ON entries (key) WHERE leader IS NULL")
         }
     }
-
-    var entries: Int { plan.summary.entries }
-    var unfetched: [String: Int] { plan.summary.unfetched }
 
     /// Must be the last call.
     func close() { try? plan.releaseIndex() }
