@@ -41,7 +41,7 @@ public struct RemoteEvictor: Sendable {
         _ policy: Policy,
         onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }
     ) async throws -> RemoteEvictionReport {
-        try await remote.run(over: transfer, onProgress: onProgress) { run in
+        try await remote.run(over: transfer, shard: policy.shard, onProgress: onProgress) { run in
             try await Eviction(run, policy).evict()
         }
     }
@@ -74,10 +74,8 @@ private struct Eviction: Sendable {
         }
     }
 
-    private func owns(_ byte: UInt8) -> Bool { policy.shard?.owns(Part(number: byte)) ?? true }
-
     private func listObjects() async throws {
-        try await run.forEachByte(where: owns) { byte in
+        try await run.forEachByte(where: run.owns) { byte in
             try await store.forEachObject(beginningWith: byte) { page in
                 try scratch.add(
                     page.entries.map { digest, listed in
@@ -137,7 +135,7 @@ private struct Eviction: Sendable {
         for reference in references {
             let isExpired = reference.known.modified < oldest
             let isReplaced = reference.known != newest?.known && reference.known.modified <= latest
-            guard owns(reference.name.part), isExpired || isReplaced,
+            guard run.owns(reference.name.part), isExpired || isReplaced,
                 try await remove(reference)
             else {
                 kept.append(reference)
@@ -152,7 +150,7 @@ private struct Eviction: Sendable {
 
     private func note(_ kept: [RemoteStore.ListedReference]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
-        where state == nil && owns(reference.known.digest.firstByte) {
+        where state == nil && run.owns(reference.known.digest.firstByte) {
             // The object was written after the listing, or a killed eviction has left the
             // reference.
             guard try await !run.isThere(reference.known.digest) else { continue }

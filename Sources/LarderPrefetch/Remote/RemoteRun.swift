@@ -7,16 +7,18 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     let store: RemoteStore
     let width: Int
     let scratch: RemoteScratch
+    private let shard: Shard?
     private let onProgress: @Sendable (Report) -> Void
     private let state: Mutex<Report>
 
     fileprivate init(
-        _ storage: any ObjectStore, of remote: Remote,
+        _ storage: any ObjectStore, of remote: Remote, _ shard: Shard?,
         _ onProgress: @escaping @Sendable (Report) -> Void
     ) throws {
         store = RemoteStore(storage, maximumListed: remote.maximumListed)
         width = remote.maximumConcurrent
         scratch = try RemoteScratch()
+        self.shard = shard
         self.onProgress = onProgress
         state = Mutex(Report(location: storage.subject(nil)))
     }
@@ -24,6 +26,7 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     fileprivate var report: Report { state.withLock { $0 } }
     func count(_ change: (inout Report) -> Void) { state.withLock { change(&$0) } }
     func reportProgress() { onProgress(report) }
+    func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
 
     /// Calls `body` for every first byte of a digest, or every part, several at once. The limit of
     /// names applies to all calls together.
@@ -63,13 +66,13 @@ protocol RemoteRunReport: Sendable {
 
 extension Remote {
     func run<Report: RemoteRunReport>(
-        over transfer: TransferConfiguration,
+        over transfer: TransferConfiguration, shard: Shard?,
         onProgress: @escaping @Sendable (Report) -> Void,
         _ body: (RemoteRun<Report>) async throws -> Void
     ) async throws -> Report {
         let storage = try open(transfer)
         defer { (storage as? S3Bucket)?.shutdown() }
-        let run = try RemoteRun(storage, of: self, onProgress)
+        let run = try RemoteRun(storage, of: self, shard, onProgress)
         let start = ContinuousClock.now
         do {
             try await body(run)

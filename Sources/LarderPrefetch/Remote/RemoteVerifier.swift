@@ -25,8 +25,8 @@ public struct RemoteVerifier: Sendable {
         repairingFrom cache: Cache? = nil,
         onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }
     ) async throws -> RemoteVerifyReport {
-        try await remote.run(over: transfer, onProgress: onProgress) { run in
-            let verification = Verification(run, shard: shard)
+        try await remote.run(over: transfer, shard: shard, onProgress: onProgress) { run in
+            let verification = Verification(run)
             try await verification.readObjects()
             try await verification.checkReferences()
             try await verification.settle(repairingFrom: cache)
@@ -36,23 +36,18 @@ public struct RemoteVerifier: Sendable {
 
 private final class Verification: Sendable {
     private let run: RemoteRun<RemoteVerifyReport>
-    private let shard: Shard?
     /// The number of consecutive unreadable objects that counts as a failure of the store.
     private static let maximumUnreadableInRow = 10
     private let unreadableInRow = Atomic(0)
 
-    init(_ run: RemoteRun<RemoteVerifyReport>, shard: Shard?) {
-        self.run = run
-        self.shard = shard
-    }
+    init(_ run: RemoteRun<RemoteVerifyReport>) { self.run = run }
 
     private var store: RemoteStore { run.store }
     private var scratch: RemoteScratch { run.scratch }
-    private func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
 
     /// Lists all objects before reading any, to detect an endless listing early.
     func readObjects() async throws {
-        try await run.forEachByte(where: owns) { [self] byte in
+        try await run.forEachByte(where: run.owns) { [self] byte in
             try await store.forEachObject(beginningWith: byte) { page in
                 try scratch.add(page.entries.map { ($0.digest, $0.listed.size, .unreferenced) })
                 run.count { $0.foreign += page.foreign }
@@ -103,8 +98,8 @@ private final class Verification: Sendable {
     func checkReferences() async throws {
         try await run.forEachByte { [self] part in
             try await store.forEachReference(ofPart: part) { page in
-                if owns(part) { run.count { $0.foreign += page.foreign } }
-                try await take(page.entries.filter { owns($0.known.digest.firstByte) })
+                if run.owns(part) { run.count { $0.foreign += page.foreign } }
+                try await take(page.entries.filter { run.owns($0.known.digest.firstByte) })
             }
         }
     }
