@@ -197,8 +197,12 @@ public final class Prefetcher: Sendable {
             try remoteStage?.finish(after: failure)
             return failure
         }
-        if failure == nil { recordSpellings(of: plan, in: cache) }
-
+        if failure == nil {
+            try? plan.forEachSpelling { spellings in
+                if isCancelled { throw CancellationError() }
+                try cache.record(spellings)
+            }
+        }
         return try finish(
             after: failure, receivedBytes: stage.receivedBytes.load(ordering: .relaxed),
             remote: remoteStage?.report)
@@ -263,13 +267,6 @@ public final class Prefetcher: Sendable {
                 try cache.recordUse(of: objects)
             }
         } catch is CacheError, is CancellationError {}
-    }
-
-    private func recordSpellings(of plan: Plan, in cache: Cache) {
-        try? plan.forEachSpelling { spellings in
-            if isCancelled { throw CancellationError() }
-            try cache.record(spellings)
-        }
     }
 
     private func fetch(with queue: FetchQueue) throws -> CacheError? {

@@ -219,7 +219,9 @@ struct BodyCheck: Sendable {
                             + "is not supported"))
             }
             if acceptsAnyContent { return ObjectAttributes() }
-            throw ResourceFailure(error, mayBeCut: mayBeCut())
+            throw ResourceFailure(
+                code: error.code.rawValue, message: error.message,
+                isTransient: mayBeCut() && error.code == .truncated)
         }
     }
 }

@@ -77,7 +77,14 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         self.stage = stage
         self.queue = queue
         super.init()
-        queuePriority = Self.queuePriority(fetch.planned.priority)
+        queuePriority =
+            switch fetch.planned.priority {
+            case ...(-8): .veryLow
+            case ..<0: .low
+            case 0: .normal
+            case ..<8: .high
+            default: .veryHigh
+            }
     }
 
     override var isAsynchronous: Bool { true }
@@ -135,16 +142,6 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         phase.store(next, ordering: .releasing)
         didChangeValue(forKey: key)
         if next == .finished { didChangeValue(forKey: "isExecuting") }
-    }
-
-    private static func queuePriority(_ priority: Int) -> QueuePriority {
-        switch priority {
-        case ...(-8): .veryLow
-        case ..<0: .low
-        case 0: .normal
-        case ..<8: .high
-        default: .veryHigh
-        }
     }
 
     func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool {

@@ -137,17 +137,13 @@ private final class Verification: Sendable {
                 var finding = RemoteVerifyReport.Finding(
                     kind: kind, digest: digest, references: names.count)
                 if let cache { finding.repair = try await repair(digest, kind, names, from: cache) }
-                note(finding)
-            }
-        }
-    }
-
-    private func note(_ finding: RemoteVerifyReport.Finding) {
-        run.count { report in
-            report.counts[finding.kind, default: 0] += 1
-            if finding.repair != nil { report.repaired += 1 }
-            if report.findings.count < RemoteVerifyReport.findingLimit {
-                report.findings.append(finding)
+                run.count { report in
+                    report.counts[kind, default: 0] += 1
+                    if finding.repair != nil { report.repaired += 1 }
+                    if report.findings.count < RemoteVerifyReport.findingLimit {
+                        report.findings.append(finding)
+                    }
+                }
             }
         }
     }

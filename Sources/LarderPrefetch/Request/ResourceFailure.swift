@@ -1,6 +1,5 @@
 import LarderCache
 import LarderHTTP
-import LarderImages
 
 package struct ResourceFailure: RetriableFailure, Equatable {
     /// The name in reports, for example `http-404` or `not-an-image`.
@@ -63,12 +62,6 @@ extension ResourceFailure {
     init(_ error: TransferError) {
         self.init(
             code: error.code.rawValue, message: error.message, isTransient: error.code.isTransient)
-    }
-
-    init(_ fault: ImageError, mayBeCut: Bool) {
-        self.init(
-            code: fault.code.rawValue, message: fault.message,
-            isTransient: mayBeCut && fault.code == .truncated)
     }
 
     /// Creates a failure, or returns nil if the whole cache is unusable.
