@@ -51,7 +51,7 @@ extension Plan {
     }
 
     func forEachUnfinishedEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
-        guard hasPending else { return }
+        guard pending.withLock({ $0.count > 0 }) else { return }
         try forEachEntry(Self.selectEntry, arePending: true, body)
     }
 

@@ -129,18 +129,8 @@ extension Plan {
         pending.withLock { $0.status(of: fetch) }
     }
 
-    var hasPending: Bool { pending.withLock { $0.count > 0 } }
-
     func pendingFetches(after last: Int64 = 0) -> [Int64] {
         pending.withLock { $0.next(after: last, limit: Self.pageLimit) }
-    }
-
-    func markStale(_ fetches: [Int64]) {
-        pending.withLock { for fetch in fetches { $0.markStale(fetch) } }
-    }
-
-    func markDone(_ fetches: [Int64]) {
-        pending.withLock { for fetch in fetches { $0.remove(fetch) } }
     }
 }
 

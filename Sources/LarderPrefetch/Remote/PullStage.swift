@@ -264,6 +264,6 @@ final class PullStage: Depositor, Sendable {
         }
         context.reporter.report(results)
         context.onProgress()
-        plan.markStale(stale)
+        plan.pending.withLock { for fetch in stale { $0.markStale(fetch) } }
     }
 }

@@ -76,7 +76,7 @@ final class Reporter: Sendable {
             let error = (error as? DatabaseError).map { CacheError(index: "the plan", $0) } ?? error
             state.withLock { $0.failure = $0.failure ?? error }
         }
-        plan.markDone(fetches.map(\.id))
+        plan.pending.withLock { for fetch in fetches { $0.remove(fetch.id) } }
         state.withLock { state in
             state.progress.done += fetches.count
             state.progress.failed += fetches.count(where: \.isFailure)
