@@ -1,5 +1,4 @@
 import LarderCache
-import LarderCore
 import LarderHTTP
 import LarderManifest
 import Logging
@@ -73,15 +72,6 @@ public struct PrefetchConfiguration: Sendable {
             storesUnstorable: storesUnstorable,
             asksOrigin: policy.fetchesAll || policy.revalidation == .always,
             replacesObjects: policy.fetchesAll)
-    }
-
-    func remoteManifest(_ url: HTTPURL) -> RemoteManifest {
-        var manifest = RemoteManifest(url, transfer: loggedTransfer)
-        manifest.retry = retry
-        manifest.headers = headers
-        manifest.allowsDowngrade = allowsDowngrade
-        manifest.maximumBytes = manifestRules.limits.maximumUnpackedSize
-        return manifest
     }
 
     /// Creates a configuration with default values.

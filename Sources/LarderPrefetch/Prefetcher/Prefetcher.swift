@@ -125,7 +125,11 @@ public final class Prefetcher: Sendable {
             cache: cache, store: configuration.policy.isOffline ? nil : writer,
             storesUnstorable: configuration.storesUnstorable, notesUse: true)
         let open: ManifestSource.Opener = { [configuration] url in
-            var manifest = configuration.remoteManifest(url)
+            var manifest = RemoteManifest(url, transfer: configuration.loggedTransfer)
+            manifest.retry = configuration.retry
+            manifest.headers = configuration.headers
+            manifest.allowsDowngrade = configuration.allowsDowngrade
+            manifest.maximumBytes = configuration.manifestRules.limits.maximumUnpackedSize
             manifest.copies = copies
             manifest.isCancelled = { self.isCancelled }
             return try manifest.download()

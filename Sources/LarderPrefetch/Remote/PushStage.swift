@@ -12,10 +12,10 @@ final class PushStage: Sendable {
     private static let rememberedLimit = 65_536
     private let context: RemoteContext
     private let committed = Channel<Int64>(capacity: capacity)
-    private let task = Mutex<Task<Void, any Error>?>(nil)
     private let state = Mutex(State())
 
     private struct State {
+        var task: Task<Void, any Error>?
         var isStopping = false
         var stored: Set<Digest> = []
     }
@@ -31,7 +31,7 @@ final class PushStage: Sendable {
             defer { committed.abandon() }
             try await run(isLookedUp: isLookedUp)
         }
-        task.withLock { $0 = new }
+        state.withLock { $0.task = new }
     }
 
     /// Adds results. Blocks while too many are pending.
@@ -45,7 +45,7 @@ final class PushStage: Sendable {
 
     func finish() throws {
         committed.finish(.success(()))
-        guard let task = self.task.withLock({ $0 }) else { return }
+        guard let task = state.withLock({ $0.task }) else { return }
         do { try waitForTask { try await task.value } } catch is CancellationError {}
     }
 
@@ -53,7 +53,7 @@ final class PushStage: Sendable {
         state.withLock { $0.isStopping = true }
         let end = DispatchTime.now() + context.configuration.grace / .seconds(1)
         DispatchQueue.global().asyncAfter(deadline: end) { [weak self] in
-            self?.task.withLock { $0 }?.cancel()
+            self?.state.withLock { $0.task }?.cancel()
         }
     }
 

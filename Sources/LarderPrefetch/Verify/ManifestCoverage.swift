@@ -124,6 +124,9 @@ final class ManifestCoverage: Sendable {
             plan.hasIndex
             ? "CAST(o.digest AS BLOB) AS digest, coalesce(CAST(o.size AS INTEGER), 0) AS size"
             : "NULL AS digest, NULL AS size"
+        let unfetched = IconValue.Kind.unfetched.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        let isDamaged =
+            hasDamaged ? "EXISTS (SELECT 1 FROM cache.damaged d WHERE d.key = f.key)" : "FALSE"
         return """
             SELECT \(Self.columns), e.message, coalesce(e.leader, e.id) AS resource,
                 e.code IS '\(EntryError.Code.integrityConflict.rawValue)' AS is_contradiction,
@@ -131,13 +134,10 @@ final class ManifestCoverage: Sendable {
             FROM entries e
                 LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
                 \(plan.hasIndex ? "LEFT JOIN \(known)" : "")
-            WHERE (e.key IS NOT NULL OR e.code NOT IN (\(Self.unfetched)))
+            WHERE (e.key IS NOT NULL OR e.code NOT IN (\(unfetched)))
                 AND NOT \(isDamaged) ORDER BY e.id
             """
     }
-
-    private static let unfetched = IconValue.Kind.unfetched.map { "'\($0.rawValue)'" }
-        .joined(separator: ", ")
 
     private static func finding(
         _ row: Row, _ problem: String, in plan: Plan
@@ -149,10 +149,6 @@ final class ManifestCoverage: Sendable {
             problem, urls: url.map { [$0] } ?? [])
         finding.isUnusable = row["is_unusable"]
         return finding
-    }
-
-    private var isDamaged: String {
-        hasDamaged ? "EXISTS (SELECT 1 FROM cache.damaged d WHERE d.key = f.key)" : "FALSE"
     }
 
     func damaged() throws -> [VerifyReport.Finding] {
