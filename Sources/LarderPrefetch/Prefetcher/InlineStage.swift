@@ -58,7 +58,7 @@ final class InlineStage: Depositor, Sendable {
     private func deposit(_ fetch: Int64, _ key: String, _ bytes: Data) throws {
         let body = try store.newBody { append in try bytes.withUnsafeBytes(append) }
         let (content, success) = try check.stage(
-            body, of: fetch, hasExpectation: true, mayStore: true)
+            body, digest: body.finish(), of: fetch, hasExpectation: true, mayStore: true)
         // Inline icons never become stale.
         var validators = Validators()
         validators.cacheControl = "max-age=31536000, immutable"

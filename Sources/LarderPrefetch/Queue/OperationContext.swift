@@ -114,7 +114,8 @@ final class OperationContext: Sendable {
             let success: ResourceResult.Success
             if let body = response.body {
                 (content, success) = try check.stage(
-                    body, of: fetch.planned.id, hasExpectation: fetch.planned.hasExpectation,
+                    body, digest: body.finish(), of: fetch.planned.id,
+                    hasExpectation: fetch.planned.hasExpectation,
                     mayStore: policy.mayStore(validators), isReplacing: policy.replacesObjects,
                     unknownCoding: head.headers.unknownContentCoding,
                     // In HTTP/1 without a length or chunks, a lost connection looks like the end of
@@ -167,17 +168,12 @@ struct BodyCheck: Sendable {
     let store: Store
     let acceptsAnyContent: Bool
 
-    struct OtherBytes: Error {}
-
-    /// - Throws: `ResourceFailure` if the body is refused, ``OtherBytes`` if its digest is not
-    ///   `name`, or `CacheError`.
+    /// - Throws: `ResourceFailure` if the body is refused, or `CacheError`.
     func stage(
-        _ body: StagedBody, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
-        named name: Digest? = nil, isReplacing: Bool = false, unknownCoding: String? = nil,
+        _ body: StagedBody, digest: Digest, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
+        isReplacing: Bool = false, unknownCoding: String? = nil,
         mayBeCut: @autoclosure () -> Bool = false, outcome: EntryResult.Outcome = .fetched
     ) throws -> (Deposit.Content, ResourceResult.Success) {
-        let digest = try body.finish()
-        if let name, name != digest { throw OtherBytes() }
         if hasExpectation,
             let failure = try plan.mismatch(of: digest, size: body.count, by: fetch)
         {

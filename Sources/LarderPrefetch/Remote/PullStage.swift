@@ -102,20 +102,24 @@ final class PullStage: Depositor, Sendable {
             let isFresh = isFresh(reference, known, of: fetch)
             if isFresh, remote.use == .fill { return await leave(fetch, known, reference) }
             let limit = context.configuration.maximumObjectBytes
+            let place = remoteStore.storage.subject(RemoteLayout.object(known.digest))
             guard reference.size <= limit else {
                 let error = RemoteError(
-                    .tooLarge,
-                    subject: remoteStore.storage.subject(RemoteLayout.object(known.digest)),
+                    .tooLarge, subject: place,
                     "the object has \(reference.size) bytes; the limit is \(limit)")
                 return fail(fetch.id, ResourceFailure(error))
             }
             let cached = first == nil ? cachedBody(known.digest) : nil
             let body =
                 if let held = cached ?? first?.body { held } else { try await receive(known).body }
+            let digest = try body.finish()
+            guard digest == known.digest else {
+                throw RemoteError(.corrupt, subject: place, "the bytes do not match the digest")
+            }
             // A damaged object in the cache is replaced.
             let (content, success) = try context.check.stage(
-                body, of: fetch.id, hasExpectation: fetch.hasExpectation, mayStore: true,
-                named: known.digest, isReplacing: cached == nil, outcome: .pulled)
+                body, digest: digest, of: fetch.id, hasExpectation: fetch.hasExpectation,
+                mayStore: true, isReplacing: cached == nil, outcome: .pulled)
             let result = ResourceResult(
                 id: fetch.id, result: .success(success), waiting: fetch.waiting, attempts: 1,
                 seconds: (ContinuousClock.now - start) / .seconds(1))
@@ -132,10 +136,6 @@ final class PullStage: Depositor, Sendable {
                 context.store.add(deposit, for: self) { accepted.resume() }
             }
         } catch let error as RemoteError {
-            try note(error, of: fetch)
-        } catch is BodyCheck.OtherBytes {
-            let place = remoteStore.storage.subject(RemoteLayout.object(known.digest))
-            let error = RemoteError(.corrupt, subject: place, "the bytes do not match the digest")
             try note(error, of: fetch)
         } catch let error as ResourceFailure {
             fail(fetch.id, error)
