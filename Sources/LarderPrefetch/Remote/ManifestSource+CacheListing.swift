@@ -15,7 +15,8 @@ extension ManifestSource {
         let hasThread = HelperThread.start {
             defer { close(writer) }
             // After an error, the list is incomplete, and its reader reports the missing end.
-            try? CacheListing(descriptor: writer).write(cache)
+            // Helper threads block SIGPIPE.
+            try? Self.list(cache, in: FileHandle(fileDescriptor: writer, closeOnDealloc: false))
         }
         guard hasThread else {
             for end in ends { close(end) }
@@ -29,14 +30,8 @@ extension ManifestSource {
     #else
         private static let stream = Int32(SOCK_STREAM.rawValue)
     #endif
-}
 
-private struct CacheListing {
-    private struct ReaderIsGone: Error {}
-
-    let descriptor: Int32
-
-    func write(_ cache: Cache) throws {
+    private static func list(_ cache: Cache, in file: FileHandle) throws {
         var buffer = Array("[".utf8)
         var separator = ""
         try cache.forEachResource { resource in
@@ -49,25 +44,10 @@ private struct CacheListing {
             buffer += (separator + entry.text).utf8
             separator = ","
             guard buffer.count > 64 << 10 else { return }
-            try flush(buffer)
+            try file.write(contentsOf: buffer)
             buffer.removeAll(keepingCapacity: true)
         }
-        try flush(buffer + "]".utf8)
-    }
-
-    private func flush(_ bytes: [UInt8]) throws {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let sent = rest.withUnsafeBytes { bytes in
-                #if canImport(Darwin)
-                    Foundation.write(descriptor, bytes.baseAddress, bytes.count)
-                #else
-                    send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
-                #endif
-            }
-            if sent < 0, errno == EINTR { continue }
-            guard sent > 0 else { throw ReaderIsGone() }
-            rest = rest.dropFirst(sent)
-        }
+        buffer += "]".utf8
+        try file.write(contentsOf: buffer)
     }
 }
