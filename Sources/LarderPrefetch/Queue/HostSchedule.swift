@@ -333,9 +333,8 @@ struct HostSchedule {
     }
 
     private mutating func wakeUp() throws {
-        guard let first = nextInstant else { return }
+        guard nextInstant != nil else { return }
         let now = now()
-        guard first <= now else { return }
         while let next = delayed.min, next.instant <= now {
             let fetch = delayed.removeMin().value
             cursors[names.number(of: fetch.target.url.origin)]?.waiting -= 1
