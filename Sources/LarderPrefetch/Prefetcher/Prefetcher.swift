@@ -123,7 +123,7 @@ public final class Prefetcher: Sendable {
 
         let copies = ManifestCopies(
             cache: cache, store: configuration.policy.isOffline ? nil : writer,
-            storesUnstorable: configuration.storesUnstorable, notesUse: true)
+            storesUnstorable: configuration.storesUnstorable)
         let open: ManifestSource.Opener = { [configuration] url in
             var manifest = RemoteManifest(url, transfer: configuration.loggedTransfer)
             manifest.retry = configuration.retry

@@ -6,17 +6,14 @@ import Synchronization
 
 /// Copies of downloaded manifests in a cache, stored like icons.
 struct ManifestCopies: Sendable {
-    let cache: Cache?
+    let cache: Cache
     /// The store for new copies. If nil, existing copies are read without the network.
-    var store: Store?
-    var storesUnstorable = false
-    var notesUse = false
-
-    func kept(_ url: HTTPURL) throws -> Cache.KeptManifest? { try cache?.manifest(url) }
+    let store: Store?
+    let storesUnstorable: Bool
 
     func take(_ url: HTTPURL) throws -> OpenedManifest {
-        guard let kept = try kept(url) else { throw ManifestError.notCached(url) }
-        if notesUse { cache?.noteUse(of: kept.resource.object) }
+        guard let kept = try cache.manifest(url) else { throw ManifestError.notCached(url) }
+        cache.noteUse(of: kept.resource.object)
         return OpenedManifest(descriptor: kept.file.descriptor, baseURL: kept.file.baseURL)
     }
 

@@ -44,7 +44,7 @@ package struct RemoteManifest: Sendable {
             maximumBodyBytes: maximumBytes, storesUnstorable: copies?.storesUnstorable ?? false)
         let client = HTTPClient(loop: loop, policy: policy, allowsDowngrade: allowsDowngrade)
         var used: Int32?
-        let kept = try copies?.kept(url)
+        let kept = try copies?.cache.manifest(url)
         defer { if let kept, kept.file.descriptor != used { close(kept.file.descriptor) } }
         let file = try UnnamedFile(for: "\(url)")
         defer { if file.descriptor != used { close(file.descriptor) } }
