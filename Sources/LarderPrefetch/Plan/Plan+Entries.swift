@@ -209,10 +209,6 @@ public struct EntryFailure: Sendable, Equatable {
 }
 
 extension EntryFailure {
-    init(_ failure: ResourceFailure) {
-        self.init(isSkip: false, code: failure.code, message: failure.message)
-    }
-
     static let offline = EntryFailure(
         isSkip: false, code: "offline",
         message: "not in the cache, or not with the required digest and size; downloads are"

@@ -99,7 +99,11 @@ struct PlanBuilder {
         let (url, key) = (entry.icon.string, entry.resourceKey)
         if entry.icon.scheme == .http { summary.insecure += 1 }
         let credentials = try entry.icon.credentials.map(seal.seal)
-        let origin = number(ofOrigin: entry.icon)
+        // Most URLs have the previous URL's origin.
+        if last?.url.hasOrigin(of: entry.icon) != true {
+            last = (entry.icon, origins.number(of: entry.icon.origin))
+        }
+        let origin = last?.number
         try insertEntry.run {
             $0.bind(manifest)
             $0.bind(item.position)
@@ -126,14 +130,6 @@ struct PlanBuilder {
 
     private mutating func note(_ priority: Int) {
         priorities = (min(priorities.lowest, priority), max(priorities.highest, priority))
-    }
-
-    private mutating func number(ofOrigin url: HTTPURL) -> Int {
-        // Most URLs have the previous URL's origin.
-        if let last, last.url.hasOrigin(of: url) { return last.number }
-        let number = origins.number(of: url.origin)
-        last = (url, number)
-        return number
     }
 }
 

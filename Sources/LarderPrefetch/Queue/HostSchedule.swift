@@ -489,15 +489,13 @@ struct HostLimits: Sendable {
     }
 
     func limit(ofOrigin origin: String) -> Limit {
-        let share = share(ofOrigin: origin)
+        var share: HostShare?
+        if let shard, !shard.splits.isEmpty, let url = try? HTTPURL(origin) {
+            share = shard.share(ofHost: url.host)
+        }
         let rate = ratePerHost.map { share?.rate(of: $0) ?? $0 }
         return Limit(
             requests: min(share?.requests(of: perHost) ?? perHost, most),
             interval: rate.map { .seconds(1 / $0) })
-    }
-
-    private func share(ofOrigin origin: String) -> HostShare? {
-        guard let shard, !shard.splits.isEmpty, let url = try? HTTPURL(origin) else { return nil }
-        return shard.share(ofHost: url.host)
     }
 }

@@ -144,7 +144,9 @@ public struct EntryResult: Sendable {
 
     /// An entry that fails or is skipped in the plan keeps that outcome.
     init(_ entry: PlannedEntry, _ outcome: Outcome, failure: ResourceFailure? = nil) {
-        let failure = entry.failure ?? failure.map { EntryFailure($0) }
+        let failure =
+            entry.failure
+            ?? failure.map { EntryFailure(isSkip: false, code: $0.code, message: $0.message) }
         id = entry.id
         hasDemand = entry.expectation.digest != nil || entry.expectation.size != nil
         manifest = entry.manifest
