@@ -164,7 +164,12 @@ public final class Prefetcher: Sendable {
                 failure: failure, isInterrupted: isCancelled, receivedBytes: receivedBytes,
                 seconds: (ContinuousClock.now - start) / .seconds(1))
             report.remote = remote
-            report.isLocked = try report.isComplete && lock(plan)
+            if let onLocked = configuration.onLocked, report.isComplete,
+                plan.summary.leftAlone == 0, plan.summary.otherShards == 0
+            {
+                try plan.forEachLocked(onLocked)
+                report.isLocked = true
+            }
             return report
         }
         // A read-only cache is opened only for an offline run, whose plan has nothing to store.
@@ -252,14 +257,6 @@ public final class Prefetcher: Sendable {
         metadata["shard"] = configuration.shard.map { "\($0.index) of \($0.count)" }
         metadata["remote"] = configuration.remote.map { "\($0.settings.location)" }
         return metadata
-    }
-
-    private func lock(_ plan: Plan) throws -> Bool {
-        guard let onLocked = configuration.onLocked, plan.summary.leftAlone == 0,
-            plan.summary.otherShards == 0
-        else { return false }
-        try plan.forEachLocked(onLocked)
-        return true
     }
 
     /// Records the use of cached resources. Ignores failures, which matter only if the run stores
