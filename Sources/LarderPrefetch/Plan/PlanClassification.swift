@@ -110,10 +110,8 @@ final class PlanClassification {
             id: row.integer(), url: row.text(), hasCredentials: row.bool(),
             priority: row.integer())
         resource.known = try recall?.known(for: key, keyColumn)
-        if let recallFailure {
-            resource.lastFailure =
-                try recallFailure.rows(keyColumn, as: NamedResource.Failure.init).first
-        }
+        resource.lastFailure =
+            try recallFailure?.rows(keyColumn, as: NamedResource.Failure.init).first
         if resource.known?.variant != nil || resource.lastFailure != nil {
             resource.key = keyColumn.text
         }
