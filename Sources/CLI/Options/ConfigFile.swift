@@ -153,11 +153,9 @@ struct ConfigFile {
         /// Throws unless a command, or the command of the section, has the option. Messages omit
         /// the value, which may be a password.
         private func check(_ name: String, hasValue: Bool) throws(ValidationError) {
-            guard name.hasPrefix("--") else {
-                throw ValidationError(
-                    "\(name.quoted(limit: 40)) is not a long option, such as"
-                        + " --max-concurrent=8")
-            }
+            try refuse(
+                if: !name.hasPrefix("--"),
+                "\(name.quoted(limit: 40)) is not a long option, such as --max-concurrent=8")
             guard !ConfigFile.onlyForCommandLine.contains(name) else {
                 throw ValidationError("'\(name)' belongs on the command line")
             }
@@ -168,11 +166,10 @@ struct ConfigFile {
                 let owner = section.map { "'\($0.name)' does not have" } ?? "unknown"
                 throw ValidationError("\(owner) option \(name.quoted(limit: 40))\(hint)")
             }
-            guard takesValue == hasValue else {
-                throw ValidationError(
-                    takesValue
-                        ? "'\(name)' needs a value: \(name)=VALUE" : "'\(name)' takes no value")
-            }
+            try refuse(
+                if: takesValue != hasValue,
+                takesValue
+                    ? "'\(name)' needs a value: \(name)=VALUE" : "'\(name)' takes no value")
         }
     }
 }

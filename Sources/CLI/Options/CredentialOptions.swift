@@ -35,9 +35,7 @@ struct CredentialOptions: ParsableArguments {
 
     func validate() throws {
         _ = try rules()
-        if clientKey != nil, clientCert == nil {
-            throw ValidationError("--client-key needs --client-cert.")
-        }
+        try refuse(if: clientKey != nil && clientCert == nil, "--client-key needs --client-cert.")
     }
 
     func apply(to configuration: inout PrefetchConfiguration) throws {

@@ -24,9 +24,7 @@ struct LockOptions: ParsableArguments {
             throw ValidationError(
                 "--exclusive needs a name of at most 100 letters, digits, '.', '_' and '-'.")
         }
-        if noWait, limit != nil {
-            throw ValidationError("--no-wait and --wait cannot be combined.")
-        }
+        try refuse(if: noWait && limit != nil, "--no-wait and --wait cannot be combined.")
     }
 
     func wait(isQuiet: Bool) -> LockWait {

@@ -96,9 +96,8 @@ struct LocalManifests {
     }
 
     static func validateStandardInput(_ names: [String]) throws {
-        if names.filter({ $0 == "-" }).count > 1 {
-            throw ValidationError("Standard input (-) can be read only once.")
-        }
+        let count = names.count { $0 == "-" }
+        try refuse(if: count > 1, "Standard input (-) can be read only once.")
     }
 
     func forEachKey(_ body: (String) throws -> Void) throws {

@@ -95,9 +95,9 @@ struct EntryOptions: ParsableArguments {
     var maxUnpackRatio = ManifestLimits().maximumUnpackingRatio
 
     func validate() throws {
-        guard iconSize > 0 else { throw ValidationError("--icon-size must be at least 1.") }
         for (option, value) in [
-            ("--max-entries", Int64(maxEntries)), ("--max-manifest-size", maxManifestSize.bytes),
+            ("--icon-size", Int64(iconSize)), ("--max-entries", Int64(maxEntries)),
+            ("--max-manifest-size", maxManifestSize.bytes),
             ("--max-unpack-ratio", Int64(maxUnpackRatio)),
         ] where value <= 0 { throw ValidationError("\(option) must be at least 1.") }
         _ = try rules()

@@ -23,12 +23,9 @@ struct ShardOptions: ParsableArguments {
     var splitHosts: [String] = []
 
     func validate() throws {
-        guard name != nil || splitHosts.isEmpty else {
-            throw ValidationError("--split-host needs --shard.")
-        }
-        guard Set(try splits().map(\.host)).count == splitHosts.count else {
-            throw ValidationError("--split-host names a host twice.")
-        }
+        try refuse(if: name == nil && !splitHosts.isEmpty, "--split-host needs --shard.")
+        let hosts = Set(try splits().map(\.host))
+        try refuse(if: hosts.count < splitHosts.count, "--split-host names a host twice.")
         _ = try shard
     }
 

@@ -51,13 +51,9 @@ struct TransferOptions: ParsableArguments {
     var userAgent = LarderVersion.userAgent
 
     func validate() throws {
-        for (option, value, limits) in [
-            ("--max-concurrent", maxConcurrent, 1...1000),
-            ("--max-per-host", maxPerHost, 1...1000), ("--attempts", attempts, 1...100),
-        ] where !limits.contains(value) {
-            throw ValidationError(
-                "\(option) must be from \(limits.lowerBound) to \(limits.upperBound).")
-        }
+        try refuse("--max-concurrent", maxConcurrent, outside: 1...1000)
+        try refuse("--max-per-host", maxPerHost, outside: 1...1000)
+        try refuse("--attempts", attempts, outside: 1...100)
         if let ratePerHost, !(0.001...100_000).contains(ratePerHost) {
             throw ValidationError("--rate-per-host must be from 0.001 to 100000.")
         }

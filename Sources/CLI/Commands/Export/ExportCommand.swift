@@ -66,16 +66,11 @@ struct ExportCommand: AsyncParsableCommand {
         if directory.isEmpty { throw ValidationError("The name of the directory is empty.") }
         try naming.validate(layout, directory: directory)
         _ = try size.value(for: layout)
-        if let installer {
-            if installer.isEmpty || installer == "-" {
-                throw ValidationError("--installer needs the name of a file.")
-            }
-            guard layout.hasInstaller else {
-                throw ValidationError(
-                    "--installer needs --layout with one of "
-                        + "\(ExportLayout.names(where: \.hasInstaller)).")
-            }
-        }
+        try refuse(
+            if: installer == "" || installer == "-", "--installer needs the name of a file.")
+        try refuse(
+            if: installer != nil && !layout.hasInstaller,
+            "--installer needs --layout with one of \(ExportLayout.names(where: \.hasInstaller)).")
         try reading.validate(for: selection.manifest)
     }
 

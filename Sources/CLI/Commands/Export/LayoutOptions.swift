@@ -21,16 +21,12 @@ struct LayoutOptions: ParsableArguments {
     }
 
     func validate(_ layout: ExportLayout, directory: String) throws {
-        guard (1...8).contains(kingfisherVersion) else {
-            throw ValidationError("--kingfisher-version must be from 1 to 8.")
-        }
+        try refuse("--kingfisher-version", kingfisherVersion, outside: 1...8)
         if kingfisherVersion != 8, layout != .kingfisher {
             throw ValidationError("--kingfisher-version needs --layout kingfisher.")
         }
         if let folder {
-            guard layout.hasFolder else {
-                throw ValidationError("--folder needs the --layout of a library.")
-            }
+            try refuse(if: !layout.hasFolder, "--folder needs the --layout of a library.")
             guard ExportLayout.isFolder(folder) else {
                 throw ValidationError("--folder must be the name of one directory, without '/'.")
             }

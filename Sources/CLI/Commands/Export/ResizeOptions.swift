@@ -35,18 +35,12 @@ struct ResizeOptions: ParsableArguments {
             if scales != nil { throw ValidationError("--scales needs --resize.") }
             return nil
         }
-        let allowed = Resize.allowedPoints
-        guard allowed.contains(resize) else {
-            throw ValidationError(
-                "--resize must be from \(allowed.lowerBound) to \(allowed.upperBound).")
-        }
-        if layout == .gallery {
-            throw ValidationError("--resize needs a --layout other than gallery.")
-        }
+        try refuse("--resize", resize, outside: Resize.allowedPoints)
+        try refuse(if: layout == .gallery, "--resize needs a --layout other than gallery.")
         let scales = scales ?? [1, 2, 3]
-        if layout == .assetCatalog, scales.contains(4) {
-            throw ValidationError("An asset catalog has no scale above 3.")
-        }
+        try refuse(
+            if: layout == .assetCatalog && scales.contains(4),
+            "An asset catalog has no scale above 3.")
         return Resize(points: resize, scales: scales)
     }
 }

@@ -45,9 +45,7 @@ struct ImportCommand: AsyncParsableCommand {
             guard let layout = ExportLayout(rawValue: name) else {
                 throw ValidationError("expected one of \(Self.layouts.joined(separator: ", "))")
             }
-            guard layout.isImportable else {
-                throw ValidationError("this layout does not contain the URLs of icons")
-            }
+            try refuse(if: !layout.isImportable, "this layout does not contain the URLs of icons")
             return layout
         })
     var layout: ExportLayout

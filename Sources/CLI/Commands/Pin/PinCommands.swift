@@ -64,10 +64,9 @@ struct UnpinCommand: AsyncParsableCommand {
     @Flag(help: "Unpin all icons.") var all = false
 
     func validate() throws {
-        guard all == subjects.subjects.isEmpty else {
-            throw ValidationError(
-                all ? "--all cannot be combined with names." : "A name or --all is required.")
-        }
+        try refuse(
+            if: all != subjects.subjects.isEmpty,
+            all ? "--all cannot be combined with names." : "A name or --all is required.")
     }
 
     func run() async throws {

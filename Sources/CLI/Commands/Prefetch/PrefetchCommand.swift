@@ -90,22 +90,18 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     var verbose = false
 
     func validate() throws {
-        if output.quiet, verbose {
-            throw ValidationError("--quiet and --verbose cannot be combined.")
-        }
+        try refuse(if: output.quiet && verbose, "--quiet and --verbose cannot be combined.")
         // If a script's variable is not set, the name is empty.
         if report == "" { throw ValidationError("--report needs the name of a file.") }
         if writeLock == "" { throw ValidationError("--write-lock needs the name of a file.") }
         try validateLock()
-        if remoteReadOnly, remote.remote == nil {
-            throw ValidationError("--remote-read-only needs --remote.")
-        }
-        if remoteReadOnly, try workers.shard != nil {
-            throw ValidationError("--remote-read-only and --shard cannot be combined.")
-        }
-        if remoteFreshFor != nil, try remote.remote == nil || workers.shard == nil {
-            throw ValidationError("--remote-fresh-for needs --remote and --shard.")
-        }
+        try refuse(if: remoteReadOnly && remote.remote == nil, "--remote-read-only needs --remote.")
+        let isShard = workers.name != nil
+        try refuse(
+            if: remoteReadOnly && isShard, "--remote-read-only and --shard cannot be combined.")
+        try refuse(
+            if: remoteFreshFor != nil && (remote.remote == nil || !isShard),
+            "--remote-fresh-for needs --remote and --shard.")
         try workers.validate(perHost: transfer.maxPerHost)
         guard offline else { return }
         let contradictions = [
@@ -114,19 +110,16 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
             ("--revalidate always", revalidation.revalidate == .always),
             ("--remote", remote.remote != nil),
         ]
-        if let (option, _) = contradictions.first(where: \.1) {
-            throw ValidationError("--offline cannot be combined with \(option).")
+        for (option, isUsed) in contradictions {
+            try refuse(if: isUsed, "--offline cannot be combined with \(option).")
         }
     }
 
     private func validateLock() throws {
         guard let writeLock else { return }
-        if revalidation.retryFailed {
-            throw ValidationError("--write-lock cannot be combined with --retry-failed.")
-        }
-        if workers.name != nil {
-            throw ValidationError("--write-lock cannot be combined with --shard.")
-        }
+        try refuse(
+            if: revalidation.retryFailed, "--write-lock cannot be combined with --retry-failed.")
+        try refuse(if: workers.name != nil, "--write-lock cannot be combined with --shard.")
         if writeLock == "-", output.json {
             throw ValidationError(
                 "--write-lock - and --json cannot be combined, because both use standard output.")

@@ -56,26 +56,19 @@ struct RemoteOptions: ParsableArguments {
     var remoteMaxObjects: Int?
 
     func validate() throws {
-        guard (1...256).contains(remoteConcurrent) else {
-            throw ValidationError("--remote-concurrent must be from 1 to 256.")
-        }
-        guard remoteMaxObjects ?? 1 > 0 else {
-            throw ValidationError("--remote-max-objects must be at least 1.")
-        }
+        try refuse("--remote-concurrent", remoteConcurrent, outside: 1...256)
+        try refuse(if: remoteMaxObjects ?? 1 < 1, "--remote-max-objects must be at least 1.")
         guard remote == nil else {
-            if remoteUnsigned, remoteProfile != nil {
-                throw ValidationError("--remote-unsigned and --remote-profile cannot be combined.")
-            }
-            return
+            return try refuse(
+                if: remoteUnsigned && remoteProfile != nil,
+                "--remote-unsigned and --remote-profile cannot be combined.")
         }
         let given = [
             ("--remote-endpoint", remoteEndpoint != nil), ("--remote-region", remoteRegion != nil),
             ("--remote-profile", remoteProfile != nil), ("--remote-unsigned", remoteUnsigned),
             ("--remote-max-objects", remoteMaxObjects != nil),
         ]
-        if let (option, _) = given.first(where: \.1) {
-            throw ValidationError("\(option) needs --remote.")
-        }
+        for (option, isUsed) in given { try refuse(if: isUsed, "\(option) needs --remote.") }
     }
 
     func remote(_ use: Remote.Use) throws -> Remote? {

@@ -238,9 +238,7 @@ struct ServerLimitOptions: ParsableArguments {
     var grace = TimeSpan(seconds: 30)
 
     func validate() throws {
-        guard 1...1_000_000 ~= maxConnections else {
-            throw ValidationError("--max-connections must be from 1 to 1000000.")
-        }
+        try refuse("--max-connections", maxConnections, outside: 1...1_000_000)
     }
 
     func apply(to configuration: inout ServerConfiguration) {

@@ -137,9 +137,7 @@ struct VerifyPartOptions: ParsableArguments {
 
     func validate() throws {
         let isRandom = if case .percent? = sample { true } else { false }
-        if seed != nil, !isRandom {
-            throw ValidationError("--seed needs --sample with a percentage.")
-        }
+        try refuse(if: seed != nil && !isRandom, "--seed needs --sample with a percentage.")
         if !manifests.isEmpty, sample != nil || maxDuration != nil {
             throw ValidationError("--manifest cannot be combined with --sample or --max-duration.")
         }

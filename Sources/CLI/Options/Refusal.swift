@@ -1,0 +1,14 @@
+import ArgumentParser
+
+/// Throws a `ValidationError` with the message if the condition is true.
+func refuse(if isWrong: Bool, _ message: @autoclosure () -> String) throws(ValidationError) {
+    if isWrong { throw ValidationError(message()) }
+}
+
+func refuse(
+    _ option: String, _ value: Int, outside limits: ClosedRange<Int>
+) throws(ValidationError) {
+    try refuse(
+        if: !limits.contains(value),
+        "\(option) must be from \(limits.lowerBound) to \(limits.upperBound).")
+}
