@@ -36,8 +36,8 @@ struct ReportOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Print nothing, or one line if there is a problem.")
     var quiet = false
 
-    func write(json: String, text: @autoclosure () -> String, complaint: String?) {
-        if self.json { print(json) } else if !quiet { print(text()) }
+    func write(json: JSONObject, text: @autoclosure () -> String, complaint: String?) {
+        if self.json { print(json.text) } else if !quiet { print(text()) }
         if quiet, let complaint { Console.complain(complaint) }
     }
 }

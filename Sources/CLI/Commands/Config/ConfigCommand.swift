@@ -45,7 +45,7 @@ struct ConfigCommand: AsyncParsableCommand {
             let summary = ConfigSummary(
                 ConfigFile.inUse.withLock { $0 }, for: try named(),
                 ProcessInfo.processInfo.environment)
-            print(json ? summary.json : summary.text)
+            print(json ? summary.json.text : summary.text)
         }
     }
 
@@ -150,16 +150,15 @@ struct ConfigSummary {
         return (["file: \(file)"] + lines).joined(separator: "\n")
     }
 
-    var json: String {
+    var json: JSONObject {
         let options = rows.map { row -> JSONObject in
             [
                 "option": row.option, "value": row.shown?.sanitizedForTerminal, "line": row.line,
                 "variable": row.variable, "commands": row.commands,
             ]
         }
-        let object: JSONObject = [
+        return [
             "path": path?.sanitizedForTerminal, "command": command, "options": options,
         ]
-        return object.text
     }
 }

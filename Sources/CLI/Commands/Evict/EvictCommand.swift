@@ -119,7 +119,7 @@ struct EvictCommand: AsyncParsableCommand {
             }
             let report = try cache.evict(
                 policy,
-                onVictim: { if printsVictims { print(output.json ? $0.json : $0.text) } },
+                onVictim: { if printsVictims { print(output.json ? $0.json.text : $0.text) } },
                 onProgress: { if !printsVictims { run.line.show($0.text("evicted")) } })
             run.line.clear()
             run.note(report.counts)

@@ -11,15 +11,14 @@ extension EvictionReport.Victim {
         return columns.joined(separator: "\t")
     }
 
-    package var json: String {
+    package var json: JSONObject {
         let key = first.flatMap {
             ResourceKey.isApart($0.key, from: $0.url) ? $0.key.shownAsURL : nil
         }
-        let object: JSONObject = [
+        return [
             "digest": digest.description, "bytes": size, "reason": reason.rawValue, "age": age,
             "url": first?.shownURL, "key": key, "urls": resources,
         ]
-        return object.text
     }
 }
 
@@ -63,7 +62,7 @@ extension EvictionReport {
             + (missed.contains(.free) ? "; to free more, remove other files from the disk" : "")
     }
 
-    package var json: String {
+    package var json: JSONObject {
         func tallies<Kind: CaseIterable & RawRepresentable<String> & Hashable>(
             _ tallies: [Kind: ObjectTally]
         ) -> JSONObject {
@@ -75,14 +74,13 @@ extension EvictionReport {
             }
             return object
         }
-        let object: JSONObject = [
+        return [
             "dry_run": isDryRun, "evicted_objects": total.count, "evicted_bytes": total.bytes,
             "evicted": tallies(evicted), "kept": tallies(held), "swept": tallies(swept),
             "objects": left.count, "bytes": left.bytes, "reached": missed.isEmpty,
             "missed": missed.map(\.rawValue), "seconds": seconds, "interrupted": isInterrupted,
             "error": failure?.json, "forgotten_failures": forgottenFailures,
         ]
-        return object.text
     }
 }
 

@@ -23,7 +23,7 @@ extension ExportReport {
         isInterrupted ? "interrupted: finished work is kept" : problems.complaint
     }
 
-    package var json: String {
+    package var json: JSONObject {
         var object: JSONObject = ["layout": layout.rawValue]
         object.set("directory", exactly: directory)
         object.set([
@@ -33,7 +33,7 @@ extension ExportReport {
         ])
         object.set(problems)
         object.set(["interrupted": isInterrupted, "seconds": seconds])
-        return object.text
+        return object
     }
 }
 

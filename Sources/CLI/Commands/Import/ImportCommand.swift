@@ -153,7 +153,7 @@ extension ImportReport {
         isInterrupted ? "interrupted: finished work is kept" : problems.complaint
     }
 
-    package var json: String {
+    package var json: JSONObject {
         var object: JSONObject = ["layout": layout.rawValue]
         object.set("directory", exactly: directory)
         object.set([
@@ -162,6 +162,6 @@ extension ImportReport {
         ])
         object.set(problems)
         object.set(["interrupted": isInterrupted, "seconds": seconds])
-        return object.text
+        return object
     }
 }

@@ -20,7 +20,7 @@ struct ListCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await ExitStatus.of(cache) {
-            try cache.open().forEachResource { print(json ? $0.json : $0.text) }
+            try cache.open().forEachResource { print(json ? $0.json.text : $0.text) }
         }
     }
 }
@@ -147,8 +147,8 @@ extension Resource {
         "\(object.digest)\t\(object.size)\t\(object.mediaType ?? "-")\t\(shownURL)"
     }
 
-    package var json: String {
-        let item: JSONObject = [
+    package var json: JSONObject {
+        [
             "url": shownURL, "key": ResourceKey.isApart(key, from: url) ? key.shownAsURL : nil,
             "digest": object.digest.description, "bytes": object.size,
             "media_type": object.mediaType, "width": object.width, "height": object.height,
@@ -156,6 +156,5 @@ extension Resource {
             "fresh_until": freshUntil.timeIntervalSince1970,
             "used": object.usedAt.timeIntervalSince1970,
         ]
-        return item.text
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderCore
 import LarderPrefetch
 
 struct PlanCommand: AsyncParsableCommand, NetworkCommand {
@@ -85,7 +86,7 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
                 summary.splitComplaint.map(Console.complain)
                 if explain {
                     for (source, read) in zip(sources, summary.manifests) {
-                        print(json ? read.json(of: source) : read.text(of: source))
+                        print(json ? read.json(of: source).text : read.text(of: source))
                     }
                 }
                 guard !json else {
@@ -101,7 +102,7 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
                     : { entry in
                         line.clear()
                         if json {
-                            print(entry.json)
+                            print(entry.json.text)
                         } else if common.isNew(entry.failure?.code, entry.failure?.message) {
                             print(entry.text(paint))
                         }

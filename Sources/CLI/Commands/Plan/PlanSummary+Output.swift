@@ -101,15 +101,14 @@ extension PlannedEntry {
             + "  \(message.sanitizedForTerminal)"
     }
 
-    package var json: String {
-        let object: JSONObject = [
+    package var json: JSONObject {
+        [
             "manifest": manifest.sanitizedForTerminal, "position": position,
             "name": name.sanitizedForTerminal, "url": url?.shownAsURL, "status": statusWord,
             "priority": priority, "duplicate": isDuplicate,
             "error": failure.map { JSONObject(errorCode: $0.code, message: $0.message) },
             "last_failure": lastFailure?.json, "icon_number": icon,
         ]
-        return object.text
     }
 }
 
@@ -157,10 +156,10 @@ extension ManifestSummary {
         return lines.joined(separator: "\n")
     }
 
-    package func json(of source: ManifestSource) -> String {
+    package func json(of source: ManifestSource) -> JSONObject {
         func text(_ path: ManifestPath?) -> String? { path.map { "\($0)".sanitizedForTerminal } }
         func texts(_ paths: [ManifestPath]?) -> [String] { (paths ?? []).compactMap(text) }
-        let object: JSONObject = [
+        return [
             "manifest": source.name.sanitizedForTerminal, "format": format.rawValue,
             "shape": places?.shape, "entries": entries, "entries_paths": texts(places?.entries),
             "name_paths": texts(places?.names), "icon_paths": texts(places?.icons),
@@ -169,6 +168,5 @@ extension ManifestSummary {
             "base": places?.base?.description, "suggestions": suggestions.map(\.options),
             "unread": unread, "unread_paths": unreadPlaces.map(\.path.sanitizedForTerminal),
         ]
-        return object.text
     }
 }

@@ -73,7 +73,7 @@ struct PrefetchConsole {
     }
 
     private func summarise(_ report: Report) {
-        if output.json { return print(report.json) }
+        if output.json { return print(report.json.text) }
         guard !output.quiet else { return }
         if isOutputTaken {
             Console.write(text(report, colors.errors) + "\n")

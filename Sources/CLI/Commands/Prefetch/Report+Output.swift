@@ -73,7 +73,7 @@ extension Report {
             .joined(separator: "\n")
     }
 
-    package var json: String {
+    package var json: JSONObject {
         var object: JSONObject = ["entries": entries]
         for outcome in EntryResult.Outcome.allCases { object.set(outcome.rawValue, count(outcome)) }
         object.set([
@@ -82,7 +82,7 @@ extension Report {
             "other_shards": otherShards, "remote": remote?.json, "unread": unread,
             "unfetched": unfetched,
         ])
-        return object.text
+        return object
     }
 }
 
@@ -156,8 +156,8 @@ extension EntryResult {
             + " \(paint.failed(failure.code)): \(failure.message.sanitizedForTerminal)"
     }
 
-    package var json: String {
-        let object: JSONObject = [
+    package var json: JSONObject {
+        [
             "manifest": manifest.sanitizedForTerminal, "position": position,
             "name": name.sanitizedForTerminal, "url": url?.shownAsURL, "outcome": outcome.rawValue,
             "digest": digest?.description, "bytes": bytes, "media_type": attributes.mediaType,
@@ -166,7 +166,6 @@ extension EntryResult {
             "error": failure.map { JSONObject(errorCode: $0.code, message: $0.message) },
             "icon_number": icon,
         ]
-        return object.text
     }
 }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LarderCache
+import LarderCore
 import LarderPrefetch
 import Synchronization
 
@@ -61,7 +62,7 @@ final class ReportFile {
     private func add(_ result: EntryResult) {
         begin()
         guard failure == nil else { return }
-        buffer.append(contentsOf: result.json.utf8)
+        buffer.append(contentsOf: result.json.text.utf8)
         buffer.append(UInt8(ascii: "\n"))
         if buffer.count >= 64 * 1024 { flush() }
     }

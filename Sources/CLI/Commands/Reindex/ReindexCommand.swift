@@ -72,11 +72,10 @@ extension RecoveryReport {
 
     package var complaint: String? { isInterrupted ? text : damaged > 0 ? damage : nil }
 
-    package var json: String {
-        let object: JSONObject = [
+    package var json: JSONObject {
+        [
             "source": source.rawValue, "objects": objects, "resources": resources,
             "damaged": damaged, "set_aside": setAside, "interrupted": isInterrupted,
         ]
-        return object.text
     }
 }

@@ -52,7 +52,7 @@ extension RemoteVerifyReport {
         return repaired > 0 ? "\(found), repaired \(repaired)" : found
     }
 
-    package var json: String {
+    package var json: JSONObject {
         var object: JSONObject = [
             "location": location, "objects": objects, "bytes": bytes, "references": references,
         ]
@@ -67,7 +67,7 @@ extension RemoteVerifyReport {
             "repaired": repaired, "unreferenced": unreferenced, "foreign": foreign,
             "findings": details, "seconds": seconds, "interrupted": isInterrupted,
         ])
-        return object.text
+        return object
     }
 }
 
@@ -109,13 +109,12 @@ extension RemoteEvictionReport {
         return text
     }
 
-    package var json: String {
-        let object: JSONObject = [
+    package var json: JSONObject {
+        [
             "location": location, "dry_run": isDryRun, "objects": objects, "bytes": bytes,
             "references": references, "expired": expired, "replaced": replaced,
             "evicted_objects": evictedObjects, "evicted_bytes": evictedBytes, "undone": undone,
             "seconds": seconds, "interrupted": isInterrupted,
         ]
-        return object.text
     }
 }

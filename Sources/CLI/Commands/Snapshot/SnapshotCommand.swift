@@ -74,12 +74,11 @@ extension SnapshotReport {
         return "\(found), not copied; for details: \(Suggestion.command("verify"))"
     }
 
-    package var json: String {
-        let object: JSONObject = [
+    package var json: JSONObject {
+        [
             "objects": objects, "bytes": bytes, "resources": resources, "evicted": evicted,
             "damaged": damaged.map { "\($0)" }, "seconds": seconds,
             "unreadable": unreadable.map { "\($0)" },
         ]
-        return object.text
     }
 }

@@ -47,7 +47,7 @@ struct StatusCommand: AsyncParsableCommand {
                 switch format ?? (json ? .json : .text) {
                 case .text:
                     status.text(output == nil || output == "-" ? colors.output : .none) + "\n"
-                case .json: status.json + "\n"
+                case .json: status.json.text + "\n"
                 case .prometheus: status.prometheus
                 }
             if let output, output != "-" {
@@ -83,8 +83,8 @@ extension CacheStatus {
                 + runs.map { "\n\($0.text(paint))" }.joined()
     }
 
-    package var json: String {
-        var object: JSONObject = [
+    package var json: JSONObject {
+        [
             "path": path.sanitizedForTerminal, "objects": totals.objects, "bytes": totals.bytes,
             "resources": totals.resources, "fresh": totals.freshResources,
             "stale": totals.resources - totals.freshResources, "disk_bytes": diskBytes,
@@ -94,9 +94,8 @@ extension CacheStatus {
             "pins": totals.pins, "quarantined": quarantined,
             "oldest_use": totals.oldestUse?.timeIntervalSince1970,
             "newest_use": totals.newestUse?.timeIntervalSince1970, "unreadable": unreadable,
+            "runs": runs.map { $0.json { $0.timeIntervalSince1970 } },
         ]
-        object.set("runs", runs.map { $0.json { $0.timeIntervalSince1970 } })
-        return object.text
     }
 }
 
