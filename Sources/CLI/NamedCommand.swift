@@ -6,8 +6,8 @@ import Synchronization
 struct NamedCommand {
     static let program = NamedCommand(name: "", type: Larder.self)
     private static let programs = ["rehearse": "larder-rehearse"]
-    /// Reading the options of a command from its help takes a millisecond.
-    private static let knownOptions = Mutex<[String: [NamedOption]]>([:])
+    /// The parser takes a millisecond to describe a command, and much longer in a debug build.
+    private static let knownOptions = Mutex<[String: [String: NamedOption]]>([:])
 
     let name: String
     let type: any ParsableCommand.Type
@@ -24,20 +24,24 @@ struct NamedCommand {
 
     var descendants: [NamedCommand] { subcommands.flatMap { [$0] + $0.descendants } }
 
-    var options: [String: Bool] {
-        namedOptions.reduce(into: [:]) { options, option in
-            options[option.name] = option.takesValue
-            if let short = option.short { options[short] = option.takesValue }
-        }
-    }
+    /// Whether each option takes a value.
+    var options: [String: Bool] { namedOptions.mapValues(\.takesValue) }
 
-    private var namedOptions: [NamedOption] {
+    /// The options by their long and short names.
+    var namedOptions: [String: NamedOption] {
         if let known = Self.knownOptions.withLock({ $0[name] }) { return known }
-        let help = Larder.helpMessage(for: type, includeHidden: true, columns: 1_000)
-        let options = help.matches(of: /(?m)^  (?:(-\w), )?(--[a-z-]+)( <)?/).map { match in
-            NamedOption(
-                short: match.output.1.map(String.init), name: String(match.output.2),
-                takesValue: match.output.3 != nil)
+        let description = Data(type._dumpHelp().utf8)
+        let dump = try? JSONDecoder().decode(DumpedHelp.self, from: description)
+        // The parser describes this option only with the program.
+        var options = ["--version": NamedOption(name: "--version", takesValue: false)]
+        for argument in dump?.command.arguments ?? [] {
+            let names = (argument.names ?? []).map { ($0.name.count == 1 ? "-" : "--") + $0.name }
+            guard let long = names.first(where: { $0.hasPrefix("--") }) else { continue }
+            for name in names {
+                options[name] = NamedOption(
+                    name: long, takesValue: argument.kind == "option",
+                    isRepeating: argument.isRepeating)
+            }
         }
         Self.knownOptions.withLock { $0[name] = options }
         return options
@@ -45,6 +49,7 @@ struct NamedCommand {
 
     /// Returns the long names of options up to the first unknown option, and that option.
     func givenOptions(in words: [String]) -> (names: Set<String>, unknown: String?) {
+        let options = namedOptions
         var names: Set<String> = []
         var words = words.prefix { $0 != "--" }
         while let word = words.popFirst() {
@@ -53,8 +58,7 @@ struct NamedCommand {
             // A word such as `-qj` combines several short options.
             let parts = head.hasPrefix("--") ? [head] : head.dropFirst().map { "-\($0)" }
             for (place, part) in parts.enumerated() {
-                let named = namedOptions.first { $0.name == part || $0.short == part }
-                guard let option = named else { return (names, head) }
+                guard let option = options[part] else { return (names, head) }
                 names.insert(option.name)
                 guard option.takesValue else { continue }
                 let isLast = place == parts.count - 1
@@ -94,12 +98,11 @@ struct NamedCommand {
                 return ": write \(both) without a space"
             }
         }
-        let names = options
-        let manifest = ["--manifest", "--keep"].first { names[$0] != nil }
-        var isDirectory: ObjCBool = false
+        let names = namedOptions
         let path = unexpected.map(String.init) ?? ""
-        _ = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
-        if let manifest, !isDirectory.boolValue {
+        if let manifest = ["--manifest", "--keep"].first(where: { names[$0] != nil }),
+            path.isDirectory != true
+        {
             return ": write a manifest after \(manifest), and a cache after --cache"
         }
         guard names["--cache"] != nil, !path.isEmpty, !LocalManifests.isURL(path) else { return "" }
@@ -145,15 +148,7 @@ struct NamedCommand {
         throw ValidationError(
             "'\(option)' belongs after the command, for example: \(command.line) \(written)")
     }
-}
 
-private struct NamedOption {
-    let short: String?
-    let name: String
-    let takesValue: Bool
-}
-
-extension NamedCommand {
     /// Returns a message about the first unknown option, without its value, a possible password.
     /// The parser would report other errors first, and take the value for a manifest.
     func messageOnUnknownOption(in words: [String]) -> String? {
@@ -177,6 +172,54 @@ extension NamedCommand {
               See '\(line) --help' for more information.
             """
     }
+
+    /// Returns the help that a command line requests with `help`, `--help` or `--help-all`, or with
+    /// only a command group.
+    static func help(requestedBy arguments: [String]) -> String? {
+        let words = arguments.prefix { $0 != "--" }
+        let isHelpCommand = words.first == "help"
+        let names = words.dropFirst(isHelpCommand ? 1 : 0).filter { !$0.hasPrefix("-") }
+        let (command, rest) = program.find(names)
+        guard
+            isHelpCommand || words.contains(where: ["-h", "--help", "--help-all"].contains)
+                || command.isGroup && arguments == names
+        else { return nil }
+        return command.isGroup && !rest.isEmpty ? nil : command.help
+    }
+
+    private var help: String {
+        let width = Terminal.textWidth(of: STDOUT_FILENO)
+        // The argument parser reserves 26 columns for option names.
+        let columns = max(width, 40)
+        let long = Larder.helpMessage(for: type, includeHidden: true, columns: columns)
+        // The usage in the long help does not list each option.
+        let usage = /(?s)USAGE: .*?\n\n/
+        var text = Larder.helpMessage(for: type, columns: columns)
+            .replacing(usage, with: long.firstMatch(of: usage)?.output ?? "", maxReplacements: 1)
+        let isWhole = text == long
+        while text.hasSuffix("\n") { text.removeLast() }
+        if !isWhole { text += "\n\nMore options: \(line) --help-all" }
+        return text.wrapped(to: width, hanging: 2)
+    }
+}
+
+struct NamedOption {
+    let name: String
+    let takesValue: Bool
+    var isRepeating = false
+}
+
+/// The parser's description of a command, as for `--experimental-dump-help`.
+private struct DumpedHelp: Decodable {
+    struct Command: Decodable { let arguments: [Argument]? }
+    struct Argument: Decodable {
+        let kind: String
+        let names: [Name]?
+        let isRepeating: Bool
+    }
+    struct Name: Decodable { let name: String }
+
+    let command: Command
 }
 
 enum NearestName {
@@ -214,36 +257,5 @@ enum NearestName {
             (last, row) = (row, next)
         }
         return row[name.count]
-    }
-}
-
-extension NamedCommand {
-    /// Returns the help that a command line requests with `help`, `--help` or `--help-all`, or with
-    /// only a command group.
-    static func help(requestedBy arguments: [String]) -> String? {
-        let words = arguments.prefix { $0 != "--" }
-        let isHelpCommand = words.first == "help"
-        let names = words.dropFirst(isHelpCommand ? 1 : 0).filter { !$0.hasPrefix("-") }
-        let (command, rest) = program.find(names)
-        guard
-            isHelpCommand || words.contains(where: ["-h", "--help", "--help-all"].contains)
-                || command.isGroup && arguments == names
-        else { return nil }
-        return command.isGroup && !rest.isEmpty ? nil : command.help
-    }
-
-    private var help: String {
-        let width = Terminal.textWidth(of: STDOUT_FILENO)
-        // The argument parser reserves 26 columns for option names.
-        let columns = max(width, 40)
-        let long = Larder.helpMessage(for: type, includeHidden: true, columns: columns)
-        // The usage in the long help does not list each option.
-        let usage = /(?s)USAGE: .*?\n\n/
-        var text = Larder.helpMessage(for: type, columns: columns)
-            .replacing(usage, with: long.firstMatch(of: usage)?.output ?? "", maxReplacements: 1)
-        let isWhole = text == long
-        while text.hasSuffix("\n") { text.removeLast() }
-        if !isWhole { text += "\n\nMore options: \(line) --help-all" }
-        return text.wrapped(to: width, hanging: 2)
     }
 }

@@ -120,13 +120,10 @@ struct MissingInput: Error, CustomStringConvertible {
     let description: String
 
     static func checkDirectory(_ path: String) throws(MissingInput) {
-        var isDirectory: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+        guard let isDirectory = path.isDirectory else {
             throw MissingInput(description: "\(path): no such directory")
         }
-        guard isDirectory.boolValue else {
-            throw MissingInput(description: "\(path): not a directory")
-        }
+        if !isDirectory { throw MissingInput(description: "\(path): not a directory") }
     }
 
     static func check(_ file: String?, for option: String) throws(MissingInput) {
@@ -134,9 +131,8 @@ struct MissingInput: Error, CustomStringConvertible {
         guard !file.isEmpty else {
             throw MissingInput(description: "\(option) needs the name of a file")
         }
-        var isDirectory: ObjCBool = false
-        _ = FileManager.default.fileExists(atPath: file, isDirectory: &isDirectory)
-        let number = isDirectory.boolValue ? EISDIR : access(file, R_OK) == 0 ? 0 : errno
+        let isDirectory = file.isDirectory == true
+        let number = isDirectory ? EISDIR : access(file, R_OK) == 0 ? 0 : errno
         guard number == 0 else {
             let isManifest = number == ENOENT && option == "--manifest"
             let advice = isManifest ? ManifestSource.adviceOnMissing(file) : ""
@@ -166,6 +162,15 @@ struct MissingInput: Error, CustomStringConvertible {
                 description: "\(option): \(file): no certificate in PEM format;"
                     + " such a file has a line -----BEGIN CERTIFICATE-----")
         }
+    }
+}
+
+extension String {
+    /// Whether the file at this path is a directory. Nil if there is no file.
+    var isDirectory: Bool? {
+        var isDirectory: ObjCBool = false
+        let exists = FileManager.default.fileExists(atPath: self, isDirectory: &isDirectory)
+        return exists ? isDirectory.boolValue : nil
     }
 }
 

@@ -160,15 +160,15 @@ struct ConfigFile {
                 throw ValidationError("'\(name)' belongs on the command line")
             }
             let candidates = section.map { [$0] } ?? commands
-            guard let takesValue = candidates.lazy.compactMap({ $0.options[name] }).first else {
+            guard let option = candidates.lazy.compactMap({ $0.namedOptions[name] }).first else {
                 let known = Set(candidates.flatMap(\.options.keys))
                 let hint = NearestName.hint(forOption: name, among: known)
                 let owner = section.map { "'\($0.name)' does not have" } ?? "unknown"
                 throw ValidationError("\(owner) option \(name.quoted(limit: 40))\(hint)")
             }
             try refuse(
-                if: takesValue != hasValue,
-                takesValue
+                if: option.takesValue != hasValue,
+                option.takesValue
                     ? "'\(name)' needs a value: \(name)=VALUE" : "'\(name)' takes no value")
         }
     }

@@ -47,6 +47,7 @@ extension ConfigFile {
     func effectiveLines(for command: NamedCommand, environment: [String: String]) -> [Line] {
         var file = self
         var lines = lines(for: command, besides: [], environment: environment)
+        if lines.isEmpty { return [] }
         // Some commands require an argument, and others accept none.
         for words in [[], ["x"]] {
             guard case .success = file.parse(words, of: command, environment: environment) else {
@@ -55,9 +56,9 @@ extension ConfigFile {
             lines = file.used
             break
         }
-        let repeatable = command.repeatableOptions
+        let options = command.namedOptions
         return lines.enumerated().filter { index, line in
-            repeatable.contains(line.name)
+            options[line.name]?.isRepeating == true
                 || !lines[(index + 1)...].contains { $0.name == line.name }
         }.map(\.element)
     }
@@ -65,7 +66,7 @@ extension ConfigFile {
     /// In the file's order. A section replaces other lines of its options, and a line replaces
     /// earlier lines with the opposite option.
     func lines(for command: NamedCommand) -> [Line] {
-        let options = command.options
+        let options = command.namedOptions
         let own = lines.filter { $0.section == command.name }
         let replaced = Self.replaced(by: Set(own.map(\.name)))
         let shared = lines.filter { line in
@@ -81,7 +82,7 @@ extension ConfigFile {
         for command: NamedCommand, besides words: [String],
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> [Line] {
-        let options = command.options
+        let options = command.namedOptions
         let given = command.givenOptions(in: words).names
         var replaced = Self.replaced(by: given)
         // A variable set for one run overrides the file.
@@ -133,23 +134,4 @@ extension ConfigFile {
     private func lines(ofSuggested words: String) -> [Line] {
         lines(for: NamedCommand.program.find(words.split(separator: " ").map(String.init)).command)
     }
-}
-
-extension NamedCommand {
-    fileprivate var repeatableOptions: Set<String> {
-        let help = try? JSONDecoder().decode(DumpedHelp.self, from: Data(type._dumpHelp().utf8))
-        let options = help?.command.arguments?.filter(\.isRepeating) ?? []
-        return Set(options.flatMap { $0.names ?? [] }.map { "--\($0.name)" })
-    }
-}
-
-private struct DumpedHelp: Decodable {
-    struct Command: Decodable { let arguments: [Argument]? }
-    struct Argument: Decodable {
-        let names: [Name]?
-        let isRepeating: Bool
-    }
-    struct Name: Decodable { let name: String }
-
-    let command: Command
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import LarderCache
 import LarderExport
 import LarderManifest
@@ -122,10 +121,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     private func requireNoFile() throws {
-        var isDirectory: ObjCBool = true
-        guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory),
-            !isDirectory.boolValue
-        else { return }
+        guard directory.isDirectory == false else { return }
         throw CacheError(
             .unusable, subject: directory,
             message: "not a directory; name the output directory here,"
