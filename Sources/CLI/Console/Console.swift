@@ -75,6 +75,11 @@ func nonzero(_ counts: [(Int, String)]) -> [String] {
     return texts.isEmpty ? counts.prefix(1).map { $0.1 } : texts
 }
 
+/// Returns texts such as `3 copied` for all counts that are not zero.
+func counted(_ counts: [(Int, String)]) -> [String] {
+    counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+}
+
 func sizeClause(_ bytes: Int64) -> String { bytes > 0 ? ", \(ByteText.describe(bytes))" : "" }
 
 struct OutputError: Error, CustomStringConvertible {

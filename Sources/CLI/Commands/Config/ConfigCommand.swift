@@ -132,21 +132,16 @@ struct ConfigSummary {
     }
 
     var text: String {
-        let cells = rows.map { row in
-            [
-                row.source, row.argument.sanitizedForTerminal,
-                command == nil ? row.commands.joined(separator: ", ") : "",
-            ]
+        func padded(_ texts: [String]) -> [String] {
+            let width = texts.map(\.columns).max() ?? 0
+            return texts.map { $0 + String(repeating: " ", count: width - $0.columns + 2) }
+        }
+        var columns = rows.map(\.argument.sanitizedForTerminal)
+        if command == nil {
+            columns = zip(padded(columns), rows).map { $0 + $1.commands.joined(separator: ", ") }
         }
         let file = (path ?? "none (\(absence))").sanitizedForTerminal
-        let widths = (0...1).map { place in cells.map { $0[place].columns }.max() ?? 0 }
-        let lines = cells.map { row in
-            let padded = zip(row, widths).map { text, width in
-                text + String(repeating: " ", count: width - text.columns)
-            }
-            return row[2].isEmpty
-                ? "\(padded[0])  \(row[1])" : "\(padded[0])  \(padded[1])  \(row[2])"
-        }
+        let lines = zip(padded(rows.map(\.source)), columns).map { $0 + $1 }
         return (["file: \(file)"] + lines).joined(separator: "\n")
     }
 

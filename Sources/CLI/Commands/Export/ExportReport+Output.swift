@@ -4,11 +4,11 @@ import LarderExport
 extension ExportReport {
     package func text(_ paint: Paint = .none) -> String {
         var lines = problems.lines(paint)
-        var parts = [
+        var parts = counted([
             (linked, "linked"), (cloned, "cloned"), (copied, "copied"), (resized, "resized"),
             (unchanged, "unchanged"), (duplicates, duplicates == 1 ? "duplicate" : "duplicates"),
             (pruned, "pruned"), (unfinished, "unfinished"),
-        ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+        ])
         parts += problems.parts
         let counts = parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")
         lines.append(

@@ -36,12 +36,9 @@ struct PinCommand: AsyncParsableCommand {
             defer { cache.close() }
             let rules = try reading.rules()
             let count = try cache.pin { try subjects.forEachKey(in: cache, rules: rules, $0) }
-            print("pinned \(count.pinned)" + Self.note(absent: count.absent, of: count.pinned))
+            let part = count.absent == count.pinned ? "" : "\(count.absent) of them "
+            print("pinned \(count.pinned)" + (count.absent == 0 ? "" : " (\(part)not cached)"))
         }
-    }
-
-    private static func note(absent: Int, of pinned: Int) -> String {
-        absent == 0 ? "" : absent == pinned ? " (not cached)" : " (\(absent) of them not cached)"
     }
 }
 

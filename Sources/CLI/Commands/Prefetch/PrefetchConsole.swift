@@ -76,17 +76,9 @@ struct PrefetchConsole {
         if output.json { return print(report.json.text) }
         guard !output.quiet else { return }
         if isOutputTaken {
-            Console.write(text(report, colors.errors) + "\n")
+            Console.write(report.text(of: purpose, colors.errors) + "\n")
         } else {
-            print(text(report, colors.output))
-        }
-    }
-
-    private func text(_ report: Report, _ paint: Paint) -> String {
-        switch purpose {
-        case .prefetch: report.text(paint)
-        case .push: report.pushText(paint)
-        case .pull: report.pullText(paint)
+            print(report.text(of: purpose, colors.output))
         }
     }
 

@@ -4,9 +4,6 @@ import LarderPrefetch
 
 extension Report {
     package func text(_ paint: Paint = .none) -> String {
-        func part(_ outcome: EntryResult.Outcome, _ label: String) -> (Int, String) {
-            (count(outcome), "\(label) \(count(outcome))")
-        }
         let unstored = "not stored \(count(.unstored)) (no-store; to store: --store-anyway)"
         let counts = nonzero([
             part(.fetched, "fetched"), part(.pulled, "pulled"), part(.shared, "in the remote"),
@@ -28,12 +25,16 @@ extension Report {
         return lines.joined(separator: "\n")
     }
 
+    private func part(_ outcome: EntryResult.Outcome, _ label: String) -> (Int, String) {
+        (count(outcome), "\(label) \(count(outcome))")
+    }
+
     private var failureLines: [String] {
         failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
             .map { reason, count in "  failed, \(reason): \(count)" }
     }
 
-    func endLines(_ paint: Paint) -> [String] {
+    private func endLines(_ paint: Paint) -> [String] {
         var lines: [String] = []
         if isInterrupted { lines.append("interrupted: finished work is kept") }
         if let failure {
@@ -43,34 +44,24 @@ extension Report {
         return lines
     }
 
-    package func pushText(_ paint: Paint = .none) -> String {
-        guard let remote else { return text(paint) }
-        return transferText(
-            remote.pushedCounts(paint), remote.faultLines(paint) + remote.endLines(paint), paint)
-    }
-
-    package func pullText(_ paint: Paint = .none) -> String {
-        guard let remote else { return text(paint) }
-        let counts = [
-            remote.pulledCount, (count(.cached), "already cached \(count(.cached))"),
-            (count(.fetched), "embedded in the manifest \(count(.fetched))"),
-        ]
-        return transferText(counts, remote.endLines(paint), paint)
-    }
-
-    private func transferText(
-        _ counts: [(Int, String)], _ remoteLines: [String], _ paint: Paint
-    ) -> String {
-        guard let remote else { return "" }
+    func text(of purpose: PrefetchConsole.Purpose, _ paint: Paint) -> String {
+        guard purpose != .prefetch, let remote else { return text(paint) }
+        let isPush = purpose == .push
+        let counts =
+            isPush
+            ? remote.pushedCounts(paint)
+            : [
+                remote.pulledCount, part(.cached, "already cached"),
+                part(.fetched, "embedded in the manifest"),
+            ]
+        let failed = (count(.failed), paint.failed("failed \(count(.failed))"))
         let parts = nonzero(
-            counts + [
-                (count(.failed), paint.failed("failed \(count(.failed))")),
-                (count(.skipped), "skipped \(count(.skipped))"),
-                (count(.unfinished), "unfinished \(count(.unfinished))"),
-            ])
-        let lines = [remote.line(parts) + ", in \(DurationText.describe(seconds))"]
-        return (lines + failureLines + unfetched.unfetchedLines + remoteLines + endLines(paint))
-            .joined(separator: "\n")
+            counts + [failed, part(.skipped, "skipped"), part(.unfinished, "unfinished")])
+        var lines = [remote.line(parts) + ", in \(DurationText.describe(seconds))"]
+        lines += failureLines + unfetched.unfetchedLines
+        if isPush { lines += remote.faultLines(paint) }
+        lines += remote.endLines(paint) + endLines(paint)
+        return lines.joined(separator: "\n")
     }
 
     package var json: JSONObject {

@@ -54,23 +54,24 @@ struct SnapshotCommand: AsyncParsableCommand {
 
 extension SnapshotReport {
     package var text: String {
-        var lines =
+        let lines =
             damaged.map { "\($0): damaged, not copied" }
             + unreadable.map { "\($0): unreadable, not copied" }
-        lines.append(
-            "copied \(objects.of("object"))\(sizeClause(bytes))"
-                + (resources > 0 ? ", \(resources.of("resource"))" : "")
-                + (evicted > 0 ? ", \(evicted) evicted during the copy" : "")
-                + (damaged.isEmpty ? "" : ", \(damaged.count) damaged")
-                + (unreadable.isEmpty ? "" : ", \(unreadable.count) unreadable")
-                + " (\(DurationText.describe(seconds)))")
-        return lines.joined(separator: "\n")
+        let parts =
+            ["copied \(objects.of("object"))\(sizeClause(bytes))"]
+            + (resources > 0 ? [resources.of("resource")] : [])
+            + counted([(evicted, "evicted during the copy")]) + omissions
+        let summary = "\(parts.joined(separator: ", ")) (\(DurationText.describe(seconds)))"
+        return (lines + [summary]).joined(separator: "\n")
+    }
+
+    private var omissions: [String] {
+        counted([(damaged.count, "damaged"), (unreadable.count, "unreadable")])
     }
 
     package var complaint: String? {
         if hasAllObjects { return nil }
-        let found = [(damaged.count, "damaged"), (unreadable.count, "unreadable")]
-            .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+        let found = omissions.joined(separator: ", ")
         return "\(found), not copied; for details: \(Suggestion.command("verify"))"
     }
 

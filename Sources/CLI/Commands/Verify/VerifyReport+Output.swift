@@ -8,8 +8,8 @@ extension VerifyReport {
         try entryFindings.forEach { try write($0.text(paint) + "\n") }
         var lines = refetches.map(\.text)
         let counts =
-            (whole > 0 ? ["\(whole) whole"] : []) + foundCounts { _ in true }
-            + (repaired > 0 ? ["\(repaired) repaired"] : [])
+            counted([(whole, "whole")]) + foundCounts { _ in true }
+            + counted([(repaired, "repaired")])
         let named = entries > 0 ? "\(entries.of("entry", "entries")), " : ""
         let read = isQuick ? ", sizes only" : sizeClause(bytes)
         let checked = entries > 0 || resources == 0 ? "" : ", \(resources.of("resource"))"
@@ -44,8 +44,7 @@ extension VerifyReport {
     private func foundCounts(of isIncluded: (Finding.Kind) -> Bool) -> [String] {
         Finding.Kind.allCases.filter(isIncluded).flatMap { kind in
             let unusable = kind == .missing ? entryFindings.unusable : 0
-            let counts = [(count(kind) - unusable, kind.rawValue), (unusable, "unusable")]
-            return counts.filter { $0.0 > 0 }.map { "\($0) \($1)" }
+            return counted([(count(kind) - unusable, kind.rawValue), (unusable, "unusable")])
         }
     }
 
