@@ -116,14 +116,14 @@ struct EntryOptions: ParsableArguments {
         rules.priorityKey = try priorityKey.map { try Self.path($0, of: "--priority-key") }
         rules.integrityKey = try integrityKey.map { try Self.path($0, of: "--integrity-key") }
         rules.iconTemplate = try iconTemplate.map { text in
-            try Self.parse(text, of: "--icon-template", "a URL with members in braces") {
-                text throws(ManifestPath.SyntaxError) in try IconTemplate(text)
+            try Self.parse(of: "--icon-template", "a URL with members in braces") {
+                try IconTemplate(text)
             }
         }
         rules.iconSets = try iconSet.map { text in
             try Self.parse(
-                text, of: "--icon-set", "a set and a URL, such as mdi=https://…/{name}.svg"
-            ) { text throws(ManifestPath.SyntaxError) in try IconSet(text) }
+                of: "--icon-set", "a set and a URL, such as mdi=https://…/{name}.svg"
+            ) { try IconSet(text) }
         }
         rules.iconSize = iconSize
         rules.limits.maximumEntries = maxEntries
@@ -143,17 +143,16 @@ struct EntryOptions: ParsableArguments {
     }
 
     private static func path(_ text: String, of option: String) throws -> ManifestPath {
-        try parse(text, of: option, "a path, such as feed.results or icons[*].src") {
-            text throws(ManifestPath.SyntaxError) in try ManifestPath(text)
+        try parse(of: option, "a path, such as feed.results or icons[*].src") {
+            try ManifestPath(text)
         }
     }
 
     private static func parse<Value>(
-        _ text: String, of option: String, _ wanted: String,
-        _ body: (String) throws(ManifestPath.SyntaxError) -> Value
+        of option: String, _ wanted: String, _ body: () throws -> Value
     ) throws -> Value {
         do {
-            return try body(text)
+            return try body()
         } catch {
             throw ValidationError("\(option) needs \(wanted): \(error).")
         }

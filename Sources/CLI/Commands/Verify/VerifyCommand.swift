@@ -113,8 +113,8 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
 struct VerifyPartOptions: ParsableArguments {
     @Option(
         help: .common("Verify a random part of the cache (5%), or part 3 of 10 (3/10).", "p%|n/m"),
-        transform: Sample.parse)
-    var sample: Sample?
+        transform: Self.selection)
+    var sample: VerifySelection?
 
     @Option(help: .rare("The seed of the random part. The same seed gives the same part.", "n"))
     var seed: UInt64?
@@ -135,8 +135,23 @@ struct VerifyPartOptions: ParsableArguments {
     @Flag(help: "Compare file sizes with the index, and read only files whose size differs.")
     var quick = false
 
+    /// Parses a random share (`5%`), whose seed is set later, or one of several parts that together
+    /// cover the cache (`3/10`).
+    private static func selection(_ argument: String) throws -> VerifySelection {
+        if let percent = Quantity.percent(argument), percent > 0 {
+            return .share(NSDecimalNumber(decimal: percent).doubleValue / 100, seed: 0)
+        }
+        let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
+        if parts.count == 2, parts.allSatisfy(\.isDigits), let number = Int(parts[0]),
+            let count = Int(parts[1]), count <= 1_000_000, 0 < number, number <= count
+        {
+            return .part(number, of: count)
+        }
+        throw ValidationError("expected a percentage above 0, such as 5%, or a part, such as 3/10")
+    }
+
     func validate() throws {
-        let isRandom = if case .percent? = sample { true } else { false }
+        let isRandom = if case .share? = sample { true } else { false }
         try refuse(if: seed != nil && !isRandom, "--seed needs --sample with a percentage.")
         if !manifests.isEmpty, sample != nil || maxDuration != nil {
             throw ValidationError("--manifest cannot be combined with --sample or --max-duration.")
@@ -152,35 +167,10 @@ struct VerifyPartOptions: ParsableArguments {
         var options = VerifyOptions()
         options.isQuick = quick
         options.maximumDuration = maxDuration?.duration
-        if let sample { options.selection = sample.selection(seed: seed) }
+        options.selection = sample ?? .all
+        if case .share(let share, seed: _)? = sample {
+            options.selection = .share(share, seed: seed ?? UInt64.random(in: .min ... .max))
+        }
         return options
-    }
-}
-
-/// The part of a cache to verify: a random share (`5%`), or one of several parts that together
-/// cover the cache (`3/10`).
-enum Sample {
-    case percent(Double)
-    case part(Int, of: Int)
-
-    static func parse(_ argument: String) throws -> Sample {
-        if let percent = Quantity.percent(argument), percent > 0 {
-            return .percent(NSDecimalNumber(decimal: percent).doubleValue)
-        }
-        let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
-        if parts.count == 2, parts.allSatisfy(\.isDigits), let number = Int(parts[0]),
-            let count = Int(parts[1]), count <= 1_000_000, 0 < number, number <= count
-        {
-            return .part(number, of: count)
-        }
-        throw ValidationError("expected a percentage above 0, such as 5%, or a part, such as 3/10")
-    }
-
-    func selection(seed: UInt64?) -> VerifySelection {
-        switch self {
-        case .percent(let percent):
-            .share(percent / 100, seed: seed ?? UInt64.random(in: .min ... .max))
-        case .part(let number, let count): .part(number, of: count)
-        }
     }
 }
