@@ -32,9 +32,9 @@ extension CompletionKind {
         alarm(2)
         // Bash and zsh do not remove quotation marks from words.
         let words = (words.prefix(index) + [prefix]).map { $0.filter { !"\"'\\".contains($0) } }
-        return CachedNames(
-            arePinned: words.dropFirst().first == "unpin", cache: cache(in: words)
-        ).beginning(with: words.last ?? "")
+        return names(
+            beginningWith: words.last ?? "", arePinned: words.dropFirst().first == "unpin",
+            in: cache(in: words))
     }
 
     private static func cache(in words: [String]) -> String? {
@@ -47,33 +47,27 @@ extension CompletionKind {
         // Bash passes "=" as a separate word.
         return words[(place + 1)...].first { $0 != "=" }
     }
-}
 
-struct CachedNames {
-    private static let maximumCount = 200
-    private static let maximumLength = 2048
-    let arePinned: Bool
-    let cache: String?
-
-    func beginning(with text: String) -> [String] {
+    private static func names(
+        beginningWith text: String, arePinned: Bool, in directory: String?
+    ) -> [String] {
         guard
             let options = try? CacheOptions.parse(
-                cache.map { ["--cache", $0.expandingHome] } ?? []),
+                directory.map { ["--cache", $0.expandingHome] } ?? []),
             let cache = try? Cache.open(at: options.path),
             // The shell inserts the common prefix of all names, which the first and the last name
             // determine.
-            let names = try? cache.keys(
-                beginningWith: text, limit: Self.maximumCount, arePinned: arePinned)
+            let names = try? cache.keys(beginningWith: text, limit: 200, arePinned: arePinned)
         else { return [] }
         let isZsh = CompletionShell.requesting == .zsh
         // Zsh reads the text after a colon as a description.
-        return names.filter(Self.isShowable).map { isZsh ? $0.replacing(":", with: "\\:") : $0 }
+        return names.filter(isShowable).map { isZsh ? $0.replacing(":", with: "\\:") : $0 }
     }
 
     /// Whether a name has no secrets and no characters that a terminal or a shell would interpret.
     /// Bash expands the names in a completion.
     private static func isShowable(_ name: String) -> Bool {
-        name.utf8.count <= maximumLength && name.shownAsURL.utf8.elementsEqual(name.utf8)
+        name.utf8.count <= 2048 && name.shownAsURL.utf8.elementsEqual(name.utf8)
             && !name.utf8.contains { " $`\\\"'{}".utf8.contains($0) }
     }
 }

@@ -31,8 +31,9 @@ struct ShardOptions: ParsableArguments {
 
     /// Checks that each part of a host can have a request in flight.
     func validate(perHost: Int) throws {
-        guard let pieces = try splits().map(\.pieces).max(), pieces > perHost else { return }
-        throw ValidationError(
+        let pieces = try splits().map(\.pieces).max() ?? 0
+        try refuse(
+            if: pieces > perHost,
             """
             --split-host divides a host into \(pieces) parts, but --max-per-host is \(perHost). \
             Each part needs a request: use --max-per-host \(pieces) or more.
@@ -96,25 +97,23 @@ enum ShardName: Equatable {
                     """)
             }
             // The indices of an array start at 0 again if part of it is submitted again.
-            if let said = task.count, said != count {
-                throw ValidationError(
-                    """
-                    --shard auto/\(count): the Slurm array has \(said.of("task")). Use the index \
-                    instead, such as 0/\(count).
-                    """)
-            }
+            let said = task.count ?? count
+            try refuse(
+                if: said != count,
+                """
+                --shard auto/\(count): the Slurm array has \(said.of("task")). Use the index \
+                instead, such as 0/\(count).
+                """)
             let most = Shard.allowedCounts.upperBound
-            guard count <= most else {
-                throw ValidationError(
-                    "--shard auto: the Slurm array has \(count) tasks. At most \(most) can run.")
-            }
-            guard task.index < count else {
-                throw ValidationError(
-                    """
-                    --shard auto/\(count): \(task.variable) is \(task.number), too high for \
-                    \(count) workers.
-                    """)
-            }
+            try refuse(
+                if: count > most,
+                "--shard auto: the Slurm array has \(count) tasks. At most \(most) can run.")
+            try refuse(
+                if: task.index >= count,
+                """
+                --shard auto/\(count): \(task.variable) is \(task.number), too high for \
+                \(count) workers.
+                """)
             return Shard(task.index, of: count, splits: splits)
         }
     }

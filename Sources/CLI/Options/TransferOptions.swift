@@ -89,10 +89,6 @@ protocol NetworkCommand: ParsableCommand {
 extension NetworkCommand {
     /// Returns the unused options that may prevent a failure with this code, or nil.
     func missingOptions(for code: String, _ message: String) -> String? {
-        let reaching = [
-            ("--proxy", connections.proxy != nil), ("--resolve", !connections.resolve.isEmpty),
-            ("--connect-to", !connections.connectTo.isEmpty),
-        ]
         let options: [(name: String, isUsed: Bool)] =
             switch code {
             case TransferError.Code.addressRefused.rawValue:
@@ -103,7 +99,11 @@ extension NetworkCommand {
                 TransferError.Code.connectionRefused.rawValue,
                 TransferError.Code.connectFailed.rawValue,
                 TransferError.Code.connectTimeout.rawValue:
-                reaching
+                [
+                    ("--proxy", connections.proxy != nil),
+                    ("--resolve", !connections.resolve.isEmpty),
+                    ("--connect-to", !connections.connectTo.isEmpty),
+                ]
             case TransferError.Code.tls.rawValue:
                 [("--client-cert", credentials.clientCert != nil)]
             case TransferError.Code.tooLarge.rawValue:
@@ -121,11 +121,6 @@ extension NetworkCommand {
             }
         let missing = options.filter { !$0.isUsed }.map(\.name)
         return missing.isEmpty ? nil : missing.joined(separator: " or ")
-    }
-
-    func checkNetworkFiles() throws {
-        var configuration = PrefetchConfiguration(cache: "")
-        try applyNetwork(to: &configuration)
     }
 
     func applyNetwork(to configuration: inout PrefetchConfiguration) throws {

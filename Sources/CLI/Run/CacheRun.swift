@@ -40,7 +40,8 @@ final class CacheRun: Sendable {
         do {
             try await ExitStatus.of(hasOneCache ? cache : nil) {
                 // Network options are checked even if the run makes no requests.
-                try (command as? any NetworkCommand)?.checkNetworkFiles()
+                var network = PrefetchConfiguration(cache: "")
+                try (command as? any NetworkCommand)?.applyNetwork(to: &network)
                 lock = try locks.take(on: cache, create: makesCache, for: name, wait: run.wait)
                 try await body(run)
             }

@@ -77,7 +77,12 @@ struct ExportCommand: AsyncParsableCommand {
         try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false) {
             run in
             run.interrupts.ask()
-            try requireNoFile()
+            if directory.isDirectory == false {
+                throw CacheError(
+                    .unusable, subject: directory,
+                    message: "not a directory; name the output directory here,"
+                        + " and a manifest after --manifest")
+            }
             if let installer {
                 try OutputFile.confirm(
                     installer, isNoneOf: selection.manifest, orIn: self.cache.path,
@@ -118,13 +123,5 @@ struct ExportCommand: AsyncParsableCommand {
             }
             if report.failed > 0 { try ExitStatus.someFailed.exit() }
         }
-    }
-
-    private func requireNoFile() throws {
-        guard directory.isDirectory == false else { return }
-        throw CacheError(
-            .unusable, subject: directory,
-            message: "not a directory; name the output directory here,"
-                + " and a manifest after --manifest")
     }
 }

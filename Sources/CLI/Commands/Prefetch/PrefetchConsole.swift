@@ -52,7 +52,13 @@ struct PrefetchConsole {
         case .finished(let report):
             line.clear()
             groups.lines.forEach(Console.complain)
-            summarise(report)
+            if output.json {
+                print(report.json.text)
+            } else if !output.quiet, isOutputTaken {
+                Console.write(report.text(of: purpose, colors.errors) + "\n")
+            } else if !output.quiet {
+                print(report.text(of: purpose, colors.output))
+            }
             if isGrouping, !output.quiet, let remedy = remedy(report, sources) {
                 Console.complain(remedy)
             }
@@ -70,16 +76,6 @@ struct PrefetchConsole {
 
     private mutating func complain(_ complaints: [String]) {
         if output.quiet { notes += complaints } else { complaints.forEach(Console.complain) }
-    }
-
-    private func summarise(_ report: Report) {
-        if output.json { return print(report.json.text) }
-        guard !output.quiet else { return }
-        if isOutputTaken {
-            Console.write(report.text(of: purpose, colors.errors) + "\n")
-        } else {
-            print(report.text(of: purpose, colors.output))
-        }
     }
 
     private func remedy(_ report: Report, _ sources: [ManifestSource]) -> String? {

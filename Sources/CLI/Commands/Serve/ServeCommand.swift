@@ -87,7 +87,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
         if missingList == "-" { throw ValidationError("--missing-list needs the name of a file.") }
         if let publicURL { _ = try Self.base(publicURL) }
-        if let allowOrigin, allowOrigin != "*", try !Self.isOrigin(allowOrigin) {
+        if let allowOrigin, allowOrigin != "*", !Self.isOrigin(allowOrigin) {
             throw ValidationError("--allow-origin needs * or an origin, such as https://a.example.")
         }
         _ = try manifests.map(ManifestOptions.url)
@@ -112,7 +112,7 @@ struct ServeCommand: AsyncParsableCommand {
         return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
 
-    private static func isOrigin(_ text: String) throws -> Bool {
+    private static func isOrigin(_ text: String) -> Bool {
         text.utf8.count { $0 == UInt8(ascii: "/") } == 2 && (try? base(text)) == text
     }
 
@@ -126,7 +126,14 @@ struct ServeCommand: AsyncParsableCommand {
                 try MissingListFile(path: $0, manifests: manifests, cache: cache)
             }
             configuration.missing = missing?.output
-            try confirmAccessLog()
+            if let accessLog, accessLog != "-" {
+                try OutputFile.confirm(
+                    accessLog, isNoneOf: manifests, orIn: cache.path, for: "--access-log")
+                if let missingList {
+                    try OutputFile.confirm(
+                        accessLog, for: "--access-log", isNot: missingList, for: "--missing-list")
+                }
+            }
             let log = try accessLog.map { try AccessLog($0) }
             if let log { configuration.accessLog = { log.add($0) } }
             let server = CacheServer(configuration)
@@ -148,15 +155,6 @@ struct ServeCommand: AsyncParsableCommand {
             // The server has already reported the failure.
             if let failure = missing?.failure { try ExitStatus(failure).exit() }
         }
-    }
-
-    private func confirmAccessLog() throws {
-        guard let accessLog, accessLog != "-" else { return }
-        try OutputFile.confirm(
-            accessLog, isNoneOf: manifests, orIn: cache.path, for: "--access-log")
-        guard let missingList else { return }
-        try OutputFile.confirm(
-            accessLog, for: "--access-log", isNot: missingList, for: "--missing-list")
     }
 
     private func configuration() throws -> ServerConfiguration {
