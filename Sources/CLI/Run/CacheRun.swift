@@ -79,14 +79,13 @@ extension Report {
     var counts: [RunRecord.Count: Int64] {
         var counts: [RunRecord.Count: Int64] = [
             .entries: Int64(entries), .receivedBytes: receivedBytes,
+            .pushed: Int64(remote?.pushed ?? 0), .unpushed: Int64(remote?.unpushed ?? 0),
         ]
         for outcome in EntryResult.Outcome.allCases {
             if let name = RunRecord.Count(rawValue: outcome.rawValue) {
                 counts[name] = Int64(count(outcome))
             }
         }
-        counts[.pushed] = Int64(remote?.pushed ?? 0)
-        counts[.unpushed] = Int64(remote?.unpushed ?? 0)
         return counts
     }
 }

@@ -94,9 +94,23 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
         // If a script's variable is not set, the name is empty.
         if report == "" { throw ValidationError("--report needs the name of a file.") }
         if writeLock == "" { throw ValidationError("--write-lock needs the name of a file.") }
-        try validateLock()
-        try refuse(if: remoteReadOnly && remote.remote == nil, "--remote-read-only needs --remote.")
         let isShard = workers.name != nil
+        if let writeLock {
+            try refuse(
+                if: revalidation.retryFailed,
+                "--write-lock cannot be combined with --retry-failed.")
+            try refuse(if: isShard, "--write-lock cannot be combined with --shard.")
+            try refuse(
+                if: writeLock == "-" && output.json,
+                "--write-lock - and --json cannot be combined, because both use standard output.")
+            func absolute(_ path: String) -> String {
+                path == "-" ? path : URL(fileURLWithPath: path).standardizedFileURL.path
+            }
+            try refuse(
+                if: report.map(absolute) == absolute(writeLock),
+                "--write-lock and --report cannot be combined, because they name the same file.")
+        }
+        try refuse(if: remoteReadOnly && remote.remote == nil, "--remote-read-only needs --remote.")
         try refuse(
             if: remoteReadOnly && isShard, "--remote-read-only and --shard cannot be combined.")
         try refuse(
@@ -104,33 +118,12 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
             "--remote-fresh-for needs --remote and --shard.")
         try workers.validate(perHost: transfer.maxPerHost)
         guard offline else { return }
-        let contradictions = [
+        for (option, isUsed) in [
             ("--force", revalidation.force), ("--retry-gone", revalidation.retryGone),
             ("--retry-failed", revalidation.retryFailed),
             ("--revalidate always", revalidation.revalidate == .always),
             ("--remote", remote.remote != nil),
-        ]
-        for (option, isUsed) in contradictions {
-            try refuse(if: isUsed, "--offline cannot be combined with \(option).")
-        }
-    }
-
-    private func validateLock() throws {
-        guard let writeLock else { return }
-        try refuse(
-            if: revalidation.retryFailed, "--write-lock cannot be combined with --retry-failed.")
-        try refuse(if: workers.name != nil, "--write-lock cannot be combined with --shard.")
-        if writeLock == "-", output.json {
-            throw ValidationError(
-                "--write-lock - and --json cannot be combined, because both use standard output.")
-        }
-        func absolute(_ path: String) -> String {
-            path == "-" ? path : URL(fileURLWithPath: path).standardizedFileURL.path
-        }
-        if let report, absolute(report) == absolute(writeLock) {
-            throw ValidationError(
-                "--write-lock and --report cannot be combined, because they name the same file.")
-        }
+        ] where isUsed { throw ValidationError("--offline cannot be combined with \(option).") }
     }
 
     func run() async throws {
@@ -168,11 +161,6 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
         }
     }
 
-    private func use() throws -> Remote.Use {
-        if try workers.shard != nil { return .fill }
-        return remoteReadOnly ? .read : .mirror
-    }
-
     private func configuration() throws -> PrefetchConfiguration {
         var configuration = PrefetchConfiguration(cache: cache.path)
         configuration.manifestRules = try reading.rules()
@@ -182,7 +170,8 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
         revalidation.apply(to: &configuration.policy)
         configuration.policy.isOffline = offline
         configuration.shard = try workers.shard
-        configuration.remote = try remote.remote(use())
+        configuration.remote = try remote.remote(
+            workers.name != nil ? .fill : remoteReadOnly ? .read : .mirror)
         configuration.remote?.freshFor = remoteFreshFor?.duration
         try applyNetwork(to: &configuration)
         return configuration

@@ -63,12 +63,11 @@ struct RemoteOptions: ParsableArguments {
                 if: remoteUnsigned && remoteProfile != nil,
                 "--remote-unsigned and --remote-profile cannot be combined.")
         }
-        let given = [
+        for (option, isUsed) in [
             ("--remote-endpoint", remoteEndpoint != nil), ("--remote-region", remoteRegion != nil),
             ("--remote-profile", remoteProfile != nil), ("--remote-unsigned", remoteUnsigned),
             ("--remote-max-objects", remoteMaxObjects != nil),
-        ]
-        for (option, isUsed) in given { try refuse(if: isUsed, "\(option) needs --remote.") }
+        ] where isUsed { throw ValidationError("\(option) needs --remote.") }
     }
 
     func remote(_ use: Remote.Use) throws -> Remote? {

@@ -77,11 +77,9 @@ final class AccessLog: Sendable {
             defer { (state.waiting, state.isScheduled) = ([], false) }
             return (state.waiting, state.isInLine)
         }
-        if !lines.isEmpty { send(lines, behind: isInLine ? [UInt8(ascii: "\n")] : []) }
-        sayLosses()
-    }
-
-    private func send(_ lines: [UInt8], behind end: [UInt8]) {
+        defer { sayLosses() }
+        if lines.isEmpty { return }
+        let end = isInLine ? [UInt8(ascii: "\n")] : []
         let bytes = end + lines
         var (sent, failure): (Int, Int32?) = (0, nil)
         StandardStreams.withoutBrokenPipes {
