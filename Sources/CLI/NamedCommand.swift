@@ -5,7 +5,6 @@ import Synchronization
 /// A command and its full name: `verify`, or `remote verify`.
 struct NamedCommand {
     static let program = NamedCommand(name: "", type: Larder.self)
-    private static let programs = ["rehearse": "larder-rehearse"]
     /// The parser takes a millisecond to describe a command, and much longer in a debug build.
     private static let knownOptions = Mutex<[String: [String: NamedOption]]>([:])
 
@@ -124,9 +123,8 @@ struct NamedCommand {
             if !Larder.isForProgram(word) { try group.checkOption(word, before: rest) }
             return
         }
-        if let program = Self.programs[word] {
-            throw ValidationError("'\(word)' is now a separate program: \(program)")
-        }
+        try refuse(
+            if: word == "rehearse", "'rehearse' is now a separate program: larder-rehearse")
         let lead = group.name.isEmpty ? "" : group.name + " "
         let hint =
             descendants.first { $0.word == word }.map { ". Did you mean '\($0.name)'?" }

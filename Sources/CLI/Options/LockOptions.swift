@@ -27,10 +27,11 @@ struct LockOptions: ParsableArguments {
         try refuse(if: noWait && limit != nil, "--no-wait and --wait cannot be combined.")
     }
 
-    func wait(isQuiet: Bool) -> LockWait {
-        LockWait(limit: noWait ? .zero : limit?.duration) { message in
-            if !isQuiet { Console.complain(message) }
-        }
+    func wait(isQuiet: Bool, isCancelled: @escaping @Sendable () -> Bool) -> LockWait {
+        LockWait(
+            limit: noWait ? .zero : limit?.duration,
+            onWait: { message in if !isQuiet { Console.complain(message) } },
+            isCancelled: isCancelled)
     }
 
     func take(

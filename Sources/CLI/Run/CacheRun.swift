@@ -14,13 +14,11 @@ final class CacheRun: Sendable {
     private let start = ContinuousClock.now
     private let counts = Mutex<[RunRecord.Count: Int64]>([:])
 
-    private init(wait: LockWait, isQuiet: Bool) {
+    private init(_ locks: LockOptions, isQuiet: Bool) {
         let interrupts = Interrupts(isQuiet: isQuiet)
-        var wait = wait
-        wait.isCancelled = { interrupts.signal != nil }
         self.interrupts = interrupts
         line = ProgressLine(isQuiet: isQuiet)
-        self.wait = wait
+        wait = locks.wait(isQuiet: isQuiet) { interrupts.signal != nil }
     }
 
     /// Takes the `--exclusive` lock, then runs `body` like ``ExitStatus/of(_:_:)``. With
@@ -31,7 +29,7 @@ final class CacheRun: Sendable {
         recordedAs record: RunRecord.Command? = nil,
         _ body: (CacheRun) async throws -> Void
     ) async throws {
-        let run = CacheRun(wait: locks.wait(isQuiet: isQuiet), isQuiet: isQuiet)
+        let run = CacheRun(locks, isQuiet: isQuiet)
         var lock: NamedLock?
         defer { withExtendedLifetime(lock) {} }
         let name = commandLine(Command._commandName)

@@ -53,10 +53,9 @@ enum OutputFile {
     static func confirm(
         _ path: String, isNoneOf manifests: [String] = [], orIn cache: String?, for option: String
     ) throws {
-        if let file = identity(path) {
-            for manifest in manifests where identity(manifest) == file {
-                throw ValidationError("\(option) would overwrite the manifest '\(manifest)'")
-            }
+        let file = identity(path)
+        for manifest in manifests where file != nil && identity(manifest) == file {
+            throw ValidationError("\(option) would overwrite the manifest '\(manifest)'")
         }
         guard let root = cache.flatMap(realPath),
             let place = place(path),
@@ -68,12 +67,10 @@ enum OutputFile {
     static func confirm(
         _ path: String, for option: String, isNot other: String, for otherOption: String
     ) throws {
-        let file = identity(path)
         let isSame =
-            file.map { $0 == identity(other) }
+            identity(path).map { $0 == identity(other) }
             ?? (place(path).map { $0 == place(other) } ?? false)
-        guard isSame else { return }
-        throw ValidationError("\(option) and \(otherOption) name the same file: '\(path)'")
+        try refuse(if: isSame, "\(option) and \(otherOption) name the same file: '\(path)'")
     }
 
     /// Returns the real path of a file that may not exist yet, or nil if its directory is missing.

@@ -95,14 +95,12 @@ struct PinSubjects: ParsableArguments {
     func forEachKey(in cache: Cache, rules: ManifestRules, _ body: (String) throws -> Void) throws {
         for subject in subjects {
             let key = String.spelled(subject)
+            let isURL = LocalManifests.isURL(subject)
+            try refuse(
+                if: isURL && (try? HTTPURL(subject)) == nil, "The URL of an icon is not valid")
             let isFile = subject == "-" || access(subject, F_OK) == 0
-            if ResourceKey.isSpelledOut(subject) {
+            if isURL || ResourceKey.isSpelledOut(subject) {
                 try body(key)
-            } else if LocalManifests.isURL(subject) {
-                guard let url = try? HTTPURL(subject) else {
-                    throw ValidationError("The URL of an icon is not valid")
-                }
-                try body(url.key)
             } else if !isFile, try cache.resource(key) != nil || cache.isPinned(key) {
                 try body(key)
             } else {

@@ -171,7 +171,12 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.fallback = fallbackStatus ?? .notFound
         configuration.allowedOrigin = allowOrigin
         configuration.onProblem = { Console.complain($0) }
-        limits.apply(to: &configuration)
+        configuration.memoryLimit = Int(clamping: limits.memoryLimit.bytes)
+        configuration.maximumConnections = limits.maxConnections
+        configuration.headTimeout = limits.requestTimeout.duration
+        configuration.idleTimeout = limits.idleTimeout.duration
+        configuration.stallTimeout = limits.stallTimeout.duration
+        configuration.grace = limits.grace.duration
         return configuration
     }
 }
@@ -237,14 +242,5 @@ struct ServerLimitOptions: ParsableArguments {
 
     func validate() throws {
         try refuse("--max-connections", maxConnections, outside: 1...1_000_000)
-    }
-
-    func apply(to configuration: inout ServerConfiguration) {
-        configuration.memoryLimit = Int(clamping: memoryLimit.bytes)
-        configuration.maximumConnections = maxConnections
-        configuration.headTimeout = requestTimeout.duration
-        configuration.idleTimeout = idleTimeout.duration
-        configuration.stallTimeout = stallTimeout.duration
-        configuration.grace = grace.duration
     }
 }
