@@ -135,10 +135,9 @@ struct AddressOptions: ParsableArguments {
     var allowPrivateNetwork = false
 
     @Option(
-        name: .customLong("allow-host"),
         help: .rare(
             "Connect to this host even if its address is private. May be repeated.", "host[:port]"))
-    var allowedHosts: [String] = []
+    var allowHost: [String] = []
 
     @Flag(help: .rare("Follow redirects from https to http.")) var allowDowngrade = false
 
@@ -152,7 +151,7 @@ struct AddressOptions: ParsableArguments {
 
     private func hosts() throws -> [HostPattern] {
         try ConnectionOptions.parse(
-            allowedHosts, "--allow-host", "HOST or HOST:PORT, without a scheme or a path",
+            allowHost, "--allow-host", "HOST or HOST:PORT, without a scheme or a path",
             HostPattern.init)
     }
 }

@@ -6,13 +6,12 @@ import LarderPrefetch
 /// Options whose values may be secrets. Messages never quote them.
 struct CredentialOptions: ParsableArguments {
     @Option(
-        name: .customLong("header"),
         help: .common(
             """
             Send the header 'Name: value' to the hosts in manifests, or 'host: Name: value' only \
             to that host. May be repeated.
             """, "field"))
-    var headers: [String] = []
+    var header: [String] = []
 
     @Flag(help: "Read user names and passwords from $NETRC, else ~/.netrc.") var netrc = false
 
@@ -50,7 +49,7 @@ struct CredentialOptions: ParsableArguments {
     }
 
     private func rules() throws -> [HeaderRule] {
-        try headers.enumerated().map { number, text in
+        try header.enumerated().map { number, text in
             do throws(HeaderRule.ParseError) {
                 return try HeaderRule(text)
             } catch {

@@ -14,18 +14,17 @@ struct ShardOptions: ParsableArguments {
     var name: ShardName?
 
     @Option(
-        name: .customLong("split-host"),
         help: .rare(
             """
             Divide the icons on this host into k parts for several workers, which share the limits \
             per host. Must be the same for all workers. May be repeated.
             """, "host=k"))
-    var splitHosts: [String] = []
+    var splitHost: [String] = []
 
     func validate() throws {
-        try refuse(if: name == nil && !splitHosts.isEmpty, "--split-host needs --shard.")
+        try refuse(if: name == nil && !splitHost.isEmpty, "--split-host needs --shard.")
         let hosts = Set(try splits().map(\.host))
-        try refuse(if: hosts.count < splitHosts.count, "--split-host names a host twice.")
+        try refuse(if: hosts.count < splitHost.count, "--split-host names a host twice.")
         _ = try shard
     }
 
@@ -43,7 +42,7 @@ struct ShardOptions: ParsableArguments {
     var shard: Shard? { get throws { try name?.shard(splits: splits()) } }
 
     private func splits() throws -> [HostSplit] {
-        try splitHosts.map { text in
+        try splitHost.map { text in
             let parts = text.split(separator: "=", omittingEmptySubsequences: false)
             if parts.count == 2, let pieces = Int(parts[1]),
                 let split = HostSplit(host: String(parts[0]), pieces: pieces)

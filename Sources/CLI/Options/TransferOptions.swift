@@ -112,7 +112,7 @@ extension NetworkCommand {
                 [("--allow-downgrade", addresses.allowDowngrade)]
             case "http-400", "http-401", "http-403", "http-406":
                 [
-                    ("--header", !credentials.headers.isEmpty),
+                    ("--header", !credentials.header.isEmpty),
                     ("--netrc", credentials.netrc || credentials.netrcFile != nil),
                     ("--client-cert", credentials.clientCert != nil),
                     ("--user-agent", transfer.userAgent != LarderVersion.userAgent),

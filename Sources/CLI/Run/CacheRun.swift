@@ -23,8 +23,8 @@ final class CacheRun: Sendable {
 
     /// Takes the `--exclusive` lock, then runs `body` like ``ExitStatus/of(_:_:)``. With
     /// `hasOneCache`, relative names in errors get the path of the cache.
-    static func of<Command: ParsableCommand>(
-        _ command: Command, on cache: CacheOptions, _ locks: LockOptions,
+    static func of(
+        _ command: some ParsableCommand, on cache: CacheOptions, _ locks: LockOptions,
         isQuiet: Bool = false, hasOneCache: Bool = true, makesCache: Bool = false,
         recordedAs record: RunRecord.Command? = nil,
         _ body: (CacheRun) async throws -> Void
@@ -32,7 +32,8 @@ final class CacheRun: Sendable {
         let run = CacheRun(locks, isQuiet: isQuiet)
         var lock: NamedLock?
         defer { withExtendedLifetime(lock) {} }
-        let name = commandLine(Command._commandName)
+        let arguments = ConfigFile.withoutExclusion(Array(CommandLine.arguments.dropFirst()))
+        let name = NamedCommand.program.find(arguments).command.line
         let logger = Log.logger()
         logger?.info("\(name) begins", metadata: ["cache": "\(cache.absolutePath)"])
         do {
@@ -51,12 +52,6 @@ final class CacheRun: Sendable {
     }
 
     func note(_ counts: [RunRecord.Count: Int64]) { self.counts.withLock { $0 = counts } }
-
-    private static func commandLine(_ name: String) -> String {
-        let words = CommandLine.arguments.dropFirst()
-        let first = words.first { $0 != ConfigFile.exclusion } ?? name
-        return first == name ? "larder \(name)" : "larder \(first) \(name)"
-    }
 
     private func end(
         _ command: RunRecord.Command?, in cache: CacheOptions, status: Int32, _ logger: Logger?
