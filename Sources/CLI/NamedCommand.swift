@@ -123,8 +123,7 @@ struct NamedCommand {
             if !Larder.isForProgram(word) { try group.checkOption(word, before: rest) }
             return
         }
-        try refuse(
-            if: word == "rehearse", "'rehearse' is now a separate program: larder-rehearse")
+        try refuse(if: word == "rehearse", "'rehearse' is now a separate program: larder-rehearse")
         let lead = group.name.isEmpty ? "" : group.name + " "
         let hint =
             descendants.first { $0.word == word }.map { ". Did you mean '\($0.name)'?" }

@@ -56,7 +56,6 @@ enum OptionsInUse {
     ) -> String {
         let names = names(for: words)
         let fromFile = file?.arguments(missingFrom: words) ?? []
-        var hasCache = false
         var rest = fromFile[...] + arguments.dropFirst().prefix { $0 != "--" }
         var options: [String] = []
         while let argument = rest.popFirst() {
@@ -68,16 +67,15 @@ enum OptionsInUse {
             }
             let name = String(argument.prefix { $0 != "=" })
             guard let takesValue = names[name] else { continue }
-            guard takesValue else {
+            if takesValue {
+                let value =
+                    name == argument ? rest.popFirst() : String(argument.dropFirst(name.count + 1))
+                options.append(shown(value ?? "", of: name))
+            } else {
                 options.append(name)
-                continue
             }
-            hasCache = hasCache || name == "--cache"
-            let isSeparate = name == argument
-            let value = isSeparate ? rest.popFirst() : String(argument.dropFirst(name.count + 1))
-            options.append(shown(value ?? "", of: name))
         }
-        if !hasCache {
+        if !options.contains(where: { $0.hasPrefix("--cache") }) {
             if let cache = environment["LARDER_CACHE"], !cache.isEmpty {
                 options.append(shown(cache, of: "--cache"))
             } else if let file, file.replacesCache(in: words) {

@@ -33,8 +33,9 @@ struct Quantity {
     /// Throws if a quantity would be valid without its spaces.
     static func requireNoSpaces(_ argument: String, _ isValid: (String) -> Bool) throws {
         let text = argument.filter { $0 != " " }
-        guard text.utf8.count < argument.utf8.count, isValid(text) else { return }
-        throw ValidationError("write \(text) without a space")
+        try refuse(
+            if: text.utf8.count < argument.utf8.count && isValid(text),
+            "write \(text) without a space")
     }
 
     static func perSecond(_ argument: String) throws -> Double {

@@ -65,8 +65,7 @@ struct ExportCommand: AsyncParsableCommand {
         if directory.isEmpty { throw ValidationError("The name of the directory is empty.") }
         try naming.validate(layout, directory: directory)
         _ = try size.value(for: layout)
-        try refuse(
-            if: installer == "" || installer == "-", "--installer needs the name of a file.")
+        try refuse(if: installer == "" || installer == "-", "--installer needs the name of a file.")
         try refuse(
             if: installer != nil && !layout.hasInstaller,
             "--installer needs --layout with one of \(ExportLayout.names(where: \.hasInstaller)).")

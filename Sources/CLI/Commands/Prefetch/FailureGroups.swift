@@ -9,13 +9,9 @@ struct FailureGroups {
     /// Limits memory, because each icon may have a different host.
     private static let maximumGroups = 4096
 
-    private struct Group: Hashable {
-        let code: String
-        let host: String
-    }
-
     private var shown: [String: Int] = [:]
-    private var rest: [Group: Int] = [:]
+    /// The counts by code and host.
+    private var rest: [String: [String: Int]] = [:]
     private var others: [String: Int] = [:]
 
     mutating func add(_ code: String, at url: String?) -> Bool {
@@ -23,21 +19,20 @@ struct FailureGroups {
             shown[code, default: 0] += 1
             return true
         }
-        let group = Group(code: code, host: url?.hostAndPort ?? "")
-        if rest[group] != nil || rest.count < Self.maximumGroups {
-            rest[group, default: 0] += 1
+        let host = url?.hostAndPort ?? ""
+        let groups = rest.values.reduce(0) { $0 + $1.count }
+        if rest[code]?[host] != nil || groups < Self.maximumGroups {
+            rest[code, default: [:]][host, default: 0] += 1
         } else {
             others[code, default: 0] += 1
         }
         return false
     }
 
-    var lines: [String] { Set(rest.keys.map(\.code)).union(others.keys).sorted().flatMap(lines) }
+    var lines: [String] { Set(rest.keys).union(others.keys).sorted().flatMap(lines) }
 
     private func lines(of code: String) -> [String] {
-        let sorted = rest.filter { $0.key.code == code }
-            .map { (host: $0.key.host, count: $0.value) }
-            .sorted { ($1.count, $0.host) < ($0.count, $1.host) }
+        let sorted = rest[code, default: [:]].sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         // A single remaining host is shown, because "1 other host" would be as long.
         let limit = Self.maximumHosts
         let named = sorted.prefix(sorted.count == limit + 1 ? limit + 1 : limit)
@@ -45,7 +40,7 @@ struct FailureGroups {
             let place = host.isEmpty ? "" : " at \(host.sanitizedForTerminal)"
             return "\(code): \(count) more\(place)"
         }
-        let unnamed = sorted.dropFirst(named.count).reduce(0) { $0 + $1.count }
+        let unnamed = sorted.dropFirst(named.count).reduce(0) { $0 + $1.value }
         let uncounted = others[code, default: 0]
         if unnamed + uncounted > 0 {
             let place =
