@@ -10,8 +10,8 @@ struct Larder: AsyncParsableCommand {
         StandardStreams.ensureOpen()
         ProcessLimits.requireSome()
         ForeignBytes.check()
-        Allocator.keepSmall()
-        ProgramText.release()
+        ProcessMemory.keepHeapsSmall()
+        ProcessMemory.releaseText()
         SharedMemory.guardAgainstFailingDisk()
         CurlHosts.install()
         // On Linux, Swift adds an empty argument to an empty list, or finds no arguments if /proc

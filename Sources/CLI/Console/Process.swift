@@ -11,15 +11,25 @@ import Synchronization
     import CLarderSystem
 #endif
 
-enum Allocator {
+enum ProcessMemory {
     /// Limits glibc's heaps, which saves 10 MB of a run's 58 MB. Threads cannot use the free memory
     /// of each other's heaps, and large blocks keep heaps from shrinking. Must be called before
     /// threads start.
-    static func keepSmall() {
+    static func keepHeapsSmall() {
         #if canImport(Glibc)
             mallopt(M_ARENA_MAX, 2)
             mallopt(M_MMAP_THRESHOLD, 128 << 10)
             mallopt(M_TRIM_THRESHOLD, 128 << 10)
+        #endif
+    }
+
+    /// Frees the memory pages of code and constants. The pages for loading the program, 8 MB of a
+    /// run's 39 MB, are not used again.
+    ///
+    /// Does nothing in a debug build, because a debugger writes breakpoints into these pages.
+    static func releaseText() {
+        #if !DEBUG
+            larder_release_text()
         #endif
     }
 }
@@ -88,17 +98,5 @@ enum ProgramVersion {
     static var text: String {
         let commit = larder_commit().map { String(cString: $0) } ?? "unknown commit"
         return "larder \(LarderVersion.current) (\(commit), libcurl \(CurlLibrary.version))"
-    }
-}
-
-enum ProgramText {
-    /// Frees the memory pages of code and constants. The pages for loading the program, 8 MB of a
-    /// run's 39 MB, are not used again.
-    ///
-    /// Does nothing in a debug build, because a debugger writes breakpoints into these pages.
-    static func release() {
-        #if !DEBUG
-            larder_release_text()
-        #endif
     }
 }

@@ -110,7 +110,7 @@ struct EvictCommand: AsyncParsableCommand {
             let cache = try cache.open(wait: run.wait, makingRoom: !dryRun)
             var policy = try policy(for: cache)
             policy.isCancelled = { run.interrupts.isAsked }
-            ProgramText.release()
+            ProcessMemory.releaseText()
             let printsVictims = dryRun && (output.json || !output.quiet)
             if let minFree, case let size = try cache.fileSystemBytes, minFree.bytes > size {
                 throw ValidationError(

@@ -217,7 +217,7 @@ extension CacheRun {
             console.say(event, of: sources)
             switch event {
             case .planned:
-                ProgramText.release()
+                ProcessMemory.releaseText()
                 // Until this event, a signal ends the process immediately, because no transfer is
                 // in flight and reading a pipe may block forever.
                 interrupts.ask("transfers in flight have 2 s to finish") { prefetcher.cancel() }

@@ -62,7 +62,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             let cache = try cache.openDamaged(wait: run.wait, isForRepair: repair)
             var options = part.options
             options.isCancelled = { run.interrupts.isAsked }
-            ProgramText.release()
+            ProcessMemory.releaseText()
             var report = try verification.verify(
                 cache, manifests: try part.manifests.map(ManifestOptions.source),
                 options: options
