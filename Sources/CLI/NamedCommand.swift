@@ -6,7 +6,7 @@ import Synchronization
 struct NamedCommand {
     static let program = NamedCommand(name: "", type: Larder.self)
     /// The parser takes a millisecond to describe a command, and much longer in a debug build.
-    private static let knownOptions = Mutex<[String: [String: NamedOption]]>([:])
+    private static let described = Mutex<[String: CommandSyntax]>([:])
 
     let name: String
     let type: any ParsableCommand.Type
@@ -27,23 +27,28 @@ struct NamedCommand {
     var options: [String: Bool] { namedOptions.mapValues(\.takesValue) }
 
     /// The options by their long and short names.
-    var namedOptions: [String: NamedOption] {
-        if let known = Self.knownOptions.withLock({ $0[name] }) { return known }
+    var namedOptions: [String: NamedOption] { syntax.options }
+    var needsArgument: Bool { syntax.needsArgument }
+
+    private var syntax: CommandSyntax {
+        if let known = Self.described.withLock({ $0[name] }) { return known }
         let description = Data(type._dumpHelp().utf8)
         let dump = try? JSONDecoder().decode(DumpedHelp.self, from: description)
-        // The parser describes this option only with the program.
-        var options = ["--version": NamedOption(name: "--version", takesValue: false)]
+        var syntax = CommandSyntax()
         for argument in dump?.command.arguments ?? [] {
             let names = (argument.names ?? []).map { ($0.name.count == 1 ? "-" : "--") + $0.name }
-            guard let long = names.first(where: { $0.hasPrefix("--") }) else { continue }
+            guard let long = names.first(where: { $0.hasPrefix("--") }) else {
+                syntax.needsArgument = syntax.needsArgument || !argument.isOptional
+                continue
+            }
             for name in names {
-                options[name] = NamedOption(
+                syntax.options[name] = NamedOption(
                     name: long, takesValue: argument.kind == "option",
                     isRepeating: argument.isRepeating)
             }
         }
-        Self.knownOptions.withLock { $0[name] = options }
-        return options
+        Self.described.withLock { $0[name] = syntax }
+        return syntax
     }
 
     /// Returns the long names of options up to the first unknown option, and that option.
@@ -200,6 +205,12 @@ struct NamedCommand {
     }
 }
 
+private struct CommandSyntax {
+    // The parser describes this option only with the program.
+    var options = ["--version": NamedOption(name: "--version", takesValue: false)]
+    var needsArgument = false
+}
+
 struct NamedOption {
     let name: String
     let takesValue: Bool
@@ -212,6 +223,7 @@ private struct DumpedHelp: Decodable {
     struct Argument: Decodable {
         let kind: String
         let names: [Name]?
+        let isOptional: Bool
         let isRepeating: Bool
     }
     struct Name: Decodable { let name: String }

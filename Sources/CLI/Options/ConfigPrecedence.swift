@@ -49,7 +49,7 @@ extension ConfigFile {
         var lines = lines(for: command, besides: [], environment: environment)
         if lines.isEmpty { return [] }
         // Some commands require an argument, and others accept none.
-        for words in [[], ["x"]] {
+        for words in command.needsArgument ? [["x"]] : [[], ["x"]] {
             guard case .success = file.parse(words, of: command, environment: environment) else {
                 continue
             }
