@@ -84,7 +84,8 @@ extension CacheStatus {
     }
 
     package var json: JSONObject {
-        [
+        let runs = runs.map { $0.json { $0.timeIntervalSince1970 } }
+        return [
             "path": path.sanitizedForTerminal, "objects": totals.objects, "bytes": totals.bytes,
             "resources": totals.resources, "fresh": totals.freshResources,
             "stale": totals.resources - totals.freshResources, "disk_bytes": diskBytes,
@@ -94,7 +95,7 @@ extension CacheStatus {
             "pins": totals.pins, "quarantined": quarantined,
             "oldest_use": totals.oldestUse?.timeIntervalSince1970,
             "newest_use": totals.newestUse?.timeIntervalSince1970, "unreadable": unreadable,
-            "runs": runs.map { $0.json { $0.timeIntervalSince1970 } },
+            "runs": runs,
         ]
     }
 }
