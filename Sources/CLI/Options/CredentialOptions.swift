@@ -50,11 +50,7 @@ struct CredentialOptions: ParsableArguments {
 
     private func rules() throws -> [HeaderRule] {
         try header.enumerated().map { number, text in
-            do throws(HeaderRule.ParseError) {
-                return try HeaderRule(text)
-            } catch {
-                throw ValidationError("--header, number \(number + 1): \(error).")
-            }
+            try validated({ "--header, number \(number + 1): \($0)." }) { try HeaderRule(text) }
         }
     }
 

@@ -151,11 +151,7 @@ struct EntryOptions: ParsableArguments {
     private static func parse<Value>(
         of option: String, _ wanted: String, _ body: () throws -> Value
     ) throws -> Value {
-        do {
-            return try body()
-        } catch {
-            throw ValidationError("\(option) needs \(wanted): \(error).")
-        }
+        try validated({ "\(option) needs \(wanted): \($0)." }, body)
     }
 }
 

@@ -12,3 +12,14 @@ func refuse(
         if: !limits.contains(value),
         "\(option) must be from \(limits.lowerBound) to \(limits.upperBound).")
 }
+
+/// Throws a `ValidationError` with the message if `body` fails.
+func validated<Value>(
+    _ message: (any Error) -> String, _ body: () throws -> Value
+) throws(ValidationError) -> Value {
+    do {
+        return try body()
+    } catch {
+        throw ValidationError(message(error))
+    }
+}

@@ -11,13 +11,7 @@ struct RemoteOptions: ParsableArguments {
             The store of icons that several machines share: s3://BUCKET/PREFIX. Credentials, \
             region and endpoint come from the same variables and files as for AWS tools.
             """, "s3-url"),
-        transform: { text in
-            do throws(S3SettingsError) {
-                return try S3Location(text)
-            } catch {
-                throw ValidationError("\(error).")
-            }
-        })
+        transform: { text in try validated({ "\($0)." }) { try S3Location(text) } })
     var remote: S3Location?
 
     @Option(
@@ -72,7 +66,7 @@ struct RemoteOptions: ParsableArguments {
 
     func remote(_ use: Remote.Use) throws -> Remote? {
         guard let remote else { return nil }
-        do throws(S3SettingsError) {
+        return try validated({ "--remote: \($0)" }) {
             var remote = Remote(
                 try S3Settings(
                     location: remote, endpoint: remoteEndpoint, region: remoteRegion,
@@ -82,8 +76,6 @@ struct RemoteOptions: ParsableArguments {
             remote.maximumConcurrent = remoteConcurrent
             if let remoteMaxObjects { remote.maximumListed = remoteMaxObjects }
             return remote
-        } catch {
-            throw ValidationError("--remote: \(error)")
         }
     }
 
