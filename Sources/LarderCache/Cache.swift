@@ -155,7 +155,7 @@ public final class Cache: Sendable {
     private var readOnlyError: CacheError {
         if let obstacle { return obstacle }
         guard faccessat(directory.root.raw, ".", W_OK, 0) != 0 else {
-            return CacheError(.unusable, subject: path, message: "the cache is read-only")
+            return CacheError(unusable: path, "the cache is read-only")
         }
         return CacheError("write", subject: path, errno: errno)
     }
@@ -230,18 +230,16 @@ public final class Cache: Sendable {
             return try directory.open(digest)
         } catch  where error.code == .corrupt {
             guard try index?.object(digest) == nil else { throw error }
-            throw CacheError(.corrupt, subject: "\(digest)", message: "was evicted while in use")
+            throw CacheError(corrupt: digest, "was evicted while in use")
         }
     }
 
     static func otherDigest(_ digest: Digest) -> CacheError {
-        CacheError(.corrupt, subject: "\(digest)", message: "the bytes have another digest")
+        CacheError(corrupt: digest, "the bytes have another digest")
     }
 
     private static func otherSize(_ object: StoredObject) -> CacheError {
-        CacheError(
-            .corrupt, subject: "\(object.digest)",
-            message: "the file does not have the expected size")
+        CacheError(corrupt: object.digest, "the file does not have the expected size")
     }
 
     /// Records the use of objects. Pass at most ``ObjectUse/stepLimit`` objects in row order, so

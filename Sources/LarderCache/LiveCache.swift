@@ -108,8 +108,8 @@ package final class LiveCache: @unchecked Sendable {
             let object = limit == .max ? object : cache.sized(object)
             guard object.size <= limit else {
                 throw CacheError(
-                    .corrupt, subject: "\(object.digest)",
-                    message: "is larger than \(limit >> 20) MiB, the limit for an icon")
+                    corrupt: object.digest,
+                    "is larger than \(limit >> 20) MiB, the limit for an icon")
             }
             let last = identity(of: object.digest)
             let (data, file) = try cache.data(of: object, unlessKnown: last)

@@ -51,12 +51,11 @@ final class CacheDirectory: Sendable {
             guard let status = try root.status(of: name) else { continue }
             let subject = "\(path)/\(name)"
             guard status.isRegularFile else {
-                throw CacheError(.unusable, subject: subject, message: "is not a regular file")
+                throw CacheError(unusable: subject, "is not a regular file")
             }
             guard status.st_nlink < 2 || !isWritable else {
                 throw CacheError(
-                    .unusable, subject: subject,
-                    message: "has several hard links; replace it with a copy")
+                    unusable: subject, "has several hard links; replace it with a copy")
             }
         }
     }
@@ -71,8 +70,7 @@ final class CacheDirectory: Sendable {
         databases = root.pathForSQLite ?? path
         try Self.refuseNetwork(root)
         guard try root.names().isEmpty else {
-            throw CacheError(
-                .unusable, subject: path, message: "was replaced while larder created it")
+            throw CacheError(unusable: path, "was replaced while larder created it")
         }
         try wait.take(LOCK_SH, on: root, subject: path) { "another process is removing it" }
         try layOut()
@@ -83,9 +81,9 @@ final class CacheDirectory: Sendable {
     private static func refuseNetwork(_ root: FileDescriptor) throws(CacheError) {
         guard let name = NetworkFileSystem.name(of: root) else { return }
         throw CacheError(
-            .unusable, subject: root.subject,
-            message: "is on a network file system (\(name)), whose locks are not reliable; choose"
-                + " a local directory")
+            unusable: root.subject,
+            "is on a network file system (\(name)), whose locks are not reliable; choose a local"
+                + " directory")
     }
 
     var indexPath: String { "\(path)/\(CacheLayout.index)" }
@@ -142,16 +140,15 @@ final class CacheDirectory: Sendable {
 
     /// Opens an object's file. Throws `.corrupt` if it is missing or not a regular file.
     func open(_ digest: Digest) throws(CacheError) -> FileDescriptor {
-        let subject = "\(digest)"
         do {
             let file = try fanOut(digest).file(digest.hex)
             if try file.status().isRegularFile { return file }
         } catch  where error.errno == ENOENT {
-            throw CacheError(.corrupt, subject: subject, message: "the object's file is missing")
+            throw CacheError(corrupt: digest, "the object's file is missing")
         } catch  where error.isAbsence {
             // The path has a link, or a file in place of a directory.
         }
-        throw CacheError(.corrupt, subject: subject, message: "is not a regular file")
+        throw CacheError(corrupt: digest, "is not a regular file")
     }
 
     /// Prevents other processes from opening the index. Locks `tmp/`, because closing a descriptor
@@ -194,8 +191,7 @@ final class CacheDirectory: Sendable {
             // Another process may have just created a cache.
             if try isMarked() { return true }
             throw CacheError(
-                .unusable, subject: path,
-                message: "is not a cache, but contains \(name); choose another directory")
+                unusable: path, "is not a cache, but contains \(name); choose another directory")
         }
         let own = CacheLayout.ownNames.union(CacheLayout.databaseFiles)
         return try root.names().allSatisfy(own.contains)

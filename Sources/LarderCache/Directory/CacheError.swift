@@ -57,6 +57,14 @@ extension CacheError {
         self.init(code: code, subject: subject, message: message, errno: errno)
     }
 
+    init(unusable subject: String, _ message: String) {
+        self.init(.unusable, subject: subject, message: message)
+    }
+
+    init(corrupt digest: Digest, _ message: String) {
+        self.init(.corrupt, subject: "\(digest)", message: message)
+    }
+
     init(sparse subject: String, size: Int64, allocated: Int64) {
         self.init(
             code: .obstructed, subject: subject,
@@ -74,7 +82,7 @@ extension CacheError {
         switch error.resultCode {
         case .SQLITE_FULL: self.init("write", subject: subject, errno: ENOSPC)
         case .SQLITE_IOERR where HelperThread.lacksRoom, .SQLITE_NOMEM:
-            self.init(.unusable, subject: subject, message: "out of memory (ulimit -v)")
+            self.init(unusable: subject, "out of memory (ulimit -v)")
         case .SQLITE_IOERR where Self.isFull(subject):
             self.init("write", subject: subject, errno: ENOSPC)
         case .SQLITE_IOERR:
@@ -84,7 +92,7 @@ extension CacheError {
         case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.locked, subject: subject, message: message)
         case .SQLITE_READONLY where error.extendedResultCode == .SQLITE_READONLY_DBMOVED,
             .SQLITE_PERM, .SQLITE_AUTH:
-            self.init(.unusable, subject: subject, message: message)
+            self.init(unusable: subject, message)
         case .SQLITE_READONLY, .SQLITE_CANTOPEN: self.init(unopened: subject, message)
         // A file without Larder's tables causes SQLITE_ERROR.
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_ERROR, .SQLITE_TOOBIG,

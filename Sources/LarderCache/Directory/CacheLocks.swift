@@ -77,7 +77,7 @@ package final class NamedLock: Sendable {
         wait: LockWait = .none
     ) throws(CacheError) {
         guard Self.isName(name) else {
-            throw CacheError(.unusable, subject: name, message: "is not a valid lock name")
+            throw CacheError(unusable: name, "is not a valid lock name")
         }
         // The root stays unlocked, because its holder may be waiting for this lock.
         let cache = try CacheDirectory(path: path, create: create, lock: .none)

@@ -9,7 +9,7 @@ extension FileDescriptor {
         while true {
             guard name.withPath({ mkdirat(raw, $0, mode) }) == 0 else {
                 if errno == EEXIST { return nil }
-                throw CacheError("mkdir", subject: path(of: name), errno: errno)
+                throw failure("mkdir", of: name)
             }
             do throws(CacheError) {
                 return try openMade(name, mode: mode, keepsUmask: keepsUmask)
@@ -38,8 +38,7 @@ extension FileDescriptor {
         }
         let status = try made.status()
         guard status.st_uid == geteuid() else {
-            throw CacheError(
-                .unusable, subject: path(of: name), message: "was replaced while larder created it")
+            throw CacheError(unusable: path(of: name), "was replaced while larder created it")
         }
         let permissions = keepsUmask ? status.st_mode & 0o777 | 0o700 : mode
         if status.st_mode & 0o777 != permissions {
@@ -69,8 +68,7 @@ extension FileDescriptor {
         var status = try file.status()
         guard status.isRegularFile, status.st_nlink == 1 else {
             throw CacheError(
-                .unusable, subject: file.subject,
-                message: "is not a regular file, or has several hard links")
+                unusable: file.subject, "is not a regular file, or has several hard links")
         }
         // Larder 0.2 created some files with mode 0666, less the umask.
         if status.st_uid == geteuid(), status.st_mode & 0o022 != 0 {

@@ -62,7 +62,11 @@ package final class FileDescriptor: Sendable {
         return copy
     }
 
-    func failure(_ call: String) -> CacheError { CacheError(call, subject: subject, errno: errno) }
+    /// Creates an error with the current `errno`, about this file or a name in this directory.
+    func failure(_ call: String, of name: String? = nil) -> CacheError {
+        CacheError(call, subject: name.map(path(of:)) ?? subject, errno: errno)
+    }
+
     package func path(of name: String) -> String { isUsersOwn ? name : "\(subject)/\(name)" }
 
     package func existingDirectory(_ name: String) throws(CacheError) -> FileDescriptor? {
@@ -142,9 +146,7 @@ package final class FileDescriptor: Sendable {
     package func status(of name: String) throws(CacheError) -> stat? {
         var status = stat()
         if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
-        guard errno == ENOENT || errno == ENOTDIR else {
-            throw CacheError("stat", subject: path(of: name), errno: errno)
-        }
+        guard errno == ENOENT || errno == ENOTDIR else { throw failure("stat", of: name) }
         return nil
     }
 
@@ -152,8 +154,12 @@ package final class FileDescriptor: Sendable {
         _ name: String, to directory: FileDescriptor, as newName: String
     ) throws(CacheError) {
         guard renameat(raw, name, directory.raw, newName) == 0 else {
-            throw CacheError("rename", subject: directory.path(of: newName), errno: errno)
+            throw directory.failure("rename", of: newName)
         }
+    }
+
+    func removeFile(_ name: String) throws(CacheError) {
+        guard unlinkat(raw, name, 0) == 0 else { throw failure("unlink", of: name) }
     }
 
     package func names() throws(CacheError) -> [String] {
@@ -225,13 +231,13 @@ package final class FileDescriptor: Sendable {
             if flock(directory.raw, operation | LOCK_NB) == 0 {
                 if try has(directory, as: name) { return (name, directory) }
             } else if errno != EWOULDBLOCK {
-                throw CacheError("lock", subject: directory.subject, errno: errno)
+                throw directory.failure("lock")
             }
             // Another process swept the directory before it was locked.
         }
         throw CacheError(
-            .unusable, subject: subject,
-            message: "another process keeps removing the directories that larder creates here")
+            unusable: subject,
+            "another process keeps removing the directories that larder creates here")
     }
 
     func lockAbandoned(_ name: String) -> FileDescriptor? {

@@ -7,8 +7,8 @@ package enum HelperThread {
 
     private static func shortage(isOfRoom: Bool) -> CacheError {
         CacheError(
-            .unusable, subject: isOfRoom ? "memory" : "threads",
-            message: isOfRoom
+            unusable: isOfRoom ? "memory" : "threads",
+            isOfRoom
                 ? "the limit on address space is too low (ulimit -v)"
                 : "the limit on processes and threads is too low (ulimit -u, or pids.max of the"
                     + " control group)")

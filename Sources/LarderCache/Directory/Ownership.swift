@@ -21,9 +21,7 @@ package enum Ownership {
     }
 
     static func check(_ status: stat, of subject: String) throws(CacheError) {
-        if let fault = fault(of: status) {
-            throw CacheError(.unusable, subject: subject, message: fault)
-        }
+        if let fault = fault(of: status) { throw CacheError(unusable: subject, fault) }
     }
 
     private static func isTrusted(group: gid_t) -> Bool {
@@ -72,8 +70,7 @@ enum CacheRoot {
         try place.checkLinks(isLast: !create)
         if create, !isTagged(path), let outer = place.parents.first(where: isTagged) {
             throw CacheError(
-                .unusable, subject: path,
-                message: "is inside the cache \(outer); choose another directory")
+                unusable: path, "is inside the cache \(outer); choose another directory")
         }
         let root: FileDescriptor
         do throws(CacheError) {
@@ -117,8 +114,7 @@ enum CacheRoot {
         var status = stat()
         let own = try root.status()
         guard path.withPath({ stat($0, &status) }) == 0, status.isSameFile(as: own) else {
-            throw CacheError(
-                .unusable, subject: path, message: "was moved or replaced while larder opened it")
+            throw CacheError(unusable: path, "was moved or replaced while larder opened it")
         }
     }
 }

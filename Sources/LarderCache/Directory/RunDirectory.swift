@@ -103,7 +103,7 @@ extension CacheDirectory {
         let target = "\(name)-\(String(UInt64.random(in: .min ... .max), radix: 36))"
         guard renameat(parent.raw, name, quarantine.raw, target) == 0 else {
             if errno == ENOENT { return nil }
-            throw CacheError("rename", subject: parent.path(of: name), errno: errno)
+            throw parent.failure("rename", of: name)
         }
         guard try quarantine.status(of: target)?.st_ino == inode else {
             try quarantine.rename(target, to: parent, as: name)

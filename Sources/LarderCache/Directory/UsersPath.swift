@@ -94,9 +94,9 @@ package struct UsersPath {
     func checkLinks(isLast: Bool = false) throws(CacheError) {
         guard let foreignLink, foreignLink.isLast || !isLast else { return }
         throw CacheError(
-            .unusable, subject: foreignLink.path,
-            message: "is a link created by \(Ownership.name(of: foreignLink.owner)); larder does"
-                + " not follow links of other users")
+            unusable: foreignLink.path,
+            "is a link created by \(Ownership.name(of: foreignLink.owner)); larder does not follow"
+                + " links of other users")
     }
 
     /// Opens the directory. First calls `body` with it or its nearest existing parent.
@@ -181,9 +181,9 @@ package struct UsersPath {
                     || own.st_uid == folder.st_uid || folder.st_mode & 0o022 == 0
             else {
                 throw CacheError(
-                    .unusable, subject: named,
-                    message: "was created by \(Ownership.name(of: own.st_uid)) in a directory that"
-                        + " other users can write to; remove the file, or choose another directory")
+                    unusable: named,
+                    "was created by \(Ownership.name(of: own.st_uid)) in a directory that other"
+                        + " users can write to; remove the file, or choose another directory")
             }
             return file
         }

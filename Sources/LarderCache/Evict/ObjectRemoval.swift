@@ -132,10 +132,9 @@ struct FileRemoval: Sendable {
         let name = digest.hex
         guard let status = try fanOut.status(of: name), status.isRegularFile, isRemovable(status)
         else { return nil }
-        if unlinkat(fanOut.raw, name, 0) == 0 { return status.freeableBytes }
-        guard errno == ENOENT else {
-            throw CacheError("unlink", subject: CacheLayout.path(digest), errno: errno)
-        }
-        return nil
+        do throws(CacheError) {
+            try fanOut.removeFile(name)
+            return status.freeableBytes
+        } catch  where error.errno == ENOENT { return nil }
     }
 }

@@ -55,8 +55,7 @@ struct DatabaseFile: Sendable {
         configuration.readonly = [.reading, .alone, .frozen].contains(access)
         guard place.utf8.count <= Self.longestPlace else {
             throw CacheError(
-                .unusable, subject: path,
-                message: "the path is too long for SQLite; move the cache to a shorter path")
+                unusable: path, "the path is too long for SQLite; move the cache to a shorter path")
         }
         if access == .writing || access == .making { make() }
         // The reference is weak, because connections close late and must not keep the directory

@@ -301,9 +301,7 @@ struct IndexRecovery {
                 if name == CacheLayout.index { kept = target }
             } else if name != CacheLayout.index {
                 // The old log must not be applied to the new index.
-                guard unlinkat(directory.root.raw, name, 0) == 0 else {
-                    throw CacheError("unlink", subject: name, errno: errno)
-                }
+                try directory.root.removeFile(name)
             }
         }
         return kept

@@ -37,9 +37,7 @@ struct CacheSnapshot {
             // Only a single file can be opened on read-only media.
             try database.compact(into: DatabaseFile(CacheLayout.index, in: copy))
             try database.close()
-            guard unlinkat(copy.root.raw, draft, 0) == 0 else {
-                throw CacheError("unlink", subject: draft, errno: errno)
-            }
+            try copy.root.removeFile(draft)
             try Durability.add(copy.root.file(CacheLayout.index))
             try Durability.add(copy.root)
             try Durability.flush(copy.root)
@@ -169,9 +167,7 @@ struct SnapshotPlace {
         self.path = path
         name = path.lastName
         let folder = path.parentDirectory
-        func refusal(_ message: String) -> CacheError {
-            CacheError(.unusable, subject: path, message: message)
-        }
+        func refusal(_ message: String) -> CacheError { CacheError(unusable: path, message) }
         do throws(CacheError) {
             parent = try UsersPath(folder).directory()
         } catch  where error.errno == ENOENT {
@@ -218,8 +214,8 @@ struct SnapshotPlace {
         func confirm(_ name: String) throws(CacheError) {
             guard try parent.has(staging, as: name) else {
                 throw CacheError(
-                    .unusable, subject: "\(path.parentDirectory)/\(name)",
-                    message: "was moved or replaced while the copy was made")
+                    unusable: "\(path.parentDirectory)/\(name)",
+                    "was moved or replaced while the copy was made")
             }
         }
         try confirm(stagingName)

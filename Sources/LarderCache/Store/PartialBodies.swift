@@ -134,7 +134,7 @@ package final class PartialBody: Sendable {
 
     func handOver() throws(CacheError) -> (file: RunFile?, hasher: RunningDigest) {
         guard let claim = claim.withLock({ $0.take() }) else {
-            throw CacheError(.unusable, subject: name, message: "the partial body is in use")
+            throw CacheError(unusable: name, "the partial body is in use")
         }
         guard ftruncate(claim.descriptor.raw, off_t(count)) == 0,
             lseek(claim.descriptor.raw, 0, SEEK_END) == off_t(count)

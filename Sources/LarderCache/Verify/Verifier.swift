@@ -222,8 +222,8 @@ final class Verifier: @unchecked Sendable {
         }
         guard directory.isWritable else {
             throw CacheError(
-                .unusable, subject: directory.path,
-                message: "is read-only; a time-limited verification cannot save its position")
+                unusable: directory.path,
+                "is read-only; a time-limited verification cannot save its position")
         }
         return VerifyPosition(name, in: directory)
     }
