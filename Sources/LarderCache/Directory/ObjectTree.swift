@@ -26,12 +26,12 @@ struct ObjectTree {
         for name in try root.names() {
             if Self.isFanOut(name), try root.status(of: name)?.isDirectory == true {
                 do throws(CacheError) {
-                    try walk(fanOut: name, beneath: root, body)
+                    try Self.walk(fanOut: name, beneath: root, body)
                 } catch  where error.errno == EACCES {
                     try onRefusal(error)
                 }
             } else {
-                try body(entry(name, in: root, prefix: ""))
+                try body(Self.entry(name, in: root, prefix: ""))
             }
         }
     }
@@ -42,7 +42,7 @@ struct ObjectTree {
         } catch  where error.errno == ENOENT { return nil }
     }
 
-    func walk(
+    static func walk(
         fanOut name: String, beneath root: FileDescriptor,
         _ body: (Entry) throws(CacheError) -> Void
     ) throws(CacheError) {
@@ -56,7 +56,7 @@ struct ObjectTree {
         name.utf8.count == 2 && name.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
     }
 
-    private func entry(_ name: String, in parent: FileDescriptor, prefix: String) -> Entry {
+    private static func entry(_ name: String, in parent: FileDescriptor, prefix: String) -> Entry {
         // On most file systems, a name in upper case is a different file.
         let digest = Digest(hex: name).flatMap { $0.hex == name ? $0 : nil }
         let isHome = !prefix.isEmpty && name.hasPrefix(prefix)

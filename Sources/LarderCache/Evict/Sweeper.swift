@@ -43,12 +43,11 @@ struct Sweeper {
     }
 
     private func sweepOrphans(_ index: CacheIndex) throws -> ObjectTally {
-        let tree = ObjectTree(directory)
         let removal = try ObjectRemoval(directory)
         var tally = ObjectTally()
-        guard let root = try tree.root() else { return tally }
+        guard let root = try ObjectTree(directory).root() else { return tally }
         for byte in UInt8.min...UInt8.max where !policy.isCancelled() {
-            let orphans = try orphans(byte, tree, root, index)
+            let orphans = try orphans(byte, beneath: root, index)
             if policy.isDryRun {
                 for orphan in orphans { tally.add(orphan.bytes) }
             } else {
@@ -61,14 +60,14 @@ struct Sweeper {
 
     /// Returns files without index rows. Skips young files, which may still get rows.
     private func orphans(
-        _ byte: UInt8, _ tree: ObjectTree, _ root: FileDescriptor, _ index: CacheIndex
+        _ byte: UInt8, beneath root: FileDescriptor, _ index: CacheIndex
     ) throws(CacheError) -> [(digest: Digest, bytes: Int64)] {
         let name = ObjectTree.fanOut(byte)
         guard try root.status(of: name)?.isDirectory == true else { return [] }
         let known = Set(try index.digests(fanOut: byte))
         var orphans: [(digest: Digest, bytes: Int64)] = []
         do throws(CacheError) {
-            try tree.walk(fanOut: name, beneath: root) { (entry) throws(CacheError) in
+            try ObjectTree.walk(fanOut: name, beneath: root) { (entry) throws(CacheError) in
                 guard let digest = entry.digest, !known.contains(digest),
                     let status = try entry.parent.status(of: entry.name), status.isRegularFile,
                     isOld(status)

@@ -2,16 +2,11 @@ import Foundation
 import LarderCore
 
 struct FanOutCheck {
-    enum Rows {
-        case of(CacheIndex)
-        case none
-        /// Rows cannot be read, so only digests are checked.
-        case unreadable
-    }
-
     let byte: UInt8
     let directory: CacheDirectory
-    let rows: Rows
+    let index: CacheIndex?
+    /// Whether rows cannot be read, so that only digests are checked.
+    let isIndexUnreadable: Bool
     let options: VerifyOptions
     let reader: ObjectReader
     let onObject: (Int64) -> Void
@@ -19,13 +14,11 @@ struct FanOutCheck {
     var report = VerifyReport()
     var expected: [Digest: StoredObject] = [:]
 
-    mutating func run(
-        in tree: ObjectTree, root: FileDescriptor?
-    ) throws(CacheError) -> VerifyReport {
+    mutating func run(beneath root: FileDescriptor?) throws(CacheError) -> VerifyReport {
         let name = ObjectTree.fanOut(byte)
         let isSelected = try options.selection.objects(byte)
         // Objects that were stored later look orphaned, so their rows are looked up again.
-        if case .of(let index) = rows {
+        if let index {
             for object in try index.objects(fanOut: byte) where isSelected(object.digest) {
                 expected[object.digest] = object
                 report.indexBytes += object.size
@@ -35,7 +28,7 @@ struct FanOutCheck {
         let place = try root?.status(of: name)
         if let root, place?.isDirectory == true {
             do throws(CacheError) {
-                try tree.walk(fanOut: name, beneath: root) { (entry) throws(CacheError) in
+                try ObjectTree.walk(fanOut: name, beneath: root) { (entry) throws(CacheError) in
                     if wasCancelled || options.isCancelled() { return wasCancelled = true }
                     guard let digest = entry.digest else { return try noteStray(entry) }
                     guard isSelected(digest) else { return }
@@ -138,11 +131,8 @@ struct FanOutCheck {
 
     private func isIndexed(_ digest: Digest, _ row: StoredObject?) throws(CacheError) -> Bool {
         if row != nil { return true }
-        switch rows {
-        case .of(let index): return try index.object(digest) != nil
-        case .none: return false
-        case .unreadable: return true
-        }
+        guard let index else { return isIndexUnreadable }
+        return try index.object(digest) != nil
     }
 
     private mutating func noteStray(_ entry: ObjectTree.Entry) throws(CacheError) {
@@ -157,7 +147,7 @@ struct FanOutCheck {
     }
 
     private mutating func noteMissing() throws(CacheError) {
-        guard case .of(let index) = rows else { return }
+        guard let index else { return }
         for object in expected.values {
             // An eviction deletes the row before the file.
             guard try index.object(object.digest) != nil,

@@ -4,7 +4,8 @@ import Foundation
 final class Verifier: @unchecked Sendable {
     // Unchecked because `lock` guards the variables that threads share.
     private let directory: CacheDirectory
-    private var rows: FanOutCheck.Rows
+    private var index: CacheIndex?
+    private var isIndexUnreadable = false
     private let options: VerifyOptions
     private let onProgress: @Sendable (ObjectProgress) -> Void
     private let lock = NSLock()
@@ -26,15 +27,15 @@ final class Verifier: @unchecked Sendable {
         self.directory = directory
         self.options = options
         self.onProgress = onProgress
-        rows = index.map { .of($0) } ?? .none
+        self.index = index
         if let damage { giveUpIndex(damage) }
     }
 
     func run() throws(CacheError) -> VerifyReport {
         do throws(CacheError) {
             try readTotals()
-            try time(.objects, checkObjects)
-            try time(.resources, nameResources)
+            try checkObjects()
+            try nameResources()
         } catch  where error.code == .storage {
             report.failure = error
             report.reachesEnd = false
@@ -43,19 +44,11 @@ final class Verifier: @unchecked Sendable {
         return report
     }
 
-    private func time(
-        _ step: VerifyReport.Step, _ body: () throws(CacheError) -> Void
-    ) throws(CacheError) {
-        let start = ContinuousClock.now
-        defer { report.note(step, since: start) }
-        try body()
-    }
-
     private func readTotals() throws(CacheError) {
         report.isQuick = options.isQuick
         report.temporaries = try directory.temporaries()
         report.leftovers = try RunDirectory.leftovers(in: directory)
-        guard case .of(let index) = rows else { return }
+        guard let index else { return }
         do throws(CacheError) {
             let totals = try index.totals()
             report.resources = totals.resources
@@ -66,11 +59,13 @@ final class Verifier: @unchecked Sendable {
     }
 
     private func checkObjects() throws(CacheError) {
+        let start = ContinuousClock.now
+        defer { report.note(.objects, since: start) }
         let position = try position()
         let before = report
         do throws(CacheError) {
             var structure: (() -> StructureResult)?
-            if case .of(let index) = rows { structure = startStructureCheck(of: index) }
+            if let index { structure = startStructureCheck(of: index) }
             try walk(from: position)
             if let (complaints, seconds) = structure?() {
                 report.steps[.index] = seconds
@@ -120,8 +115,7 @@ final class Verifier: @unchecked Sendable {
     }
 
     private func walk(from position: VerifyPosition) throws(CacheError) {
-        let tree = ObjectTree(directory)
-        let root = try tree.root()
+        let root = try ObjectTree(directory).root()
         leadingBytes = (UInt8.min...UInt8.max).filter {
             options.selection.touches($0) && !position.contains($0)
         }
@@ -132,7 +126,7 @@ final class Verifier: @unchecked Sendable {
         HelperThread.share(ProcessInfo.processInfo.activeProcessorCount) { [self] in
             while let byte = lock.withLock({ takeDirectory() }) {
                 do throws(CacheError) {
-                    try check(byte, in: tree, root: root)
+                    try check(byte, beneath: root)
                 } catch { lock.withLock { failure = failure ?? error } }
             }
         }
@@ -153,13 +147,11 @@ final class Verifier: @unchecked Sendable {
         return leadingBytes[next]
     }
 
-    private func check(
-        _ byte: UInt8, in tree: ObjectTree, root: FileDescriptor?
-    ) throws(CacheError) {
+    private func check(_ byte: UInt8, beneath root: FileDescriptor?) throws(CacheError) {
         var check = FanOutCheck(
-            byte: byte, directory: directory, rows: rows, options: options,
-            reader: ObjectReader(directory.sparse), onObject: count(bytes:))
-        let found = try check.run(in: tree, root: root)
+            byte: byte, directory: directory, index: index, isIndexUnreadable: isIndexUnreadable,
+            options: options, reader: ObjectReader(directory.sparse), onObject: count(bytes:))
+        let found = try check.run(beneath: root)
         lock.withLock {
             report.add(found)
             if check.wasCancelled { report.isInterrupted = true } else { done.insert(byte) }
@@ -179,7 +171,9 @@ final class Verifier: @unchecked Sendable {
     }
 
     private func nameResources() throws(CacheError) {
-        guard case .of(let index) = rows else { return }
+        let start = ContinuousClock.now
+        defer { report.note(.resources, since: start) }
+        guard let index else { return }
         for (position, finding) in report.findings.enumerated() where finding.kind.isCorruption {
             guard let digest = finding.digest else { continue }
             report.findings[position].urls = try index.keys(of: digest)
@@ -210,7 +204,7 @@ final class Verifier: @unchecked Sendable {
     }
 
     private func giveUpIndex(_ damage: CacheError) {
-        rows = .unreadable
+        (index, isIndexUnreadable) = (nil, true)
         progress.total = nil
         report.resources = 0
         report.findings.append(.init(.index, CacheLayout.index, damage.message))

@@ -98,25 +98,24 @@ struct VerifyPosition {
     /// The number of positions at which all others are deleted.
     private static let limit = 100
 
-    private var done: Set<UInt8> = []
+    private var bits = [UInt8](repeating: 0, count: Digest.byteCount)
 
     init() {}
 
     init(_ name: String, in directory: CacheDirectory) {
-        guard let bits = Self.all(in: directory)[name].flatMap(Digest.init(hex:))?.bytes
-        else { return }
-        done = Set((UInt8.min...UInt8.max).filter { bits[Int($0 / 8)] & 1 << ($0 % 8) != 0 })
+        let saved = Self.all(in: directory)[name].flatMap(Digest.init(hex:))
+        bits = saved?.bytes ?? bits
     }
 
-    var isEmpty: Bool { done.isEmpty }
-    func contains(_ byte: UInt8) -> Bool { done.contains(byte) }
-    mutating func insert(_ byte: UInt8) { done.insert(byte) }
+    var isEmpty: Bool { bits.allSatisfy { $0 == 0 } }
+    func contains(_ byte: UInt8) -> Bool { bits[Int(byte / 8)] & 1 << (byte % 8) != 0 }
+    mutating func insert(_ byte: UInt8) { bits[Int(byte / 8)] |= 1 << (byte % 8) }
 
     func save(as name: String, in directory: CacheDirectory) throws(CacheError) {
         var positions = Self.all(in: directory)
         guard !isEmpty || positions[name] != nil else { return }
         if positions.count >= Self.limit { positions = [:] }
-        positions[name] = isEmpty ? nil : bits?.hex
+        positions[name] = isEmpty ? nil : Digest(bytes: bits)?.hex
         guard !positions.isEmpty else {
             unlinkat(directory.root.raw, CacheLayout.verifyPosition, 0)
             return
@@ -125,12 +124,6 @@ struct VerifyPosition {
         try directory.replace(
             CacheLayout.verifyPosition, beneath: directory.root,
             with: Array("{\(members.joined(separator: ","))}\n".utf8))
-    }
-
-    private var bits: Digest? {
-        var bits = [UInt8](repeating: 0, count: Digest.byteCount)
-        for byte in done { bits[Int(byte / 8)] |= 1 << (byte % 8) }
-        return Digest(bytes: bits)
     }
 
     private static func all(in directory: CacheDirectory) -> [String: String] {
