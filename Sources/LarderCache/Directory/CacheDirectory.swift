@@ -1,4 +1,3 @@
-import CLarderSystem
 import Foundation
 import LarderCore
 
@@ -232,18 +231,5 @@ final class CacheDirectory: Sendable {
         let staged = run.uniqueName()
         try run.directory.create(staged).write(bytes)
         try run.directory.rename(staged, to: parent, as: name)
-    }
-
-    /// Opens an object's file, or returns nil unless the kernel has cached the path. Needs Linux
-    /// 5.12.
-    func openAtOnce(_ digest: Digest) -> FileDescriptor? {
-        #if os(Linux)
-            let path = CacheLayout.path(digest)
-            let raw = larder_open_cached(root.raw, path)
-            guard raw >= 0 else { return nil }
-            return FileDescriptor(taking: raw, subject: path)
-        #else
-            return nil
-        #endif
     }
 }
