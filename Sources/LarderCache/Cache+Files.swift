@@ -46,8 +46,8 @@ extension Cache {
         return true
     }
 
-    /// Opens an object's file without waiting for the disk. Returns nil unless the kernel has cached
-    /// the path, or if the file is not `known`. Needs Linux 5.12.
+    /// Opens an object's file without waiting for the disk. Returns nil unless the kernel has
+    /// cached the path (since Linux 5.12) and the file is `known`.
     package func lendAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
         #if os(Linux)
             let path = CacheLayout.path(digest)

@@ -7,11 +7,11 @@ extension CacheIndex {
 
     /// Returns a number that the writer's own commits do not change.
     func version() throws(CacheError) -> Int64? {
-        do {
-            return try connections.writer.unsafeRead {
+        try judging {
+            try connections.writer.unsafeRead {
                 try $0.prepared("PRAGMA data_version").firstInteger()
             }
-        } catch { throw file.failure(error) }
+        }
     }
 
     private static let findResource = """

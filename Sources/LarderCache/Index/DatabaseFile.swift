@@ -63,9 +63,7 @@ struct DatabaseFile: Sendable {
         configuration.prepareDatabase { [weak directory, name, root = directory.root] db in
             guard let directory else { return }
             try CacheRoot.confirm(root, isAt: directory.path)
-            try Self.harden(db) { [weak directory] in
-                directory.map { DatabaseFile(name, in: $0).byteCount } ?? 0
-            }
+            try Self.harden(db, for: name, in: directory)
             switch access {
             case .making: try db.execute(sql: "PRAGMA journal_mode = MEMORY")
             case .withLog, .frozen:
@@ -116,8 +114,9 @@ struct DatabaseFile: Sendable {
     /// The maximum length of a path in bytes, less than `MAX_PATHNAME` of os_unix.c.
     private static let longestPlace = 500
 
-    /// Configures a connection for untrusted files, as sqlite.org/security.html recommends.
-    static func harden(_ db: Database, indexBytes: @escaping @Sendable () -> Int64) throws {
+    /// Configures a connection for untrusted files, as sqlite.org/security.html recommends. The
+    /// size of the database `name` limits the steps of statements.
+    static func harden(_ db: Database, for name: String, in directory: CacheDirectory?) throws {
         guard let connection = db.sqliteConnection else { return }
         for (option, value) in [
             (SQLITE_DBCONFIG_DEFENSIVE, 1), (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
@@ -128,7 +127,9 @@ struct DatabaseFile: Sendable {
         }
         sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, 64 << 20)
         sqlite3_limit(connection, SQLITE_LIMIT_SQL_LENGTH, 256 << 10)
-        StepLimit.install(on: db, indexBytes: indexBytes)
+        StepLimit.install(on: db) { [weak directory] in
+            directory.map { DatabaseFile(name, in: $0).byteCount } ?? 0
+        }
         try db.execute(sql: "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0")
     }
 }

@@ -19,9 +19,7 @@ enum ScratchDatabase {
                 try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
                 larder_sqlite_configure(db.sqliteConnection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             }
-            try DatabaseFile.harden(db) { [weak directory] in
-                directory.map { DatabaseFile(CacheLayout.index, in: $0).byteCount } ?? 0
-            }
+            try DatabaseFile.harden(db, for: CacheLayout.index, in: directory)
         }
         let database = try DatabaseQueue(
             path: path.map { DatabaseFile.uri($0, .making) } ?? "", configuration: configuration)
