@@ -29,28 +29,22 @@ package struct UsersPath {
                 if place.utf8.elementsEqual("/".utf8) { place = "" }
                 continue
             }
-            let path = "\(place)/\(name)"
+            let parent = place
+            place += "/\(name)"
             var status = stat()
-            guard path.withPath({ lstat($0, &status) }) == 0 else {
+            guard place.withPath({ lstat($0, &status) }) == 0 else {
                 isMissing = isMissing || errno == ENOENT
                 isDangling = isDangling || isOfLink && errno == ENOENT
-                place = path
                 continue
             }
-            guard status.isLink, !Self.isOfProcesses(place) else {
-                place = path
-                continue
-            }
-            let target = Self.target(of: path, status)
+            guard status.isLink, !Self.isOfProcesses(parent) else { continue }
+            let target = Self.target(of: place, status)
             if foreignLink == nil, target == nil || !Ownership.isTrusted(status.st_uid) {
-                foreignLink = (path, status.st_uid, rest.isEmpty)
+                foreignLink = (place, status.st_uid, rest.isEmpty)
             }
             links += 1
-            guard let target, links <= Self.linkLimit else {
-                place = path
-                continue
-            }
-            if target.utf8.first == UInt8(ascii: "/") { place = "" }
+            guard let target, links <= Self.linkLimit else { continue }
+            place = target.utf8.first == UInt8(ascii: "/") ? "" : parent
             rest += Self.names(in: target).reversed().map { ($0, true) }
         }
         self.place = place.isEmpty ? "/" : place
