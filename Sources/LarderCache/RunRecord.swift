@@ -3,7 +3,7 @@ import LarderCore
 
 /// The result of a command's last run, stored in `runs/<command>.json` for users and monitoring.
 /// Contains no paths.
-package struct RunRecord: Sendable, Equatable {
+package struct RunRecord: Sendable, Equatable, Decodable {
     package enum Command: String, Sendable, Decodable, CaseIterable {
         case prefetch, push, pull, verify, evict, reindex
     }
@@ -78,16 +78,11 @@ package struct RunRecord: Sendable, Equatable {
         else { return nil }
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601
+        // The keys of `counts` are not converted.
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
         let record = try? decoder.decode(Self.self, from: Data(bytes))
         return record?.command == command ? record : nil
     }
 
     private static func file(_ command: Command) -> String { "\(command.rawValue).json" }
-}
-
-extension RunRecord: Decodable {
-    private enum CodingKeys: String, CodingKey {
-        case command, started, ended, seconds, counts, version
-        case exitStatus = "exit_status"
-    }
 }
