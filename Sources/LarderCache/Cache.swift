@@ -199,17 +199,13 @@ public final class Cache: Sendable {
         // Checked before allocating memory, because a sparse file can have any size.
         let excess = isKnown ? 0 : try directory.sparse.take(status, of: file.subject)
         var data = Data(count: Int(object.size))
-        let read = data.withUnsafeMutableBytes { room -> Result<Void, CacheError> in
-            Result { () throws(CacheError) in
-                guard try file.read(at: 0, into: room) == room.count else {
-                    throw Self.otherSize(object)
-                }
-                guard isKnown || Digest(of: UnsafeRawBufferPointer(room)) == object.digest else {
-                    throw Self.otherDigest(object.digest)
-                }
-            }
+        let read = data.withUnsafeMutableBytes { room in
+            Result { () throws(CacheError) in try file.read(at: 0, into: room) }
         }
-        try read.get()
+        guard try read.get() == data.count else { throw Self.otherSize(object) }
+        guard isKnown || Digest(of: data) == object.digest else {
+            throw Self.otherDigest(object.digest)
+        }
         directory.sparse.giveBack(excess)
         return (data, identity)
     }
