@@ -86,15 +86,11 @@ package final class PartialBodies: Sendable {
     {
         var hasher = RunningDigest()
         var left = Int(trailer.count)
-        var buffer = [UInt8](repeating: 0, count: min(max(left, 1), 1 << 20))
         while left > 0 {
-            let count = buffer.withUnsafeMutableBytes { bytes in
-                let part = UnsafeMutableRawBufferPointer(rebasing: bytes[..<min(left, bytes.count)])
-                return (try? file.read(into: part)) ?? 0
-            }
-            guard count > 0 else { return nil }
-            hasher.update(buffer[..<count])
-            left -= count
+            guard let bytes = try? file.read(atMost: min(left, 1 << 20)), !bytes.isEmpty
+            else { return nil }
+            hasher.update(bytes)
+            left -= bytes.count
         }
         return hasher.digest.hex == trailer.digest ? hasher : nil
     }
