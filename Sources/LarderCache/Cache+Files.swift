@@ -161,16 +161,11 @@ package final class LentFile: Sendable {
 }
 
 /// An object read in pieces. The last piece is returned only if the digest is correct.
-package final class OutgoingObject: @unchecked Sendable {
-    // Unchecked because `lock` guards the variables.
-
+package final class OutgoingObject: Sendable {
     package let size: Int64
     private let digest: Digest
     private let file: FileDescriptor
-    private let lock = NSLock()
-    private var hasher = RunningDigest()
-    private var position: Int64 = 0
-    private var isDamaged = false
+    private let state = Locked((hasher: RunningDigest(), position: Int64(0), isDamaged: false))
 
     init(_ object: StoredObject, file: FileDescriptor) {
         size = object.size
@@ -178,21 +173,22 @@ package final class OutgoingObject: @unchecked Sendable {
         self.file = file
     }
 
-    package var isCorrupt: Bool { lock.withLock { isDamaged } }
+    package var isCorrupt: Bool { state.withLock { $0.isDamaged } }
 
     /// Returns the piece's size; nil if reading fails or the digest is wrong. `offset` is the end
     /// of the previous piece, or 0.
     package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
-        lock.withLock {
-            if offset == 0 { (hasher, position) = (RunningDigest(), 0) }
-            guard offset == position, !isDamaged else { return nil }
+        state.withLock { state in
+            if offset == 0 { (state.hasher, state.position) = (RunningDigest(), 0) }
+            guard offset == state.position, !state.isDamaged else { return nil }
             let wanted = Int(min(Int64(buffer.count), size - offset))
             let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<max(0, wanted)])
             guard let count = try? file.read(at: offset, into: room) else { return nil }
-            hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            position += Int64(count)
-            isDamaged = count != wanted || position == size && hasher.digest != digest
-            return isDamaged ? nil : count
+            state.hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            state.position += Int64(count)
+            state.isDamaged =
+                count != wanted || state.position == size && state.hasher.digest != digest
+            return state.isDamaged ? nil : count
         }
     }
 }

@@ -112,32 +112,28 @@ package final class NamedLock: Sendable {
 
 /// The wait for SQLite's lock on the index. The limit is at least ``grace``, because transactions
 /// are short.
-final class WriterWait: @unchecked Sendable {
-    // Unchecked because `lock` guards the variables.
+final class WriterWait: Sendable {
     static let grace = Duration.seconds(5)
     static let moment = Duration.milliseconds(100)
 
     private let wait: LockWait
     private let subject: String
-    private let lock = NSLock()
-    private var limit: Duration?
-    private var start = ContinuousClock.now
-    private var isReported = false
+    private let state: Locked<(limit: Duration?, start: ContinuousClock.Instant, isReported: Bool)>
 
     init(_ wait: LockWait, subject: String) {
         self.wait = wait
         self.subject = subject
-        limit = wait.limit.map { max($0, Self.grace) }
+        state = Locked((wait.limit.map { max($0, Self.grace) }, .now, false))
     }
 
     /// Handles a busy index. SQLite's own busy handler would miss the short pauses of an eviction.
     func retry(_ attempt: Int) -> Bool {
-        let (waited, isOver, isReporting) = lock.withLock {
-            if attempt == 0 { (start, isReported) = (.now, false) }
-            let waited = ContinuousClock.now - start
-            let isReporting = !isReported && waited >= .seconds(1)
-            if isReporting { isReported = true }
-            return (waited, limit.map { waited >= $0 } ?? false, isReporting)
+        let (waited, isOver, isReporting) = state.withLock { state in
+            if attempt == 0 { (state.start, state.isReported) = (.now, false) }
+            let waited = ContinuousClock.now - state.start
+            let isReporting = !state.isReported && waited >= .seconds(1)
+            if isReporting { state.isReported = true }
+            return (waited, state.limit.map { waited >= $0 } ?? false, isReporting)
         }
         if isOver || wait.isCancelled() { return false }
         if isReporting { wait.onWait("waiting for \(subject): another process is writing to it") }
@@ -148,9 +144,9 @@ final class WriterWait: @unchecked Sendable {
     func limited<Value, Failure: Error>(
         to limit: Duration, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        let usual = lock.withLock { self.limit }
-        lock.withLock { self.limit = min(limit, usual ?? limit) }
-        defer { lock.withLock { self.limit = usual } }
+        let usual = state.withLock { $0.limit }
+        state.withLock { $0.limit = min(limit, usual ?? limit) }
+        defer { state.withLock { $0.limit = usual } }
         return try body()
     }
 }

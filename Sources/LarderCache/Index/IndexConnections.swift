@@ -3,16 +3,13 @@ import GRDB
 
 /// A writer and several readers of an index. GRDB's own pool looks for the log by path instead of
 /// URI, and writes on each opening.
-final class IndexConnections: @unchecked Sendable {
-    // Unchecked because `lock` guards the variables.
+final class IndexConnections: Sendable {
     private static let readerLimit = 4
 
     let writer: DatabaseQueue
     private let openReader: (@Sendable () throws -> DatabaseQueue)?
     private let places = DispatchSemaphore(value: IndexConnections.readerLimit)
-    private let lock = NSLock()
-    private var idle: [DatabaseQueue] = []
-    private var isClosed = false
+    private let state = Locked((idle: [DatabaseQueue](), isClosed: false))
 
     init(writer: DatabaseQueue, openReader: (@Sendable () throws -> DatabaseQueue)? = nil) {
         self.writer = writer
@@ -25,12 +22,14 @@ final class IndexConnections: @unchecked Sendable {
         guard let openReader else { return try body(writer) }
         places.wait()
         defer { places.signal() }
-        let reader = try lock.withLock { () -> DatabaseQueue? in
-            if isClosed { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "is closed") }
-            return idle.popLast()
+        let reader = try state.withLock { state in
+            guard !state.isClosed else {
+                throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "is closed")
+            }
+            return state.idle.popLast()
         }
         let connection = try reader ?? openReader()
-        defer { lock.withLock { idle.append(connection) } }
+        defer { state.withLock { $0.idle.append(connection) } }
         return try body(connection)
     }
 
@@ -38,10 +37,9 @@ final class IndexConnections: @unchecked Sendable {
     func close() {
         for _ in 0..<Self.readerLimit { places.wait() }
         defer { for _ in 0..<Self.readerLimit { places.signal() } }
-        let readers = lock.withLock {
-            defer { idle = [] }
-            isClosed = true
-            return idle
+        let readers = state.withLock { state in
+            defer { state = ([], true) }
+            return state.idle
         }
         for reader in readers { try? reader.close() }
         try? writer.close()
