@@ -66,35 +66,31 @@ struct DiskSpace {
     }
 }
 
-/// Disk space that an eviction frees first, because deleting rows needs space for the log.
-struct Reserve {
-    private static let sizes: ClosedRange<Int64> = (1 << 20)...(4 << 20)
+extension CacheDirectory {
     /// The free space to leave, as a multiple of the reserve's size.
-    private static let margin: Int64 = 16
+    private static let reserveMargin: Int64 = 16
 
-    let directory: CacheDirectory
-
-    func take() {
+    /// Reserves disk space that an eviction frees first, because deleting rows needs space for the
+    /// log.
+    func takeReserve() {
         #if !canImport(Darwin)
-            let root = directory.root
             guard let index = try? root.status(of: CacheLayout.index),
                 let space = try? DiskSpace(of: root)
             else { return }
-            let size = max(
-                min(2 * Int64(index.st_size), Self.sizes.upperBound), Self.sizes.lowerBound)
-            guard space.free >= Self.margin * size else { return }
+            let size = max(1 << 20, min(2 * Int64(index.st_size), 4 << 20))
+            guard space.free >= Self.reserveMargin * size else { return }
             let old = try? root.status(of: CacheLayout.reserve)
             if let old, !old.isRegularFile || old.st_nlink > 1 || old.allocatedBytes >= size {
                 return
             }
             let file = try? root.createOrOpen(CacheLayout.reserve, mode: 0o600)
             // Reserves blocks, except on file systems that copy on write.
-            if let file, posix_fallocate(file.raw, 0, off_t(size)) != 0 { giveUp() }
+            if let file, posix_fallocate(file.raw, 0, off_t(size)) != 0 { freeReserve() }
         #endif
     }
 
-    func giveUp() {
-        let file = try? directory.root.status(of: CacheLayout.reserve)
-        if file?.isRegularFile == true { unlinkat(directory.root.raw, CacheLayout.reserve, 0) }
+    func freeReserve() {
+        let file = try? root.status(of: CacheLayout.reserve)
+        if file?.isRegularFile == true { unlinkat(root.raw, CacheLayout.reserve, 0) }
     }
 }

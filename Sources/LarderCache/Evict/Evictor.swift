@@ -273,7 +273,7 @@ extension Cache {
             try DiskSpace(of: directory.root).free < max(Evictor.tightness, Int64(index.st_size))
         else { return }
         try RunDirectory.sweepAbandoned(in: directory)
-        Reserve(directory: directory).giveUp()
+        directory.freeReserve()
         if try directory.root.status(of: CacheLayout.snapshot)?.isRegularFile == true {
             unlinkat(directory.root.raw, CacheLayout.snapshot, 0)
         }
@@ -302,7 +302,7 @@ extension Cache {
             directory.log(.info, report.summary)
             if policy.isDryRun { return report }
             if try directory.root.status(of: CacheLayout.snapshot) == nil { index?.trySnapshot() }
-            if report.failure == nil { Reserve(directory: directory).take() }
+            if report.failure == nil { directory.takeReserve() }
             return report
         } catch let error as DatabaseError {
             throw directory.judged(CacheError(index: "the eviction plan", error))

@@ -152,7 +152,7 @@ package final class Store: @unchecked Sendable {
         commits.sync {
             if hasCommitted, failure == nil {
                 index.trySnapshot(in: run)
-                Reserve(directory: directory).take()
+                directory.takeReserve()
             }
         }
         reports.sync {}
