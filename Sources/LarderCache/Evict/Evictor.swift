@@ -31,6 +31,7 @@ struct Evictor {
     var freed: Int64 = 0
     var before = ObjectTally()
     let start = ContinuousClock.now
+    let startDate = Date()
 
     mutating func run() throws -> EvictionReport {
         let isReadOnly = policy.isDryRun || index == nil
@@ -40,9 +41,7 @@ struct Evictor {
         let path = isTight(disk) ? nil : run.map { directory.path(of: "eviction.sqlite", in: $0) }
         let plan = try index.map { try EvictionPlan(policy, index: $0, at: path, in: directory) }
         do {
-            let limit = Date(timeIntervalSinceNow: -policy.grace)
-            try Sweeper(directory: directory, index: index, policy: policy, limit: limit)
-                .run(&report.swept)
+            try sweep()
             report.isInterrupted = policy.isCancelled()
             if let index, let plan {
                 freed = report.swept.values.reduce(0) { $0 + $1.bytes }

@@ -2,29 +2,25 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The removal of leftover files unchanged since `limit`.
-struct Sweeper {
-    let directory: CacheDirectory
-    let index: CacheIndex?
-    let policy: EvictionPolicy
-    let limit: Date
-
-    func run(_ swept: inout [EvictionReport.Leftover: ObjectTally]) throws {
+extension Evictor {
+    /// Removes leftover files that are unchanged for the policy's grace period.
+    mutating func sweep() throws {
         // Runs need no grace period, because a run's lock shows whether it has ended.
-        swept[.runs] = try RunDirectory.sweepAbandoned(in: directory, isDryRun: policy.isDryRun)
-        swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial]) { _, _ in true }
-        swept[.temporaries] = try sweep([CacheLayout.temporary]) { name, status in
+        report.swept[.runs] = try RunDirectory.sweepAbandoned(
+            in: directory, isDryRun: policy.isDryRun)
+        report.swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial])
+        report.swept[.temporaries] = try sweep([CacheLayout.temporary]) { name, status in
             !(status.isDirectory && (name.hasPrefix("run-") || name == CacheLayout.partial))
         }
-        swept[.quarantined] = try sweep([CacheLayout.quarantine]) { name, _ in
+        report.swept[.quarantined] = try sweep([CacheLayout.quarantine]) { name, _ in
             CacheDirectory.isQuarantined(name)
         }
         // Without an index, every object would look like an orphan.
-        if let index { swept[.orphans] = try sweepOrphans(index) }
+        if let index { report.swept[.orphans] = try sweepOrphans(index) }
     }
 
     private func sweep(
-        _ path: [String], where isOwn: (String, stat) -> Bool
+        _ path: [String], where isOwn: (String, stat) -> Bool = { _, _ in true }
     ) throws(CacheError) -> ObjectTally {
         var tally = ObjectTally()
         do throws(CacheError) {
@@ -81,7 +77,7 @@ struct Sweeper {
     /// Whether a file is old. Checks both times, because a rename changes only the status change
     /// time (rename(2)).
     private var isOld: @Sendable (stat) -> Bool {
-        { [limit] status in
+        { [limit = startDate.addingTimeInterval(-policy.grace)] status in
             [status.modified, status.changed].allSatisfy {
                 Double($0.tv_sec) + Double($0.tv_nsec) / 1e9 <= limit.timeIntervalSince1970
             }
