@@ -7,11 +7,6 @@ enum URLKeys {
     private static let pageLimit = 500
     private static let mayDiffer = #"key GLOB 'http*' AND key GLOB '*[]"%<>[\^`{|}'']*'"#
 
-    private static func renewed(_ text: String, from key: String) -> (key: String, url: String)? {
-        guard let url = try? HTTPURL(text), !url.key.isSame(as: key) else { return nil }
-        return (url.key, url.string)
-    }
-
     /// Renews the keys of all rows. A row keeps its key if another row has the new key, and is
     /// copied for each spelling that now has a different key.
     static func renew(_ db: Database) throws {
@@ -19,7 +14,7 @@ enum URLKeys {
             let update = try db.prepared(
                 "UPDATE OR IGNORE \(table) SET key = ?, url = coalesce(url, ?) WHERE key = ?")
             try forEach(in: table, db) { old, new in
-                try update.run(new.key, new.url.isSame(as: new.key) ? nil : new.url, old)
+                try update.run(new.key, new.string.isSame(as: new.key) ? nil : new.string, old)
             }
         }
         let update = try db.prepared("UPDATE OR IGNORE pins SET key = ? WHERE key = ?")
@@ -39,7 +34,7 @@ enum URLKeys {
             UPDATE spellings SET resource = (SELECT id FROM resources WHERE key = ?) WHERE text = ?
             """)
         try forEachSpelling(db) { text, old, new in
-            try copy.run(new.key, new.url.isSame(as: new.key) ? nil : new.url, old)
+            try copy.run(new.key, new.string.isSame(as: new.key) ? nil : new.string, old)
             try copyPin.run(new.key, old)
             try move.run(new.key, text)
         }
@@ -48,7 +43,7 @@ enum URLKeys {
     /// Calls `body` with spellings whose current key differs from their resource's.
     static func forEachSpelling(
         in schema: String = "", _ db: Database,
-        _ body: (_ text: String, _ old: String, _ new: (key: String, url: String)) throws -> Void
+        _ body: (_ text: String, _ old: String, _ new: HTTPURL) throws -> Void
     ) throws {
         let select = try db.prepared(
             """
@@ -60,8 +55,7 @@ enum URLKeys {
     }
 
     static func forEach(
-        in table: String, _ db: Database,
-        _ body: (String, (key: String, url: String)) throws -> Void
+        in table: String, _ db: Database, _ body: (_ old: String, _ new: HTTPURL) throws -> Void
     ) throws {
         let select = try db.prepared(
             """
@@ -73,7 +67,7 @@ enum URLKeys {
 
     private static func forEach(
         _ select: PreparedStatement,
-        _ body: (_ text: String, _ old: String, _ new: (key: String, url: String)) throws -> Void
+        _ body: (_ text: String, _ old: String, _ new: HTTPURL) throws -> Void
     ) throws {
         var last = ""
         while true {
@@ -81,7 +75,8 @@ enum URLKeys {
             guard let end = page.last else { return }
             last = end.0
             for (text, key) in page {
-                if let new = renewed(text, from: key) { try body(text, key, new) }
+                guard let new = try? HTTPURL(text), !new.key.isSame(as: key) else { continue }
+                try body(text, key, new)
             }
         }
     }
