@@ -45,16 +45,15 @@ struct FailureTable {
         _ db: Database, at instant: Date, to fraction: Double = 1
     ) throws -> (rows: Int, bytes: Int) {
         let bounds = try bounds(db, at: instant, to: fraction)
-        let delete = try db.prepared("DELETE FROM failures WHERE failed_at < ? OR failed_at > ?")
-        try delete.run(bounds.first, bounds.last)
+        try db.prepared("DELETE FROM failures WHERE failed_at < ? OR failed_at > ?")
+            .run(bounds.first, bounds.last)
         return (bounds.rows, bounds.bytes)
     }
 
     /// Removes failures in steps, and returns their number.
     static func trim(_ index: CacheIndex, unless isCancelled: () -> Bool) throws(CacheError) -> Int
     {
-        let instant = Date()
-        let bounds: Bounds = try index.read { db in try Self.bounds(db, at: instant, to: 1) }
+        let bounds = try index.read { db in try Self.bounds(db, at: Date(), to: 1) }
         guard bounds.isExceeded else { return 0 }
         var (forgotten, last) = (0, "")
         var isDone = false
