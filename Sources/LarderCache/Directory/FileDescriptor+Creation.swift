@@ -119,10 +119,7 @@ extension FileDescriptor {
             {
                 throw CacheError("unlink", subject: name, errno: errno)
             }
-        } catch {
-            guard error.code != .storage else { throw error }
-            return (false, bytes)
-        }
+        } catch  where error.code != .storage { return (false, bytes) }
         return (true, bytes + status.freeableBytes)
     }
 
