@@ -28,13 +28,14 @@ package final class LiveCache: @unchecked Sendable {
         DispatchQueue.global(qos: .utility).async { withExtendedLifetime(cache) {} }
     }
 
+    private var indexFile: FileIdentity? { FileIdentity(path: "\(path)/\(CacheLayout.index)") }
     package var opened: Cache? { lock.withLock { cache } }
 
     @discardableResult
     package func open() throws(CacheError) -> Cache {
         if let cache = opened { return cache }
         // Runs without the lock, because other threads must not wait for the disk.
-        let index = Cache.indexFile(ofCacheAt: path)
+        let index = indexFile
         let cache = try Cache.open(at: path, log: log)
         lock.withLock { (self.cache, self.index) = (cache, index) }
         return cache
@@ -45,7 +46,7 @@ package final class LiveCache: @unchecked Sendable {
     }
 
     private func closeIfReplaced() -> Bool {
-        let index = Cache.indexFile(ofCacheAt: path)
+        let index = indexFile
         let closed = lock.withLock { () -> Cache? in
             guard let cache else { return nil }
             let isSame =
