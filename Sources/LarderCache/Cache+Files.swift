@@ -17,7 +17,6 @@ extension Cache {
         }
         let file = try openFile(object.digest)
         _ = try confirm(file, is: object)
-        guard lseek(file.raw, 0, SEEK_SET) == 0 else { throw file.failure("seek") }
         var failure: (any Error)?
         let again = try reader().digest(
             file, expecting: object.digest, isCancelled: { failure != nil }
@@ -32,17 +31,18 @@ extension Cache {
     package func descriptor(of object: StoredObject) throws(CacheError) -> Int32 {
         let file = try directory.open(object.digest)
         _ = try confirm(file, is: object)
-        guard lseek(file.raw, 0, SEEK_SET) == 0 else { throw file.failure("seek") }
         return try file.duplicate()
     }
 
     /// Throws `.corrupt` unless the file has the object's digest. Returns false if cancelled.
+    /// Returns to the start of the file.
     package func confirm(
         _ file: FileDescriptor, is object: StoredObject, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> Bool {
         let read = try reader().digest(file, expecting: object.digest, isCancelled: isCancelled)
         guard let read else { return false }
         guard read.digest == object.digest else { throw Self.otherDigest(object.digest) }
+        guard lseek(file.raw, 0, SEEK_SET) == 0 else { throw file.failure("seek") }
         return true
     }
 
@@ -58,10 +58,6 @@ extension Cache {
         #else
             return nil
         #endif
-    }
-
-    package static func indexFile(ofCacheAt path: String) -> FileIdentity? {
-        FileIdentity(path: "\(path)/\(CacheLayout.index)")
     }
 
     package var root: FileDescriptor { directory.root }
