@@ -90,18 +90,16 @@ public struct StoredObject: Sendable {
     package static let columns =
         "o.digest, o.size, o.media_type, o.width, o.height, o.stored_at, o.used_at"
 
-    /// Whether `text` can be printed as a media type (RFC 6838, section 4.2).
-    private static func isMediaType(_ text: String) -> Bool {
-        text.utf8.count <= 255 && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
-    }
-
     /// The maximum size in bytes: a terabyte. The sum of larger sizes could overflow.
     package static let largest: Int64 = 1 << 40
 
     package init(_ row: inout RowReader) throws {
         digest = try row.requireDigest()
         size = try row.requireInteger(in: 0...Self.largest)
-        mediaType = row.text().flatMap { Self.isMediaType($0) ? $0 : nil }
+        // Text that cannot be printed is no media type (RFC 6838, section 4.2).
+        mediaType = row.text().flatMap { text in
+            text.utf8.count <= 255 && text.utf8.allSatisfy { 0x21...0x7E ~= $0 } ? text : nil
+        }
         width = row.optionalInteger().map(Int.init)
         height = row.optionalInteger().map(Int.init)
         storedAt = try row.requireDate()
