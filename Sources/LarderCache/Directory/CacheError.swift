@@ -65,10 +65,10 @@ extension CacheError {
         self.init(.corrupt, subject: "\(digest)", message: message)
     }
 
-    init(sparse subject: String, size: Int64, allocated: Int64) {
+    init(sparse subject: String, size: Int64, _ status: stat) {
         self.init(
             code: .obstructed, subject: subject,
-            message: "was not read because it is sparse: only \(allocated) of"
+            message: "was not read because it is sparse: only \(status.allocatedBytes) of"
                 + " its \(size) bytes are allocated on disk", errno: EFBIG)
     }
 

@@ -100,8 +100,7 @@ package final class ObjectReader {
             }
             count += Int64(read)
             guard count <= limit else {
-                throw CacheError(
-                    sparse: file.subject, size: count, allocated: status.allocatedBytes)
+                throw CacheError(sparse: file.subject, size: count, status)
             }
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<read])
             hasher.update(bytes)

@@ -31,8 +31,7 @@ package final class SparseBudget: @unchecked Sendable {
             return true
         }
         guard isTaken else {
-            throw CacheError(
-                sparse: subject, size: Int64(status.st_size), allocated: status.allocatedBytes)
+            throw CacheError(sparse: subject, size: Int64(status.st_size), status)
         }
         return excess
     }
