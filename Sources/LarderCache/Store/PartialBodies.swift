@@ -25,13 +25,13 @@ package final class PartialBodies: Sendable {
 
     package func has(_ url: String) -> Bool {
         guard names.withLock({ !$0.isEmpty }) else { return false }
-        let name = Self.name(of: url)
+        let name = url.sha256Hex
         return names.withLock { $0.contains(name) }
     }
 
     package func take(_ url: String) -> PartialBody? {
         guard names.withLock({ !$0.isEmpty }) else { return nil }
-        let name = Self.name(of: url)
+        let name = url.sha256Hex
         guard names.withLock({ $0.remove(name) }) != nil,
             let partial = try? temporary.directory(CacheLayout.partial)
         else { return nil }
@@ -68,7 +68,7 @@ package final class PartialBodies: Sendable {
         guard let bytes = trailer.bytes, (try? descriptor.write(bytes)) != nil else {
             return run.remove(file)
         }
-        put(file, back: Self.name(of: url))
+        put(file, back: url.sha256Hex)
     }
 
     func put(_ file: String, back name: String) {
@@ -79,8 +79,6 @@ package final class PartialBodies: Sendable {
     }
 
     func close() { unlinkat(temporary.raw, CacheLayout.partial, AT_REMOVEDIR) }
-
-    private static func name(of url: String) -> String { url.sha256Hex }
 
     private static func digest(of file: FileDescriptor, _ trailer: PartialTrailer) -> RunningDigest?
     {
