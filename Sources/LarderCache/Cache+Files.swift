@@ -35,7 +35,7 @@ extension Cache {
     }
 
     /// Throws `.corrupt` unless the file has the object's digest. Returns false if cancelled.
-    /// Returns to the start of the file.
+    /// Otherwise, seeks to the start.
     package func confirm(
         _ file: FileDescriptor, is object: StoredObject, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> Bool {
