@@ -183,8 +183,8 @@ struct Evictor {
         }
     }
 
-    /// Deletes rows, and returns their victims. Sets `rank` to the last victim's rank, and
-    /// `isWhole` to false if a victim was used since the plan was made.
+    /// Deletes up to `2 * limit` rows, and returns their victims. Sets `rank` to the last victim's
+    /// rank. Skips victims used or pinned since the plan was made, and sets `isWhole` to false.
     private func removeRows(
         of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,
         _ isWhole: inout Bool
@@ -194,11 +194,27 @@ struct Evictor {
         try index.writeStep(isDurable: false) { db in
             let deadline = ContinuousClock.now + WriteStep.time
             var room = 2 * limit
+            let some = "FROM resources WHERE object = ?1 ORDER BY id LIMIT ?2"
+            let isIdle = try db.prepared(
+                """
+                SELECT NOT EXISTS (
+                    SELECT 1 FROM (SELECT key \(some)) r CROSS JOIN pins p ON p.key = r.key)
+                FROM objects WHERE id = ?1 AND digest = ?3 AND used_at = ?4
+                """)
+            let deleteResources = try db.prepared(
+                "DELETE FROM resources WHERE id IN (SELECT id \(some))")
+            let deleteObject = try db.prepared("DELETE FROM objects WHERE id = ?")
             for victim in batch {
-                switch try Self.removeRows(of: victim, atMost: &room, db) {
-                case .gone: gone.append(victim)
-                case .spared: isWhole = false
-                case .begun: return
+                let (object, digest) = (victim.object, victim.reported.digest)
+                if try isIdle.firstInteger(object, room, digest, victim.usedAt) == 1 {
+                    try deleteResources.run(object, room)
+                    room -= db.changesCount
+                    guard room > 0 else { return }
+                    try deleteObject.run(object)
+                    room -= 1
+                    gone.append(victim)
+                } else {
+                    isWhole = false
                 }
                 rank = victim.rank
                 if room == 0 || ContinuousClock.now >= deadline { break }
@@ -229,31 +245,6 @@ struct Evictor {
         freed += victim.room
         report.evicted[reported.reason, default: .init()].add(reported.size)
         try onVictim(reported)
-    }
-
-    private enum Removal { case gone, spared, begun }
-
-    /// Deletes up to `room` rows: resources, then the object. Skips objects used or pinned since
-    /// the plan was made.
-    private static func removeRows(
-        of victim: EvictionPlan.Victim, atMost room: inout Int, _ db: Database
-    ) throws -> Removal {
-        let some = "FROM resources WHERE object = ?1 ORDER BY id LIMIT ?2"
-        let isIdle = try db.prepared(
-            """
-            SELECT NOT EXISTS (
-                SELECT 1 FROM (SELECT key \(some)) r CROSS JOIN pins p ON p.key = r.key)
-            FROM objects WHERE id = ?1 AND digest = ?3 AND used_at = ?4
-            """
-        ).firstInteger(victim.object, room, victim.reported.digest, victim.usedAt)
-        guard isIdle == 1 else { return .spared }
-        try db.prepared("DELETE FROM resources WHERE id IN (SELECT id \(some))")
-            .run(victim.object, room)
-        room -= db.changesCount
-        guard room > 0 else { return .begun }
-        try db.prepared("DELETE FROM objects WHERE id = ?").run(victim.object)
-        room -= 1
-        return .gone
     }
 }
 
