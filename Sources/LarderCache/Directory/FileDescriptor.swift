@@ -100,21 +100,14 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    package func read(atMost limit: Int) throws(CacheError) -> [UInt8] {
-        try bytes(atMost: limit) { (room) throws(CacheError) in try read(into: room) }
-    }
-
-    package func read(at offset: Int64, atMost limit: Int) throws(CacheError) -> [UInt8] {
-        try bytes(atMost: limit) { (room) throws(CacheError) in try read(at: offset, into: room) }
-    }
-
-    private func bytes(
-        atMost limit: Int, _ read: (UnsafeMutableRawBufferPointer) throws(CacheError) -> Int
-    ) throws(CacheError) -> [UInt8] {
+    /// Reads once at the file position, or like ``read(at:into:)`` at an offset.
+    package func read(at offset: Int64? = nil, atMost limit: Int) throws(CacheError) -> [UInt8] {
         var result = Result<Void, CacheError>.success(())
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+            let room = UnsafeMutableRawBufferPointer(buffer)
             result = Result { () throws(CacheError) in
-                count = try read(UnsafeMutableRawBufferPointer(buffer))
+                count =
+                    if let offset { try read(at: offset, into: room) } else { try read(into: room) }
             }
         }
         try result.get()
