@@ -61,14 +61,14 @@ package final class PartialBodies: Sendable {
         totalBytes: Int64?
     ) {
         let count = body.count
-        guard let (file, descriptor, digest) = try? body.takeUnfinished() else { return }
+        guard let (file, digest) = try? body.takeUnfinished() else { return }
         let trailer = PartialTrailer(
             validator: validator, fields: fields, count: count, totalBytes: totalBytes,
             digest: digest.hex)
-        guard let bytes = trailer.bytes, (try? descriptor.write(bytes)) != nil else {
-            return run.remove(file)
+        guard let bytes = trailer.bytes, (try? file.descriptor.write(bytes)) != nil else {
+            return run.remove(file.name)
         }
-        put(file, back: url.sha256Hex)
+        put(file.name, back: url.sha256Hex)
     }
 
     func put(_ file: String, back name: String) {

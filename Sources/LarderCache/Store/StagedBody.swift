@@ -143,14 +143,12 @@ package final class StagedBody: @unchecked Sendable {
     }
 
     /// Returns the unfinished file, which the caller then owns, or nil if the body is in memory.
-    func takeUnfinished() throws(CacheError) -> (
-        name: String, descriptor: FileDescriptor, digest: Digest
-    )? {
+    func takeUnfinished() throws(CacheError) -> (file: RunFile, digest: Digest)? {
         guard lock.withLock({ writer }) != nil else { return nil }
         let digest = try finish()
         guard let file else { return nil }
         try file.descriptor.setMode(0o600)
         self.file = nil
-        return (file.name, file.descriptor, digest)
+        return (file, digest)
     }
 }
