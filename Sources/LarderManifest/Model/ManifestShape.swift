@@ -50,16 +50,20 @@ struct ManifestShape: Equatable, Sendable {
 extension ManifestShape {
     static let usualNames: [ManifestPath] = ["name", "title", "label"]
 
+    /// - Parameters:
+    ///   - marks: Default: the icons.
+    ///   - otherMarks: Marks in addition to `marks`.
     init(
         _ name: String, _ entries: [ManifestPath], marks: [ManifestPath]? = nil,
-        requires: [ManifestPath] = [], names: [ManifestPath] = usualNames, icons: [IconPlace],
-        base: ManifestPath? = nil, needsBase: Bool = true, isGroup: Bool = false,
-        hasDigests: Bool = false, digestKey: String = "sha256"
+        otherMarks: [ManifestPath] = [], requires: [ManifestPath] = [],
+        names: [ManifestPath] = usualNames, icons: [IconPlace], base: ManifestPath? = nil,
+        needsBase: Bool = true, isGroup: Bool = false, hasDigests: Bool = false,
+        digestKey: String = "sha256"
     ) {
         self.init(
-            name: name, entries: entries, marks: marks ?? icons.map(\.path), requires: requires,
-            names: names, icons: icons, base: base, needsBase: needsBase, isGroup: isGroup,
-            hasDigests: hasDigests, digestKey: digestKey)
+            name: name, entries: entries, marks: (marks ?? icons.map(\.path)) + otherMarks,
+            requires: requires, names: names, icons: icons, base: base, needsBase: needsBase,
+            isGroup: isGroup, hasDigests: hasDigests, digestKey: digestKey)
     }
 
     var isXML: Bool { entries.first?.isXML ?? false }
@@ -285,21 +289,25 @@ extension ManifestShape {
                 [
                     "/rss/channel/item", "/rss/channel/image", "/rss/channel/itunes:image",
                     "/rss/channel/media:thumbnail", "/rdf:RDF/item", "/rdf:RDF/image",
-                ], names: ["title"],
+                ], otherMarks: ["title", "description"], names: ["title"],
                 icons: [
                     "url", "@url", "@href", "itunes:image/@href", ".//media:thumbnail/@url",
                     IconPlace(path: ".//media:content/@url", target: .image),
                     IconPlace(path: "enclosure/@url", target: .image),
                 ]),
             ManifestShape(
-                "Atom", ["/feed/entry", "/feed/icon", "/feed/logo"], names: ["title"],
+                // The root element of other feeds has the same name.
+                "Atom", ["/feed/entry", "/feed/icon", "/feed/logo"], otherMarks: ["updated"],
+                names: ["title"],
                 icons: [
                     "@", ".//media:thumbnail/@url",
                     IconPlace(path: ".//media:content/@url", target: .image),
                     IconPlace(path: "link[@rel='enclosure']/@href", target: .image),
                 ]),
             ManifestShape(
-                "OPML", ["/opml/body/outline"], names: ["@text", "@title"],
+                // Without feeds, the outline is another document.
+                "OPML", ["/opml/body/outline"], otherMarks: [".//@xmlUrl"],
+                names: ["@text", "@title"],
                 icons: [".//@imageUrl", ".//@image"], isGroup: true),
             .plain,
             ManifestShape(

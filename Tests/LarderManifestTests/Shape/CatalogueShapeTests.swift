@@ -178,6 +178,27 @@ import Testing
         #expect(try readManifest(text).summary?.entries == 0)
     }
 
+    @Test(arguments: [
+        ("RSS", "<rss><channel><item><title>A</title></item></channel></rss>"),
+        ("RSS", "<rdf:RDF xmlns:rdf='r'><item><title>A</title></item></rdf:RDF>"),
+        ("Atom", "<feed><entry><updated>2026-01-02T03:04:05Z</updated></entry></feed>"),
+        ("OPML", "<opml><body><outline xmlUrl='https://a.example/feed'/></body></opml>"),
+    ])
+    func aFeedMayHaveNoIcons(shape: String, text: String) throws {
+        let source = ManifestSource.bytes(Array(text.utf8), name: "test")
+        let summary = try ManifestReader(source: source).read { _ in }
+        #expect(summary.places?.shape == shape)
+        #expect(summary.refusal(of: source) == nil)
+    }
+
+    @Test(arguments: [
+        "<feed><entry><title>A</title></entry></feed>",
+        "<opml><body><outline text='A' url='https://a.example'/></body></opml>",
+    ])
+    func aSimilarFileHasToHaveIcons(text: String) throws {
+        #expect(try manifestError(text)?.code == .notAManifest)
+    }
+
     /// Entries before the first fitting entry are held, up to the size of an entry.
     @Test(arguments: [1, 64, 65]) func theFirstEntriesNeedNotFit(count: Int) throws {
         let none = Array(repeating: #"{"name":"A"}"#, count: count).joined(separator: ",")
