@@ -33,6 +33,18 @@ struct ExportScene {
     ) throws -> Digest {
         let cache = try Cache.create(at: cachePath)
         let store = try cache.store()
+        let digest = try add(
+            bytes, at: key, url: url, mediaType: mediaType, side: side, to: store)
+        store.flush()
+        store.close()
+        cache.close()
+        return digest
+    }
+
+    private func add(
+        _ bytes: [UInt8], at key: String, url: String?, mediaType: String?, side: Int?,
+        to store: Store
+    ) throws -> Digest {
         let body = try store.newBody { append in try bytes.withUnsafeBytes(append) }
         let digest = try body.finish()
         let staged = try store.stage(
@@ -43,15 +55,25 @@ struct ExportScene {
                 key: key, url: url ?? key, receivedAt: Date(), content: .staged(staged)),
             for: nil
         ) {}
-        store.flush()
-        store.close()
-        cache.close()
         return digest
     }
 
     /// Stores an icon for each URL. The seed of an icon is the index of its URL.
     func store(urls: [String]) throws {
         for (seed, url) in urls.enumerated() { try store(Self.icon(seed), at: url) }
+    }
+
+    /// Stores icons in one batch, which is faster than one at a time.
+    func store(_ icons: [String: [UInt8]]) throws {
+        let cache = try Cache.create(at: cachePath)
+        let store = try cache.store()
+        for (url, icon) in icons {
+            _ = try add(
+                icon, at: url, url: nil, mediaType: "image/svg+xml", side: nil, to: store)
+        }
+        store.flush()
+        store.close()
+        cache.close()
     }
 
     /// Records a manifest's spelling of a URL.
