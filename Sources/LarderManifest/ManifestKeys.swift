@@ -24,15 +24,10 @@ public struct ManifestKeys {
     public func forEach(_ body: (String) throws -> Void) throws {
         for source in sources {
             let summary = try ManifestReader(source: source, rules: rules).read { item in
-                switch item.result {
-                case .entry(let entry): try body(entry.resourceKey)
-                case .inline(let entry): try body(entry.resourceKey)
-                case .failed, .unfetched:
-                    guard let reason = refusal(of: item) else { return }
-                    throw ManifestError(
-                        .malformed, source: source.name, at: .entry(item.position), reason)
-                case .skipped: return
-                }
+                if let key = item.resourceKey { return try body(key) }
+                guard let reason = refusal(of: item) else { return }
+                throw ManifestError(
+                    .malformed, source: source.name, at: .entry(item.position), reason)
             }
             if let refusal = summary.refusal(of: source) { throw refusal }
         }

@@ -245,21 +245,22 @@ struct PathMatch {
     fileprivate func element(_ value: ManifestValue) -> PathMatch {
         PathMatch(value: value, container: container, key: key, wildcard: wildcard)
     }
+
+    fileprivate func member(
+        _ member: ManifestValue.Member, of container: [ManifestValue.Member],
+        wildcard: String? = nil
+    ) -> PathMatch {
+        PathMatch(
+            value: member.value, container: container, key: member.key,
+            wildcard: wildcard ?? self.wildcard)
+    }
 }
 
 extension ManifestPath {
     func matches(in value: ManifestValue, limit: Int) -> [PathMatch] {
-        if segments.count == 1, !isXML, case .member(let key) = segments[0],
-            case .dictionary(let members) = value
-        {
-            return members[key].map {
-                [PathMatch(value: $0, container: members, key: key, wildcard: nil)]
-            } ?? []
-        }
         var found: [PathMatch] = []
-        collect(
-            segments[...], PathMatch(value: value, container: [], key: "", wildcard: nil), limit,
-            &found)
+        let whole = PathMatch(value: value, container: [], key: "", wildcard: nil)
+        collect(segments[...], whole, limit, &found)
         return found
     }
 
@@ -296,26 +297,18 @@ extension ManifestPath {
         case (.descendants, .dictionary(let members)):
             collect(next, match, limit, &found)
             for member in members {
-                let match = PathMatch(
-                    value: member.value, container: members, key: member.key,
-                    wildcard: match.wildcard)
-                collect(rest, match, limit, &found)
+                collect(rest, match.member(member, of: members), limit, &found)
             }
         case (.member(let key), .dictionary(let members)) where isXML:
             for member in members where member.key.isSame(as: key) {
-                let match = PathMatch(
-                    value: member.value, container: members, key: key, wildcard: match.wildcard)
-                collect(next, match, limit, &found)
+                collect(next, match.member(member, of: members), limit, &found)
             }
         case (.member(let key), .dictionary(let members)):
-            guard let value = members[key] else { return }
-            let match = PathMatch(
-                value: value, container: members, key: key, wildcard: match.wildcard)
-            collect(next, match, limit, &found)
+            guard let member = members.last(where: { $0.key.isSame(as: key) }) else { return }
+            collect(next, match.member(member, of: members), limit, &found)
         case (.members, .dictionary(let members)):
             for member in members {
-                let match = PathMatch(
-                    value: member.value, container: members, key: member.key, wildcard: member.key)
+                let match = match.member(member, of: members, wildcard: member.key)
                 collect(next, match, limit, &found)
             }
         case (.elements, .array(let elements)):
