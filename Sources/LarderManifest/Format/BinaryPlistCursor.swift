@@ -96,12 +96,7 @@ final class BinaryPlistCursor: ManifestCursor {
         _ read: (inout Int) throws -> Value
     ) throws -> Result<Value, EntryError> {
         var size = 0
-        let result: Result<Value, EntryError>
-        do {
-            result = .success(try read(&size))
-        } catch let error as EntryError {
-            result = .failure(error)
-        }
+        let result = try EntryError.result { try read(&size) }
         try charge(size)
         return result
     }

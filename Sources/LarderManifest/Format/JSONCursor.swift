@@ -52,18 +52,16 @@ final class JSONCursor: ManifestCursor {
 
     private func forEachItem(until end: UInt8, _ wanted: String, _ body: () throws -> Void) throws {
         consume()
-        if try next() == end { return consume() }
-        while true {
+        while try next() != end {
             try body()
             lastLine = window.line
             switch try next() {
-            case UInt8(ascii: ","):
-                consume()
-                if try next() == end { return consume() }
-            case end: return consume()
+            case UInt8(ascii: ","): consume()
+            case end: break
             default: throw unexpected(wanted)
             }
         }
+        consume()
     }
 
     func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {

@@ -90,24 +90,15 @@ struct JSONParser {
     ) throws(Error) {
         guard depth <= maximumDepth else { throw .tooDeep(at: position) }
         position += 1
-        if try next() == end {
-            position += 1
-            return
-        }
-        while true {
+        while try next() != end {
             try read(&self)
             switch try next() {
-            case UInt8(ascii: ","):
-                position += 1
-                guard try next() == end else { continue }
-                position += 1
-                return
-            case end:
-                position += 1
-                return
+            case UInt8(ascii: ","): position += 1
+            case end: break
             default: throw unexpected(wanted)
             }
         }
+        position += 1
     }
 
     private mutating func next() throws(Error) -> UInt8 {

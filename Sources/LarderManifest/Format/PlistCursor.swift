@@ -41,12 +41,9 @@ final class PlistCursor: ManifestCursor {
     func take() throws -> Result<ManifestValue, EntryError> {
         let depth = reader.depth
         var size = 0
-        do {
-            return .success(try value(depth: 1, size: &size))
-        } catch let error as EntryError {
-            try xml.skip(to: depth)
-            return .failure(error)
-        }
+        let result = try EntryError.result { try value(depth: 1, size: &size) }
+        if case .failure = result { try xml.skip(to: depth) }
+        return result
     }
 
     @discardableResult func skip() throws -> EntryError? {
@@ -68,13 +65,11 @@ final class PlistCursor: ManifestCursor {
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
         try forEachElement {
             var size = 0
-            let key: String
-            do {
-                key = try self.key(size: &size)
-            } catch is EntryError {
+            let key = try EntryError.result { try self.key(size: &size) }
+            if case .failure = key {
                 throw error(.tooLarge, "a key has more than \(limits.maximumEntrySize) bytes")
             }
-            try body(.success(key))
+            try body(key)
         }
     }
 
@@ -101,8 +96,19 @@ final class PlistCursor: ManifestCursor {
         try limits.charge(8, to: &size)
         switch element {
         case .string: return xml.string(try text(&size), at: reader.content)
-        case .dict: return .dictionary(try members(depth: depth, size: &size))
-        case .array: return .array(try elements(depth: depth, size: &size))
+        case .dict:
+            try limits.enter(depth)
+            var members: [ManifestValue.Member] = []
+            try forEachElement {
+                let key = try key(size: &size)
+                members.append(.init(key: key, value: try value(depth: depth + 1, size: &size)))
+            }
+            return .dictionary(members)
+        case .array:
+            try limits.enter(depth)
+            var elements: [ManifestValue] = []
+            try forEachElement { elements.append(try value(depth: depth + 1, size: &size)) }
+            return .array(elements)
         case .integer: return integer(try text(&size))
         case .real: return real(try text(&size))
         case .true: return try empty(.bool(true), &size)
@@ -116,23 +122,6 @@ final class PlistCursor: ManifestCursor {
         case .key: throw error(.malformed, "expected a value, found <key>")
         case .plist, nil: throw error(.malformed, "\(shownElement) is not a property list element")
         }
-    }
-
-    private func members(depth: Int, size: inout Int) throws -> [ManifestValue.Member] {
-        try limits.enter(depth)
-        var members: [ManifestValue.Member] = []
-        try forEachElement {
-            let key = try key(size: &size)
-            members.append(.init(key: key, value: try value(depth: depth + 1, size: &size)))
-        }
-        return members
-    }
-
-    private func elements(depth: Int, size: inout Int) throws -> [ManifestValue] {
-        try limits.enter(depth)
-        var elements: [ManifestValue] = []
-        try forEachElement { elements.append(try value(depth: depth + 1, size: &size)) }
-        return elements
     }
 
     private func key(size: inout Int) throws -> String {

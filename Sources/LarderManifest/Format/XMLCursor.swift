@@ -51,33 +51,35 @@ final class XMLCursor: ManifestCursor {
     }
 
     func take() throws -> Result<ManifestValue, EntryError> {
-        let isOpen: Bool
-        let depth: Int
+        let depth = openDepth
+        var size = 0
+        let result: Result<ManifestValue, EntryError>
         switch place {
         case .value(let value): return value
-        case .document, .element: (isOpen, depth) = (!reader.isEmpty, reader.depth)
-        case .child: (isOpen, depth) = (true, reader.depth - 1)
-        }
-        var size = 0
-        do {
-            switch place {
-            case .document: return .success(.dictionary([try member(depth: 1, size: &size)]))
-            case .child: return .success(try content([], isAtChild: true, depth: 1, size: &size))
-            case .element, .value: return .success(try value(depth: 1, size: &size))
+        case .document:
+            result = try EntryError.result { .dictionary([try member(depth: 1, size: &size)]) }
+        case .child:
+            result = try EntryError.result {
+                try content([], isAtChild: true, depth: 1, size: &size)
             }
-        } catch let error as EntryError {
-            if isOpen { try xml.skip(to: depth) }
-            return .failure(error)
+        case .element: result = try EntryError.result { try value(depth: 1, size: &size) }
         }
+        if case .failure = result, let depth { try xml.skip(to: depth) }
+        return result
     }
 
     @discardableResult func skip() throws -> EntryError? {
-        switch place {
-        case .value: break
-        case .document, .element: if !reader.isEmpty { try xml.skip(to: reader.depth) }
-        case .child: try xml.skip(to: reader.depth - 1)
-        }
+        if let openDepth { try xml.skip(to: openDepth) }
         return nil
+    }
+
+    /// The depth of the element whose end is the end of the value. Nil if that was already read.
+    private var openDepth: Int? {
+        switch place {
+        case .value: nil
+        case .document, .element: reader.isEmpty ? nil : reader.depth
+        case .child: reader.depth - 1
+        }
     }
 
     func skip(inspectingWith body: (XMLCursor) throws -> Void) throws { try body(self) }
@@ -132,13 +134,9 @@ final class XMLCursor: ManifestCursor {
     }
 
     private func nextChild() throws -> Bool {
-        while true {
-            switch try xml.advance() {
-            case .start: return true
-            case .text: continue
-            case .end, .finished: return false
-            }
-        }
+        var node = try xml.advance()
+        while node == .text { node = try xml.advance() }
+        return node == .start
     }
 
     private func member(depth: Int, size: inout Int) throws -> ManifestValue.Member {

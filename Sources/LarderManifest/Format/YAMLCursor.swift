@@ -47,12 +47,9 @@ final class YAMLCursor: ManifestCursor {
         var size = 0
         parser.isInEntry = !isInspecting
         defer { parser.isInEntry = false }
-        do {
-            return .success(try value(depth: 1, size: &size))
-        } catch let error as EntryError {
-            try events.skip(from: mark)
-            return .failure(error)
-        }
+        let result = try EntryError.result { try value(depth: 1, size: &size) }
+        if case .failure = result { try events.skip(from: mark) }
+        return result
     }
 
     @discardableResult func skip() throws -> EntryError? {
@@ -68,14 +65,9 @@ final class YAMLCursor: ManifestCursor {
 
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
         try forEachPair {
-            let key: Result<String, EntryError>
-            do {
-                var size = 0
-                key = .success(try self.key(size: &size).text)
-            } catch let error as EntryError {
-                try skip()
-                key = .failure(error)
-            }
+            var size = 0
+            let key = try EntryError.result { try self.key(size: &size).text }
+            if case .failure = key { try skip() }
             try body(key)
         }
     }

@@ -78,7 +78,9 @@ final class YAMLEvents {
         switch kind {
         case .scalar, .array, .dictionary: if let name = parser.anchor { try add(name) }
         case .alias: target = try find(parser.anchor ?? "")
-        case .documentStart: forgetAnchors()
+        case .documentStart:
+            (anchors, names, open) = ([], [:], [])
+            (kept, keptSize) = ([], 0)
         case .end, .documentEnd, .streamEnd: break
         }
         if !open.isEmpty { keep() }
@@ -175,13 +177,5 @@ final class YAMLEvents {
         guard isScalar || kind == .end, let last = open.last, last.depth == inner else { return }
         anchors[last.anchor].end = kept.count
         open.removeLast()
-    }
-
-    private func forgetAnchors() {
-        anchors = []
-        names = [:]
-        open = []
-        kept = []
-        keptSize = 0
     }
 }

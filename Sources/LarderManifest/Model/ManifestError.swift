@@ -128,6 +128,17 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
         EntryError(.tooLarge, "the entry has more than \(limits.maximumEntrySize) bytes")
     }
 
+    /// Returns the value of `body`, or the error of an unusable entry.
+    static func result<Value>(
+        of body: () throws -> Value
+    ) throws -> Result<Value, EntryError> {
+        do {
+            return .success(try body())
+        } catch let error as EntryError {
+            return .failure(error)
+        }
+    }
+
     static func tooDeep(_ limits: ManifestLimits) -> EntryError {
         EntryError(.tooDeep, "the entry nests deeper than \(limits.maximumDepth) levels")
     }
