@@ -83,8 +83,8 @@ struct ManifestSurvey {
     ) -> [ManifestSuggestion] {
         let survey = ManifestSurvey(of: source, limits: rules.limits)
         var suggestions: [ManifestSuggestion] = []
-        for candidate in SurveyCandidate.all(in: survey).prefix(maximumTrials) {
-            guard suggestions.count < maximumSuggestions else { break }
+        for candidate in SurveyCandidate.all(in: survey).prefix(maximumTrials)
+        where suggestions.count < maximumSuggestions {
             let found = suggestion(
                 for: candidate, isXML: survey.isXML, source, isPart: isPart, rules)
             if let found { suggestions.append(found) }

@@ -46,7 +46,11 @@ final class EntryDecoder {
                 // A key identifies a single icon.
                 key: found.count <= 1 ? self.key(key) : nil)
             if found.isEmpty, let template = shape.template {
-                return [built(from: try template.filled(from: element), common)]
+                let text = try template.filled(from: element)
+                let match = PathMatch(value: .string(text), container: [], key: "", wildcard: nil)
+                let icon = Icon(match: match, place: .init(path: "@", target: .convention))
+                let value = IconValue(text, at: .unknown, isKeyed: common.isKeyed)
+                return [decoded(value, of: icon, common)]
             }
             return found.map { result(of: $0, common) }
         } catch {
@@ -97,22 +101,16 @@ final class EntryDecoder {
             let error = EntryError(.iconNotAString, "icon is \(kind), not a string")
             return (entry.name, nil, .failed(error))
         }
-        if icon.target == .convention { return result(built: value, of: icon, entry) }
-        return (entry.name, value, result(of: icon, value, entry))
+        return decoded(value, of: icon, entry)
     }
 
-    /// Returns an icon with a built URL. It has no value in the manifest, unless the value explains
-    /// why it is not fetched.
-    private func built(from text: String, _ entry: Common) -> DecodedIcon {
-        let value = IconValue(text, at: .unknown, isKeyed: entry.isKeyed)
-        let match = PathMatch(value: .string(text), container: [], key: "", wildcard: nil)
-        return result(built: value, of: Icon(match: match, place: .init(path: "@")), entry)
-    }
-
-    private func result(built value: IconValue, of icon: Icon, _ entry: Common) -> DecodedIcon {
+    private func decoded(_ value: IconValue, of icon: Icon, _ entry: Common) -> DecodedIcon {
         let result = result(of: icon, value, entry)
-        if case .unfetched = result { return (entry.name, value, result) }
-        return (entry.name, nil, result)
+        // A built URL is not a value in the manifest, but explains why it is not fetched.
+        if icon.target == .convention {
+            guard case .unfetched = result else { return (entry.name, nil, result) }
+        }
+        return (entry.name, value, result)
     }
 
     private func result(

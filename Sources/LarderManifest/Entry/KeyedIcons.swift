@@ -13,12 +13,10 @@ final class KeyedIcons {
         switch result {
         case .entry(let entry):
             guard let own = entry.key else { return nil }
-            key = own
-            digest = Self.digest(of: entry.icon.key)
+            (key, digest) = (own, Self.digest(of: entry.icon.key))
         case .inline(let entry):
             guard let own = ResourceKey.name(in: entry.resourceKey) else { return nil }
-            key = own
-            digest = entry.bytes.withUnsafeBytes { Self.digest(of: $0) }
+            (key, digest) = (own, entry.bytes.withUnsafeBytes { Self.digest(of: $0) })
         case .skipped, .unfetched, .failed: return nil
         }
         let icon = (

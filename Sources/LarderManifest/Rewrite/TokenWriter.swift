@@ -3,29 +3,22 @@ import LarderCore
 /// A writer of icon values as tokens that are safe in their place. Keeps the replaced token's
 /// quotation marks if possible. Values are printable ASCII.
 final class TokenWriter {
-    private enum Style { case json, yaml, xml, raw }
-
-    private let style: Style
+    private let format: ManifestFormat
     private let encoding: XMLEncoding
     private var previous: UInt8 = 0
     private var anchors = YAMLAnchors()
 
     init(_ format: ManifestFormat, _ encoding: XMLEncoding) {
+        self.format = format
         self.encoding = encoding
-        switch format {
-        case .json, .jsonLines: style = .json
-        case .yaml: style = .yaml
-        case .xml, .xmlPlist: style = .xml
-        case .urlList, .binaryPlist: style = .raw
-        }
     }
 
     func pass(_ bytes: UnsafeRawBufferPointer) {
-        switch style {
+        switch format {
         case .yaml: anchors.pass(bytes)
         // Text in UTF-16 has zeros.
-        case .xml: previous = bytes.last { !$0.isMarkupBlank && $0 != 0 } ?? previous
-        case .json, .raw: break
+        case .xml, .xmlPlist: previous = bytes.last { !$0.isMarkupBlank && $0 != 0 } ?? previous
+        case .json, .jsonLines, .urlList, .binaryPlist: break
         }
     }
 
@@ -33,16 +26,16 @@ final class TokenWriter {
     {
         let first = token.first { $0 != 0 }
         precondition(value.utf8.allSatisfy { 0x20..<0x7F ~= $0 }, "the value is not ASCII")
-        switch style {
-        case .raw: return Array(value.utf8)
-        case .xml:
+        switch format {
+        case .urlList, .binaryPlist: return Array(value.utf8)
+        case .xml, .xmlPlist:
             let isAttribute = previous == UInt8(ascii: "=")
             let quote = isAttribute ? first.flatMap { "\"'".utf8.contains($0) ? $0 : nil } : nil
             let mark = quote.map { [$0] } ?? []
             let text = mark + Self.escapedForXML(value) + mark
             guard case .utf16(let isBigEndian) = encoding else { return text }
             return text.flatMap { isBigEndian ? [0, $0] : [$0, 0] }
-        case .json: return Array("\"\(Self.escaped(value))\"".utf8)
+        case .json, .jsonLines: return Array("\"\(Self.escaped(value))\"".utf8)
         case .yaml:
             // The anchor's value is the same, so the alias is kept.
             if first == UInt8(ascii: "*"), anchors.value(of: token.dropFirst()) == value {

@@ -114,7 +114,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
             }
             let inside = trails.following(.member(key))
             if !inside.isEmpty {
-                if key.isSame(as: "apps") { kindOfApps = try cursor.kind().wrongKind }
+                if key.isSame(as: "apps") { kindOfApps = wrongKinds[try cursor.kind()] }
                 return try walk(inside, at: [.member(key)])
             }
             let before = cursor.progress
@@ -412,15 +412,9 @@ private struct HeldEntries {
     }
 }
 
-extension ValueKind {
-    fileprivate var wrongKind: String? {
-        switch self {
-        case .array: nil
-        case .dictionary: "a dictionary"
-        case .scalar: "a single value"
-        }
-    }
-}
+private let wrongKinds: [ValueKind: String] = [
+    .dictionary: "a dictionary", .scalar: "a single value",
+]
 
 /// The root's members that an entry can have, because the root may be an entry.
 struct RootMembers {

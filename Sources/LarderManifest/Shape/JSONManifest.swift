@@ -32,8 +32,8 @@ extension ManifestDocument {
         if isDocument() || isAlone {
             if isDocument(), !isAlone {
                 if isObject, recognition.isExplicit, next == UInt8(ascii: "{") {
-                    throw ManifestError(
-                        .notAManifest, source: window.input.name, at: .line(window.line),
+                    throw notAManifest(
+                        at: window.line,
                         "the file has several JSON objects, each of which is an entry;"
                             + " remove --entries")
                 }
@@ -42,8 +42,7 @@ extension ManifestDocument {
             if try walk.finish() { return .json }
         }
         guard !isDocument(), !isAlone || walk.root.hasIcon else {
-            throw ManifestError(
-                .notAManifest, source: window.input.name, at: .line(line), walk.refusal)
+            throw notAManifest(at: line, walk.refusal)
         }
         // A single object is a document. Its other members may have any size.
         let isTooLarge = length > limits.maximumEntrySize
@@ -70,8 +69,7 @@ extension ManifestDocument {
             try emit(RawEntry(line: line, content: content, shape: shape))
         }
         guard !recognition.isStrange else {
-            throw ManifestError(
-                .notAManifest, source: window.input.name, at: .line(first), recognition.refusal)
+            throw notAManifest(at: first, recognition.refusal)
         }
     }
 

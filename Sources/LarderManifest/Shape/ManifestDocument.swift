@@ -33,24 +33,24 @@ struct ManifestDocument {
         let walk = EntryWalk(cursor, recognition, limits: limits, emit)
         try walk.walk()
         try finish()
-        guard try walk.finish() else {
-            throw ManifestError(
-                .notAManifest, source: window.input.name, at: line.map { .line($0) }, walk.refusal)
-        }
+        guard try walk.finish() else { throw notAManifest(at: line, walk.refusal) }
+    }
+
+    func notAManifest(at line: Int?, _ reason: String) -> ManifestError {
+        ManifestError(
+            .notAManifest, source: window.input.name, at: line.map { .line($0) }, reason)
     }
 
     /// Shared objects can expand a small file without bound. The cursor limits the expanded size of
     /// each entry and of all entries.
     func readBinaryPlist(_ emit: @escaping (RawEntry) throws -> Void) throws {
-        let name = window.input.name
         var cursor: BinaryPlistCursor?
         do {
             let root = try BinaryPlistCursor(window, limits: limits)
             cursor = root
             guard try root.kind() != .scalar else {
-                throw ManifestError(
-                    .notAManifest, source: name,
-                    "the property list is neither an array nor a dictionary")
+                throw notAManifest(
+                    at: nil, "the property list is neither an array nor a dictionary")
             }
             var emitted = 0
             let walk = EntryWalk(root, recognition, limits: limits) { entry in
@@ -59,12 +59,11 @@ struct ManifestDocument {
                 try emit(entry)
             }
             try walk.walk()
-            guard try walk.finish() else {
-                throw ManifestError(.notAManifest, source: name, walk.refusal)
-            }
+            guard try walk.finish() else { throw notAManifest(at: nil, walk.refusal) }
         } catch let damage as BinaryPlist.Damage {
             throw ManifestError(
-                damage.code, source: name, at: cursor?.position.map { .entry($0) }, damage.reason)
+                damage.code, source: window.input.name,
+                at: cursor?.position.map { .entry($0) }, damage.reason)
         }
     }
 }
@@ -90,12 +89,9 @@ extension ManifestDocument {
             let span = SourceSpan(start + found.lowerBound..<start + found.upperBound)
             let error = EntryError(
                 .unparsableURL, "the line has more than one URL; put each URL on its own line")
-            let isSeveral = Self.isSeveral(url)
-            try emit(
-                RawEntry(
-                    line: line,
-                    content: isSeveral ? .failure(error) : .success(.string(url, at: span)),
-                    shape: shape))
+            let content: Result<ManifestValue, EntryError> =
+                Self.isSeveral(url) ? .failure(error) : .success(.string(url, at: span))
+            try emit(RawEntry(line: line, content: content, shape: shape))
         }
     }
 

@@ -34,8 +34,7 @@ extension ManifestDocument {
             line = cursor.line
         }
         guard hasEntries || hasRootEntries && !recognition.isStrange else {
-            throw ManifestError(
-                .notAManifest, source: window.input.name, at: first.map { .line($0) }, walk.refusal)
+            throw notAManifest(at: first, walk.refusal)
         }
     }
 }
