@@ -105,45 +105,38 @@ final class JSONCursor: ManifestCursor {
 
     /// Skips a value of any size and depth, without recursion.
     private func skipUnread() throws {
+        enum State { case value, string, escape, lineComment, blockComment }
+        var state = State.value
         var depth = 0
-        var isInString = false
-        var isEscaped = false
-        // Whether this is a block comment. Nil outside comments.
-        var comment: Bool?
         var previous: UInt8 = 0
         repeat {
             for (index, byte) in window.unread.enumerated() {
                 defer { previous = byte }
-                if let isBlock = comment {
-                    let isEnd =
-                        isBlock
-                        ? previous == UInt8(ascii: "*") && byte == UInt8(ascii: "/")
-                        : byte == 0x0A
-                    if isEnd { comment = nil }
-                    continue
-                }
-                if isInString {
-                    if isEscaped {
-                        isEscaped = false
-                    } else if byte == UInt8(ascii: "\\") {
-                        isEscaped = true
-                    } else if byte == UInt8(ascii: "\"") {
-                        isInString = false
-                        if depth == 0 { return window.consume(index + 1) }
-                    }
-                    continue
-                }
-                switch byte {
-                case UInt8(ascii: "\""): isInString = true
-                case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
-                case UInt8(ascii: "]"), UInt8(ascii: "}"):
+                switch (state, byte) {
+                case (.lineComment, 0x0A): state = .value
+                case (.blockComment, UInt8(ascii: "/")):
+                    if previous == UInt8(ascii: "*") { state = .value }
+                case (.lineComment, _), (.blockComment, _): break
+                case (.escape, _): state = .string
+                case (.string, UInt8(ascii: "\\")): state = .escape
+                case (.string, UInt8(ascii: "\"")):
+                    state = .value
+                    if depth == 0 { return window.consume(index + 1) }
+                case (.string, _): break
+                case (.value, UInt8(ascii: "\"")): state = .string
+                case (.value, UInt8(ascii: "[")), (.value, UInt8(ascii: "{")): depth += 1
+                case (.value, UInt8(ascii: "]")), (.value, UInt8(ascii: "}")):
                     // The enclosing value's bracket ends a number or a literal.
                     if depth == 0 { return window.consume(index) }
                     depth -= 1
                     if depth == 0 { return window.consume(index + 1) }
-                case UInt8(ascii: ",") where depth == 0: return window.consume(index)
-                case _ where previous == UInt8(ascii: "/"): comment = byte.isBlockComment
-                default: break
+                case (.value, UInt8(ascii: ",")):
+                    if depth == 0 { return window.consume(index) }
+                case (.value, _):
+                    guard previous == UInt8(ascii: "/"), let isBlock = byte.isBlockComment else {
+                        break
+                    }
+                    state = isBlock ? .blockComment : .lineComment
                 }
             }
             window.consume(window.count)

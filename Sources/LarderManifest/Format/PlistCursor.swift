@@ -113,12 +113,10 @@ final class PlistCursor: ManifestCursor {
         case .real: return real(try text(&size))
         case .true: return try empty(.bool(true), &size)
         case .false: return try empty(.bool(false), &size)
-        case .data:
+        case .data, .date:
+            let kind = element == .data ? "data" : "a date"
             _ = try text(&size)
-            return .opaque("data")
-        case .date:
-            _ = try text(&size)
-            return .opaque("a date")
+            return .opaque(kind)
         case .key: throw error(.malformed, "expected a value, found <key>")
         case .plist, nil: throw error(.malformed, "\(shownElement) is not a property list element")
         }

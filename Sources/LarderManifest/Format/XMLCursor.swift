@@ -92,9 +92,9 @@ final class XMLCursor: ManifestCursor {
         case .child: isAtChild = true
         case .element:
             let isEmpty = reader.isEmpty
-            for attribute in reader.attributes {
-                place = .value(.success(xml.string(attribute.value, at: attribute.place)))
-                try body(.success(attribute.name.asAttribute))
+            for attribute in reader.attributes.map({ member($0) }) {
+                place = .value(.success(attribute.value))
+                try body(.success(attribute.key))
             }
             if isEmpty { return }
         }
@@ -139,6 +139,10 @@ final class XMLCursor: ManifestCursor {
         return node == .start
     }
 
+    private func member(_ attribute: XMLAttribute) -> ManifestValue.Member {
+        .init(key: "@\(attribute.name)", value: xml.string(attribute.value, at: attribute.place))
+    }
+
     private func member(depth: Int, size: inout Int) throws -> ManifestValue.Member {
         let name = reader.name
         try limits.charge(name.utf8.count, to: &size)
@@ -151,10 +155,7 @@ final class XMLCursor: ManifestCursor {
         var members: [ManifestValue.Member] = []
         for attribute in reader.attributes {
             try limits.charge(attribute.name.utf8.count + attribute.value.utf8.count, to: &size)
-            members.append(
-                .init(
-                    key: attribute.name.asAttribute,
-                    value: xml.string(attribute.value, at: attribute.place)))
+            members.append(member(attribute))
         }
         if !members.isEmpty { try limits.enter(depth) }
         if reader.isEmpty { return .dictionary(members) }
@@ -187,8 +188,4 @@ final class XMLCursor: ManifestCursor {
             node = try xml.advance(keepingBlanks: text != nil)
         }
     }
-}
-
-extension String {
-    fileprivate var asAttribute: String { "@" + self }
 }

@@ -72,7 +72,12 @@ final class YAMLCursor: ManifestCursor {
         }
     }
 
-    func forEachElement(_ body: () throws -> Void) throws { try forEachItem(body) }
+    func forEachElement(_ body: () throws -> Void) throws {
+        if events.kind == .alias { try events.enterAlias() }
+        try events.advance()
+        while events.kind != .end { try body() }
+        try events.advance()
+    }
 
     func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
         parser.error(code, reason)
@@ -87,15 +92,8 @@ final class YAMLCursor: ManifestCursor {
         return isExplicit ? nil : parser.refusal
     }
 
-    private func forEachItem(_ body: () throws -> Void) throws {
-        if events.kind == .alias { try events.enterAlias() }
-        try events.advance()
-        while events.kind != .end { try body() }
-        try events.advance()
-    }
-
     private func forEachPair(_ body: () throws -> Void) throws {
-        try forEachItem {
+        try forEachElement {
             if kind() == .scalar { return try body() }
             try skip()
             try skip()
@@ -108,7 +106,7 @@ final class YAMLCursor: ManifestCursor {
         case .array:
             try limits.enter(depth)
             var elements: [ManifestValue] = []
-            try forEachItem { elements.append(try value(depth: depth + 1, size: &size)) }
+            try forEachElement { elements.append(try value(depth: depth + 1, size: &size)) }
             return .array(elements)
         case .dictionary:
             try limits.enter(depth)

@@ -279,7 +279,9 @@ final class EntryWalk<Cursor: ManifestCursor> {
         try forEach { key, others in
             isEmpty = false
             if matchesNoShape { return try skip(place) }
-            let further = inner.isEmpty && others.isEmpty ? [] : usable(inner + others)
+            let further = (inner + others).filter {
+                !$0.isBase && ($0.shape == nil || $0.shape == recognition.settled ?? $0.shape)
+            }
             guard further.isEmpty, !hasFilter else {
                 return try readNested(trails.filter(\.isEnd) + further, at: place, key, &isOpen)
             }
@@ -308,13 +310,6 @@ final class EntryWalk<Cursor: ManifestCursor> {
         if isEmpty { hasEmptyPlace = true }
         guard isOpen, !isEmpty, !hasFilter else { return }
         for trail in trails where trail.isEnd { recognition.use(trail.path, of: trail.shape) }
-    }
-
-    private func usable(_ trails: [Trail]) -> [Trail] {
-        let settled = recognition.settled
-        return trails.filter {
-            !$0.isBase && (settled == nil || $0.shape == nil || settled == $0.shape)
-        }
     }
 
     /// The element can be an entry and can contain entries.
