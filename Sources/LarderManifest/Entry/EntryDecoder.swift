@@ -71,12 +71,10 @@ final class EntryDecoder {
     /// values.
     func values(of element: ManifestValue) -> [IconValue] {
         let isKeyed = value(at: shape.key, in: element) != .null
-        let places = places(in: element).prefix(ManifestLimits.maximumIcons).compactMap {
+        // Sorting is stable.
+        return places(in: element).prefix(ManifestLimits.maximumIcons).compactMap {
             $0.place.target == .convention ? nil : value(of: $0, isKeyed: isKeyed)
-        }
-        return places.enumerated().sorted {
-            ($0.element.span.lowerBound, $0.offset) < ($1.element.span.lowerBound, $1.offset)
-        }.map(\.element)
+        }.sorted { $0.span.lowerBound < $1.span.lowerBound }
     }
 
     private func value(of icon: Icon, isKeyed: Bool) -> IconValue? {
@@ -247,21 +245,14 @@ final class EntryDecoder {
     }
 
     private func priority(_ value: ManifestValue) throws(EntryError) -> Int {
-        switch value {
-        case .null: return 0
-        case .string(let text, _):
-            for name in PriorityName.allCases where text.isSame(as: name.rawValue) {
-                return name.value
-            }
-        default: break
+        if value == .null { return 0 }
+        if case .string(let text, _) = value {
+            let name = PriorityName.allCases.first { text.isSame(as: $0.rawValue) }
+            if let name { return name.value }
+            // All XML values are text.
+            if shape.priority?.isXML == true, let integer = Int(text) { return integer }
         }
         if let integer = value.exactInteger { return integer }
-        // All XML values are text.
-        if shape.priority?.isXML == true, case .string(let text, _) = value,
-            let integer = Int(text)
-        {
-            return integer
-        }
         guard rules.priorityKey != nil else {
             ignored.add(.priority)
             return 0

@@ -46,7 +46,8 @@ struct IconURLs {
             return .inline(bytes)
         }
         let usesGateway = ipfsGateway != nil && value.isIPFS
-        let ofSet = place.template == nil ? urlInSet(value) : nil
+        let mayBeInSet = place.template == nil && [.iconSet, .relative].contains(value.kind)
+        let ofSet = mayBeInSet ? iconSets.lazy.compactMap { $0.url(of: value.text) }.first : nil
         switch value.kind {
         case _ where ofSet != nil: break
         case .relative where (isFile ? baseOfFiles : baseURL) != nil: break
@@ -59,7 +60,11 @@ struct IconURLs {
         // URL parsers ignore white space, so it is removed before placeholders are filled and the
         // spelling is stored.
         if !value.isPlain {
-            text = filled(String(decoding: text.bytesOfURL, as: UTF8.self))
+            text = String(decoding: text.bytesOfURL, as: UTF8.self)
+            // Longer texts are rejected later.
+            if text.utf8.count <= ManifestLimits.maximumURLSize {
+                text = URLPlaceholders(text, size: iconSize).text
+            }
         }
         if usesGateway { text = gatewayURL(text) }
         let url: HTTPURL
@@ -77,13 +82,6 @@ struct IconURLs {
         let isAbsolute = Self.isAbsolute(text, url)
         if isBaseTemplate, !isAbsolute { return .unfetched(.relative) }
         return .remote(url, spelling: isAbsolute && url.credentials == nil ? text : nil)
-    }
-
-    private func urlInSet(_ value: IconValue) -> String? {
-        guard !iconSets.isEmpty, value.kind == .iconSet || value.kind == .relative else {
-            return nil
-        }
-        return iconSets.lazy.compactMap { $0.url(of: value.text) }.first
     }
 
     /// Whether a URL is absolute. `http:a.png` is relative to a base URL with the same scheme.
@@ -106,12 +104,6 @@ struct IconURLs {
             return !text.removingUserinfo.isSame(as: text)
         }
         return url.credentials != nil && !url.inheritsCredentials
-    }
-
-    private func filled(_ text: String) -> String {
-        // Longer texts are rejected later.
-        guard text.utf8.count <= ManifestLimits.maximumURLSize else { return text }
-        return URLPlaceholders(text, size: iconSize).text
     }
 
     /// Returns the gateway URL for `ipfs://CID/path`. Keeps the gateway's query, which may be a

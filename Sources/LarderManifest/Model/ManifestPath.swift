@@ -42,9 +42,7 @@ public struct ManifestPath: Equatable, Sendable {
 
         func hash(into hasher: inout Hasher) {
             switch self {
-            case .elements: hasher.combine(0)
-            case .members: hasher.combine(1)
-            case .descendants: hasher.combine(2)
+            case .elements, .members, .descendants: break
             case .member(let name), .elementsWhere(let name, _):
                 for byte in name.utf8 { hasher.combine(byte) }
             }

@@ -49,7 +49,10 @@ package final class RemoteImages {
                 next = max(next, url.upperBound)
                 let before = text[max(0, url.lowerBound - Self.reach)..<url.lowerBound]
                 let path = Self.path(of: url, in: text)
-                if Self.ends(path, with: Self.suffixes) || Self.isShown(path, after: before) {
+                if Self.ends(path, with: Self.suffixes) || Self.isInMarkdown(before)
+                    || Self.isInHTML(before)
+                    || Self.isInCSS(before) && !Self.ends(path, with: Self.styles)
+                {
                     count += 1
                 } else {
                     labels.define(before)
@@ -134,12 +137,6 @@ package final class RemoteImages {
         _ text: some BidirectionalCollection<UInt8>, with suffixes: [[UInt8]]
     ) -> Bool {
         suffixes.contains { text.suffix($0.count).elementsEqual($0) }
-    }
-
-    private static func isShown(
-        _ path: [UInt8], after before: Slice<UnsafeBufferPointer<UInt8>>
-    ) -> Bool {
-        isInMarkdown(before) || isInHTML(before) || isInCSS(before) && !ends(path, with: styles)
     }
 
     /// Whether the text ends in `url(`, optionally with a quotation mark.

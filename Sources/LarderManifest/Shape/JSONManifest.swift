@@ -78,7 +78,13 @@ extension ManifestDocument {
             parser throws(JSONParser.Error) in try parser.value()
         }
         switch result {
-        case .success(let value): return try finish(value)
+        case .success(let value):
+            guard try !window.isBetweenValues() else { return .success(value) }
+            let found = JSONText.character(window.unread, at: 0)
+            let error = EntryError.unparsableLine(
+                column: window.column, "expected the end of the line, found \(found)")
+            try window.skipLine()
+            return .failure(error)
         case .failure(.syntax(let offset, let reason)):
             return .failure(try skip(indentation, pastErrorAt: offset, reason))
         case .failure(.tooDeep(let offset)):
@@ -91,15 +97,6 @@ extension ManifestDocument {
             try skip(indentation, pastErrorAt: window.count)
             return .failure(.unfinishedLine)
         }
-    }
-
-    private func finish(_ value: ManifestValue) throws -> Result<ManifestValue, EntryError> {
-        guard try !window.isBetweenValues() else { return .success(value) }
-        let found = JSONText.character(window.unread, at: 0)
-        let error = EntryError.unparsableLine(
-            column: window.column, "expected the end of the line, found \(found)")
-        try window.skipLine()
-        return .failure(error)
     }
 
     private func skip(
