@@ -13,16 +13,16 @@ final class KeyedIcons {
         switch result {
         case .entry(let entry):
             guard let own = entry.key else { return nil }
-            (key, digest) = (own, Self.digest(of: entry.icon.key))
+            (key, digest) = (own, Self.digest(of: Array(entry.icon.key.utf8)))
         case .inline(let entry):
             guard let own = ResourceKey.name(in: entry.resourceKey) else { return nil }
-            (key, digest) = (own, entry.bytes.withUnsafeBytes { Self.digest(of: $0) })
+            (key, digest) = (own, Self.digest(of: entry.bytes))
         case .skipped, .unfetched, .failed: return nil
         }
         let icon = (
             digest: UInt32(truncatingIfNeeded: digest), position: UInt32(clamping: position)
         )
-        let keyDigest = Self.digest(of: key)
+        let keyDigest = Self.digest(of: Array(key.utf8))
         guard let first = icons[keyDigest] else {
             icons[keyDigest] = icon
             return nil
@@ -36,14 +36,9 @@ final class KeyedIcons {
 
     /// Returns a hash value of the bytes, because strings that Swift considers equal can be
     /// different keys.
-    private static func digest(of text: String) -> UInt64 {
-        var text = text
-        return text.withUTF8 { digest(of: UnsafeRawBufferPointer($0)) }
-    }
-
-    private static func digest(of bytes: UnsafeRawBufferPointer) -> UInt64 {
+    private static func digest(of bytes: [UInt8]) -> UInt64 {
         var hasher = Hasher()
-        hasher.combine(bytes: bytes)
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 }

@@ -8,7 +8,7 @@ import LarderCore
 /// becomes ``ManifestValue/invalidText``. A key with such text matches no known key. Integers
 /// outside the range of `Int` become doubles.
 struct JSONParser {
-    private let base: UnsafePointer<UInt8>?
+    private let bytes: UnsafeBufferPointer<UInt8>
     private let end: Int
     private let isWhole: Bool
     private let maximumDepth: Int
@@ -32,7 +32,7 @@ struct JSONParser {
         _ bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, maximumDepth: Int,
         isLines: Bool = false, offset: Int = 0
     ) {
-        base = bytes.baseAddress
+        self.bytes = bytes
         end = bytes.count
         self.isWhole = isWhole
         self.maximumDepth = maximumDepth
@@ -102,25 +102,23 @@ struct JSONParser {
     }
 
     private mutating func next() throws(Error) -> UInt8 {
-        guard let base else { throw .unfinished }
         while position < end {
-            let byte = base[position]
-            if !byte.isMarkupBlank {
-                guard byte == UInt8(ascii: "/"), try skipComment(base) else { return byte }
-                continue
+            let byte = bytes[position]
+            if byte.isMarkupBlank {
+                position += 1
+            } else {
+                guard byte == UInt8(ascii: "/"), try skipComment() else { return byte }
             }
-            position += 1
         }
         throw .unfinished
     }
 
-    private mutating func skipComment(_ base: UnsafePointer<UInt8>) throws(Error) -> Bool {
+    private mutating func skipComment() throws(Error) -> Bool {
         guard position + 1 < end else { throw .unfinished }
-        let rest = UnsafeBufferPointer(start: base, count: end)
-        guard let isBlock = base[position + 1].isBlockComment else { return false }
+        guard let isBlock = bytes[position + 1].isBlockComment else { return false }
         var last = position + 2
-        while let found = rest.place(of: isBlock ? UInt8(ascii: "/") : 0x0A, from: last) {
-            if !isBlock || found > position + 2 && base[found - 1] == UInt8(ascii: "*") {
+        while let found = bytes.place(of: isBlock ? UInt8(ascii: "/") : 0x0A, from: last) {
+            if !isBlock || found > position + 2 && bytes[found - 1] == UInt8(ascii: "*") {
                 position = found + 1
                 return true
             }
@@ -130,17 +128,16 @@ struct JSONParser {
     }
 
     private func unexpected(_ wanted: String) -> Error {
-        let found = JSONText.character(UnsafeBufferPointer(start: base, count: end), at: position)
+        let found = JSONText.character(bytes, at: position)
         return .syntax(at: position, "expected \(wanted), found \(found)")
     }
 
     private mutating func literal(
         _ text: StaticString, _ value: ManifestValue
     ) throws(Error) -> ManifestValue {
-        guard let base else { throw .unfinished }
         for offset in 0..<text.utf8CodeUnitCount {
             guard position + offset < end else { throw .unfinished }
-            guard base[position + offset] == text.utf8Start[offset] else {
+            guard bytes[position + offset] == text.utf8Start[offset] else {
                 throw .syntax(at: position, "unknown word; expected true, false or null")
             }
         }
@@ -149,47 +146,42 @@ struct JSONParser {
     }
 
     private mutating func number() throws(Error) -> ManifestValue {
-        guard let base else { throw .unfinished }
         let start = position
         var isInteger = true
-        if base[position] == UInt8(ascii: "-") { position += 1 }
+        if bytes[position] == UInt8(ascii: "-") { position += 1 }
         let first = position
         try digits("a digit")
-        if base[first] == UInt8(ascii: "0"), position > first + 1 {
+        if bytes[first] == UInt8(ascii: "0"), position > first + 1 {
             throw .syntax(at: first, "a number has a leading zero")
         }
-        if position < end, base[position] == UInt8(ascii: ".") {
+        if position < end, bytes[position] == UInt8(ascii: ".") {
             isInteger = false
             position += 1
             try digits("a digit after the decimal point")
         }
-        if position < end, base[position] | 0x20 == UInt8(ascii: "e") {
+        if position < end, bytes[position] | 0x20 == UInt8(ascii: "e") {
             isInteger = false
             position += 1
-            if position < end, [UInt8(ascii: "+"), UInt8(ascii: "-")].contains(base[position]) {
-                position += 1
-            }
+            if position < end, "+-".utf8.contains(bytes[position]) { position += 1 }
             try digits("a digit in the exponent")
         }
         guard position < end || isWhole else { throw .unfinished }
-        let text = UnsafeBufferPointer(start: base + start, count: position - start)
-        let spelling = String(decoding: text, as: UTF8.self)
+        let spelling = String(decoding: bytes[start..<position], as: UTF8.self)
         if isInteger, let integer = Int(spelling) { return .integer(integer) }
         guard let double = Double(spelling) else { throw .syntax(at: start, "not a number") }
         return .double(double)
     }
 
     private mutating func digits(_ wanted: String) throws(Error) {
-        guard let base else { throw .unfinished }
         let start = position
-        while position < end, base[position].isDigit { position += 1 }
+        while position < end, bytes[position].isDigit { position += 1 }
         guard position == start else { return }
         throw position == end ? .unfinished : unexpected(wanted)
     }
 
     /// Parses a string. Invalid bytes become U+FFFD.
     private mutating func string() throws(Error) -> (text: String, isValid: Bool) {
-        guard let base else { throw .unfinished }
+        guard let base = bytes.baseAddress else { throw .unfinished }
         let start = position + 1
         var hasEscapes = false
         var hasControls = false

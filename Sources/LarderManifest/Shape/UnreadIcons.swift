@@ -94,12 +94,8 @@ final class UnreadIcons {
                 // Skips most values, which are names and numbers.
                 case .string(let text, _) where !text.utf8.contains(where: Self.isURLMark): continue
                 case .string, .array, .dictionary:
-                    let rank = self.rank(of: member.key, in: rank)
-                    if case .string = member.value, !isNamed(rank), rank != nil || !isInList {
-                        continue
-                    }
                     path.append(.member(member.key))
-                    count(member.value, rank)
+                    count(member.value, self.rank(of: member.key, in: rank))
                     path.removeLast()
                 case .null, .bool, .integer, .double, .opaque: continue
                 }
