@@ -1,23 +1,15 @@
 import Foundation
 import LarderCore
 
-/// A `data:` URL, parsed as in the Fetch standard (https://fetch.spec.whatwg.org/#data-urls).
-struct DataURL {
-    private let content: ArraySlice<UInt8>
-
-    init?(_ text: String) {
-        // Most URLs have another scheme and need not be copied.
-        guard let first = text.utf8.first(where: { $0 > 0x20 }), first | 0x20 == UInt8(ascii: "d")
-        else { return nil }
-        let bytes = text.bytesOfURL
-        guard bytes.prefix(5).isWord("data:") else { return nil }
-        content = bytes.dropFirst(5).prefix { $0 != UInt8(ascii: "#") }
-    }
-
-    var bytes: [UInt8]? {
+/// `data:` URLs, parsed as in the Fetch standard (https://fetch.spec.whatwg.org/#data-urls).
+enum DataURL {
+    static func bytes(of text: String) -> [UInt8]? {
+        let url = text.bytesOfURL
+        guard url.prefix(5).isWord("data:") else { return nil }
+        let content = url.dropFirst(5).prefix { $0 != UInt8(ascii: "#") }
         guard let comma = content.firstIndex(of: UInt8(ascii: ",")) else { return nil }
         let body = content[(comma + 1)...].percentDecoded
-        return Self.isBase64(content[..<comma]) ? Self.base64Decoded(body) : body
+        return isBase64(content[..<comma]) ? base64Decoded(body) : body
     }
 
     private static func isBase64(_ type: ArraySlice<UInt8>) -> Bool {

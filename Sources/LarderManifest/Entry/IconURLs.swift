@@ -41,7 +41,7 @@ struct IconURLs {
         isFile: Bool = false, of entry: [ManifestValue.Member]
     ) throws(EntryError) -> Target {
         if value.kind == .data {
-            guard let bytes = DataURL(value.text)?.bytes, bytes.count <= InlineEntry.maximumSize
+            guard let bytes = DataURL.bytes(of: value.text), bytes.count <= InlineEntry.maximumSize
             else { return .unfetched(.data) }
             return .inline(bytes)
         }

@@ -129,9 +129,7 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
     }
 
     /// Returns the value of `body`, or the error of an unusable entry.
-    static func result<Value>(
-        of body: () throws -> Value
-    ) throws -> Result<Value, EntryError> {
+    static func result<Value>(of body: () throws -> Value) throws -> Result<Value, EntryError> {
         do {
             return .success(try body())
         } catch let error as EntryError {

@@ -413,7 +413,7 @@ private let wrongKinds: [ValueKind: String] = [
 
 /// The root's members that an entry can have, because the root may be an entry.
 struct RootMembers {
-    private let keys: Set<[UInt8]>
+    private let keys: Set<ManifestPath.Segment>
     /// Whether icons can be in any member.
     private let keepsAll: Bool
     var line: Int?
@@ -433,14 +433,12 @@ struct RootMembers {
                 $0.icons.contains { [.descendants, .members].contains($0.path.segments.first) }
             }
         let roots = recognition.shapes.filter { $0.entries.contains { $0.segments.isEmpty } }
-        var keys = Set(EntryDecoder.plainKeys.map { Array($0.utf8) })
+        var keys = Set(EntryDecoder.plainKeys.map { ManifestPath.Segment.member($0) })
         for shape in lines + roots {
             let paths =
                 shape.icons.map(\.path) + shape.names + shape.marks + shape.requires
                 + [shape.priority, shape.integrity, shape.key].compactMap(\.self)
-            for case .member(let key)? in paths.map(\.segments.first) {
-                keys.insert(Array(key.utf8))
-            }
+            keys.formUnion(paths.compactMap(\.segments.first))
         }
         self.keys = keys
     }
@@ -448,7 +446,7 @@ struct RootMembers {
     mutating func clear() { (line, members, size, failure) = (nil, [], 0, nil) }
 
     var isEmpty: Bool { members.isEmpty }
-    func isKept(_ key: String) -> Bool { keepsAll || keys.contains(Array(key.utf8)) }
+    func isKept(_ key: String) -> Bool { keepsAll || keys.contains(.member(key)) }
     var value: ManifestValue { .dictionary(members) }
 
     var hasIcon: Bool {

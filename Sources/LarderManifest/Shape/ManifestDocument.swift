@@ -81,11 +81,10 @@ extension ManifestDocument {
                 continue
             }
             let bytes = UnsafeBufferPointer(rebasing: window.unread.prefix(length))
-            let found = Self.place(of: bytes)
-            let url = found.map { String(urlBytes: bytes[$0]) }
             let start = window.offset
-            window.consume(length)
-            guard let url, let found else { continue }
+            defer { window.consume(length) }
+            guard let found = Self.place(of: bytes) else { continue }
+            let url = String(urlBytes: bytes[found])
             let span = SourceSpan(start + found.lowerBound..<start + found.upperBound)
             let error = EntryError(
                 .unparsableURL, "the line has more than one URL; put each URL on its own line")
