@@ -122,18 +122,10 @@ extension IconValue {
 }
 
 extension IconValue.Kind {
-    init(of text: String) {
-        var text = text
-        self = text.withUTF8 { bytes in
-            bytes.contains { $0 <= 0x20 }
-                // URL parsers ignore white space around URLs, and line ends in them.
-                ? Self.kind(of: String(decoding: bytes, as: UTF8.self).bytesOfURL[...])
-                : Self.kind(of: bytes[...])
-        }
-    }
+    /// URL parsers ignore white space around URLs, and line ends in them.
+    init(of text: String) { self = Self.kind(of: text.bytesOfURL[...]) }
 
-    private static func kind<Bytes: RandomAccessCollection<UInt8>>(of text: Bytes) -> Self
-    where Bytes.SubSequence == Bytes {
+    private static func kind(of text: ArraySlice<UInt8>) -> Self {
         if text.prefix(5).isWord("data:") { return .data }
         if isTemplate(text) { return .template }
         guard let scheme = scheme(of: text) else {
@@ -143,7 +135,7 @@ extension IconValue.Kind {
         return isIconSet(scheme, text.dropFirst(scheme.count + 1)) ? .iconSet : .otherScheme
     }
 
-    private static func isTemplate(_ text: some RandomAccessCollection<UInt8>) -> Bool {
+    private static func isTemplate(_ text: ArraySlice<UInt8>) -> Bool {
         // A template engine's tag can contain braces, which placeholders cannot.
         let tags: [StaticString] = ["{{", "{%", "<%"]
         if tags.contains(where: { text.prefix(2).isWord($0) }), text.count > 2 {
@@ -154,8 +146,7 @@ extension IconValue.Kind {
         return URLPlaceholders(String(decoding: text, as: UTF8.self), size: 1).unfilled != nil
     }
 
-    private static func scheme<Bytes: RandomAccessCollection<UInt8>>(of text: Bytes) -> Bytes?
-    where Bytes.SubSequence == Bytes {
+    private static func scheme(of text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard let first = text.first, 0x61...0x7A ~= first | 0x20,
             let colon = text.firstIndex(where: {
                 !$0.isASCIILetterOrDigit && !"+-.".utf8.contains($0)
@@ -165,9 +156,7 @@ extension IconValue.Kind {
     }
 
     /// Whether a text is like `mdi:home`, and not a URL.
-    private static func isIconSet(
-        _ prefix: some RandomAccessCollection<UInt8>, _ name: some RandomAccessCollection<UInt8>
-    ) -> Bool {
+    private static func isIconSet(_ prefix: ArraySlice<UInt8>, _ name: ArraySlice<UInt8>) -> Bool {
         // Iconify's longest prefix has 24 letters. A single letter names a drive.
         2...32 ~= prefix.count
             && prefix.allSatisfy { 0x61...0x7A ~= $0 || $0.isDigit || $0 == UInt8(ascii: "-") }
@@ -186,8 +175,11 @@ extension IconValue.Kind {
 
     /// A class of an icon font, such as `fas fa-house`, or a name with a set's prefix, such as
     /// `si-github`.
-    private static func isIconClass(_ text: some RandomAccessCollection<UInt8>) -> Bool {
-        guard text.contains(UInt8(ascii: "-")), text.isIconClass else { return false }
+    private static func isIconClass(_ text: ArraySlice<UInt8>) -> Bool {
+        // These bytes can occur in classes or in names with a colour.
+        guard text.contains(UInt8(ascii: "-")),
+            text.allSatisfy({ $0.isASCIILetterOrDigit || "-_# ".utf8.contains($0) })
+        else { return false }
         let words = text.split(separator: 0x20)
         func hasPrefix(_ word: some Collection<UInt8>, _ prefix: some Collection<UInt8>) -> Bool {
             word.count > prefix.count + 1 && word.starts(with: prefix)
@@ -205,11 +197,4 @@ extension IconValue.Kind {
     /// The prefixes of Font Awesome, Material Design Icons, Simple Icons, selfh.st and Homelab
     /// icons.
     private static let sets = ["fa", "mdi", "si", "sh", "hl"]
-}
-
-extension Collection<UInt8> {
-    /// Whether all bytes can occur in classes or in names with a colour.
-    fileprivate var isIconClass: Bool {
-        allSatisfy { $0.isASCIILetterOrDigit || "-_# ".utf8.contains($0) }
-    }
 }
