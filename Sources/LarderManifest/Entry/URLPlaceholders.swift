@@ -31,34 +31,31 @@ package struct URLPlaceholders {
 
     package init(_ text: String, size: Int) {
         let bytes = Array(text.utf8)
+        var rest = bytes[...]
         var filled: [UInt8] = []
-        var index = 0
         var isFilled = false
         var unfilled: ArraySlice<UInt8>?
         var possible: ArraySlice<UInt8>?
-        while index < bytes.count {
-            let rest = bytes[index...]
+        while !rest.isEmpty {
             let isVariable = filled.last == UInt8(ascii: "$")
-            if let place = isVariable ? nil : Self.sizes.first(where: rest.starts) {
+            if !isVariable, let place = Self.sizes.first(where: { rest.starts(with: $0) }) {
                 filled += String(size).utf8
-                index += place.count
+                rest = rest.dropFirst(place.count)
                 isFilled = true
                 continue
             }
-            if let place = Self.placeholder(rest) {
+            let place = Self.placeholder(rest)
+            if let place {
                 if isVariable {
-                    unfilled = unfilled ?? bytes[(index - 1)..<place.endIndex]
+                    unfilled = unfilled ?? bytes[(place.startIndex - 1)..<place.endIndex]
                 } else if place.starts(with: "{{".utf8) || Self.known.contains(Array(place)) {
                     unfilled = unfilled ?? place
                 } else {
                     possible = possible ?? place
                 }
-                filled += place
-                index = place.endIndex
-                continue
             }
-            filled.append(bytes[index])
-            index += 1
+            filled += place ?? rest.prefix(1)
+            rest = rest.dropFirst(place?.count ?? 1)
         }
         self.text = isFilled ? String(decoding: filled, as: UTF8.self) : text
         self.unfilled = (unfilled ?? (isFilled ? possible : nil)).map {

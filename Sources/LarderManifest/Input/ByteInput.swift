@@ -54,8 +54,7 @@ package final class ByteInput {
     }
 
     var file: Int32? {
-        guard case .descriptor(let descriptor, _) = source else { return nil }
-        return descriptor
+        if case .descriptor(let descriptor, _) = source { descriptor } else { nil }
     }
 
     package var shareRead: Double? {
