@@ -7,7 +7,7 @@ package protocol FailureCode: RawRepresentable<String>, CaseIterable, Hashable, 
 }
 
 /// A failure of an icon. All its text is untrusted.
-package struct IconFailure<Code: FailureCode>: Sendable, Equatable {
+package struct IconFailure<Code: FailureCode>: Error, Equatable {
     package let code: Code
     package let name: String
     package let url: String?

@@ -14,8 +14,8 @@ struct ImportFile {
     /// The budget of all sparse files, because the cache stores their holes as bytes.
     let sparse = SparseBudget()
 
-    /// Stages a file. Returns nil if the file does not exist. Throws ``ImportError`` for unexpected
-    /// bytes, or ``CacheError`` if the cache fails.
+    /// Stages a file. Returns nil if the file does not exist. Throws ``ImportFailure`` for
+    /// unexpected bytes, or ``CacheError`` if the cache fails.
     func stage(_ place: ImportPlace, _ expectation: Expectation) throws -> StagedObject? {
         guard let file = try open(place.name) else { return nil }
         if let metadata = place.metadata, try !hasMetadata(metadata, hasStatus: place.hasStatus) {
@@ -27,22 +27,22 @@ struct ImportFile {
         guard let content = known ?? read?.content else { return nil }
         if known == nil { try readFiles.add(identity, content) }
         if !place.digests.isEmpty, !place.digests.contains(content.digest) {
-            throw ImportError(
+            throw ImportFailure(
                 .integrityMismatch, "\(place.name) does not match its digest in index.json")
         }
         if let mismatch = expectation.mismatch(digest: content.digest, size: content.size),
             let code = ImportCode(rawValue: mismatch.code)
         {
-            throw ImportError(code, "the file has different bytes: \(mismatch.message)")
+            throw ImportFailure(code, "the file has different bytes: \(mismatch.message)")
         }
-        if let fault = content.imageFault { throw ImportError(.notAnImage, fault) }
+        if let fault = content.imageFault { throw ImportFailure(.notAnImage, fault) }
         if read == nil {
             let stored = try store.stored(
                 content.digest, size: content.size, attributes: content.attributes)
             if let stored { return stored }
             read = try self.read(file)
             guard read?.content.digest == content.digest else {
-                throw ImportError(.unreadable, "\(place.name) changed during the import")
+                throw ImportFailure(.unreadable, "\(place.name) changed during the import")
             }
         }
         return try read.map {
@@ -70,7 +70,7 @@ struct ImportFile {
     }
 
     private func open(_ name: String) throws -> FileDescriptor? {
-        let notAFile = ImportError(.notAFile, "\(name) is not a regular file")
+        let notAFile = ImportFailure(.notAFile, "\(name) is not a regular file")
         do {
             let file = try file(name)
             let status = try file.status()
@@ -80,9 +80,9 @@ struct ImportFile {
         } catch let error as CacheError {
             switch error.errno {
             case ENOENT, ENAMETOOLONG: return nil
-            case ELOOP: throw ImportError(.notAFile, "\(name) is a link")
+            case ELOOP: throw ImportFailure(.notAFile, "\(name) is a link")
             case nil, ENXIO: throw notAFile
-            default: throw ImportError(.unreadable, error.description)
+            default: throw ImportFailure(.unreadable, error.description)
             }
         }
     }
@@ -111,17 +111,17 @@ struct ImportFile {
         let status = Int(String(decoding: line, as: UTF8.self))
         guard head.isEmpty || status.map({ 200..<300 ~= $0 || $0 == 304 }) == true else {
             let words = status.map { "status \($0)" } ?? "an unknown status"
-            throw ImportError(.errorResponse, "the file is the body of a response with \(words)")
+            throw ImportFailure(.errorResponse, "the file is the body of a response with \(words)")
         }
         return true
     }
 
     private func readable<Value>(_ read: () throws -> Value) throws -> Value {
-        do { return try read() } catch { throw ImportError(.unreadable, "\(error)") }
+        do { return try read() } catch { throw ImportFailure(.unreadable, "\(error)") }
     }
 
-    private var tooLarge: ImportError {
-        ImportError(.tooLarge, "the file has more than \(maximumBytes) bytes")
+    private var tooLarge: ImportFailure {
+        ImportFailure(.tooLarge, "the file has more than \(maximumBytes) bytes")
     }
 
     private func body(of file: FileDescriptor) throws -> StagedBody {
@@ -136,15 +136,5 @@ struct ImportFile {
                 try bytes.withUnsafeBytes(append)
             }
         }
-    }
-}
-
-struct ImportError: Error {
-    let code: ImportCode
-    let message: String
-
-    init(_ code: ImportCode, _ message: String) {
-        self.code = code
-        self.message = message
     }
 }

@@ -72,7 +72,7 @@ struct ImportPages {
         let canonical = entry.icon.string
         var places = try source.places(of: url)
         if !canonical.isSame(as: url) { places += try source.places(of: canonical) }
-        var failure: ImportError?
+        var failure: ImportFailure?
         for place in places {
             do {
                 guard let object = try file.stage(place, entry.expectation) else { continue }
@@ -81,7 +81,7 @@ struct ImportPages {
                 add(object, key: entry.resourceKey, url: canonical)
                 note(entry)
                 return object
-            } catch let error as ImportError {
+            } catch let error as ImportFailure {
                 failure = failure ?? error
             }
         }
