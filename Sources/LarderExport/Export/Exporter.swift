@@ -105,7 +105,7 @@ package struct Exporter {
     private func exportGallery(
         _ manifests: [ManifestSource]?, _ writer: ExportWriter, _ report: inout ExportReport
     ) throws {
-        let files = try GalleryFiles(writer, report: report) { try cache.exportCode(of: $0, $1) }
+        let files = try GalleryFiles(writer, report: report)
         do {
             let gallery = Gallery(
                 of: cache, manifests: manifests ?? [], rules: configuration.manifestRules,
@@ -180,6 +180,7 @@ package struct Exporter {
 }
 
 extension Cache {
+    /// Returns an error's code, or throws if the error affects all objects.
     func exportCode(of error: CacheError, _ object: StoredObject) throws -> ExportCode {
         switch error.code {
         case .corrupt: try self.object(object.digest) == nil ? .missing : .corrupt

@@ -7,20 +7,14 @@ final class GalleryFiles: GalleryPlace {
     private let writer: ExportWriter
     private let images: FileDescriptor
     private let parts: FileDescriptor
-    private let reason: (CacheError, StoredObject) throws -> ExportCode
     private var placed: Set<Digest> = []
     private var failure: (reason: ExportCode, message: String)?
     private var failed: Set<Digest> = []
     private var written: Set<String> = []  // text: ASCII
 
-    /// - Parameter reason: Returns an error's code, or throws if the error affects all objects.
-    init(
-        _ writer: ExportWriter, report: ExportReport,
-        reason: @escaping (CacheError, StoredObject) throws -> ExportCode
-    ) throws {
+    init(_ writer: ExportWriter, report: ExportReport) throws {
         self.writer = writer
         self.report = report
-        self.reason = reason
         images = try writer.tree.folder.folder("objects")
         parts = try writer.tree.folder.folder(Self.partsFolder)
     }
@@ -82,7 +76,7 @@ final class GalleryFiles: GalleryPlace {
             if placement == .unchanged { try writer.confirm(object, unlessIn: images, name) }
             report.note(placement, bytes: placement == .unchanged ? 0 : object.size)
         } catch let error as CacheError {
-            let code = try reason(error, object)
+            let code = try writer.cache.exportCode(of: error, object)
             failure = (code, error.message(for: code, in: writer.cache))
             failed.insert(object.digest)
             return nil
