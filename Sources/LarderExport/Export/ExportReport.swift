@@ -53,9 +53,7 @@ struct IconPlacement {
 protocol ExportedFiles {
     func begin(_ list: ExportList) throws
     func place(_ icon: [Rendition], _ stem: String) throws -> IconPlacement
-    func location(
-        of rendition: Rendition, _ stem: String
-    ) -> (directory: FileDescriptor, name: String)?
+    func location(of rendition: Rendition, _ stem: String) -> (FileDescriptor, String)?
 
     /// Writes the layout's index file. With `prune`, removes the files of unlisted icons.
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws

@@ -7,9 +7,7 @@ struct ImageSets: ExportedFiles {
 
     func begin(_ list: ExportList) {}
 
-    func location(
-        of rendition: Rendition, _ stem: String
-    ) -> (directory: FileDescriptor, name: String)? {
+    func location(of rendition: Rendition, _ stem: String) -> (FileDescriptor, String)? {
         guard let set = try? folder.directory(stem + ImageSet.suffix) else { return nil }
         return (set, rendition.file(stem))
     }

@@ -29,9 +29,7 @@ final class KeyedFiles: ExportedFiles {
         }
     }
 
-    func location(
-        of rendition: Rendition, _ stem: String
-    ) -> (directory: FileDescriptor, name: String)? {
+    func location(of rendition: Rendition, _ stem: String) -> (FileDescriptor, String)? {
         (tree.folder, layout.file(stem))
     }
 

@@ -15,9 +15,7 @@ struct NamedFiles: ExportedFiles {
         lines = try FileLines()
     }
 
-    func location(
-        of rendition: Rendition, _ stem: String
-    ) -> (directory: FileDescriptor, name: String)? {
+    func location(of rendition: Rendition, _ stem: String) -> (FileDescriptor, String)? {
         (folder, rendition.file(stem))
     }
 
