@@ -43,23 +43,18 @@ struct ExportCollection {
 
     private mutating func add(_ page: [Wanted]) throws {
         let resources = try cache.resources(page.map(\.key))
-        for (wanted, resource) in zip(page, resources) {
-            let failure = failure(of: resource?.object, for: wanted)
-            if let failure {
-                report.problems.note(failure)
-                if failure.code.isSkip { continue }
-            }
-            try add(
-                name: wanted.name, url: wanted.url, key: wanted.key,
-                object: failure == nil ? resource?.object : nil)
-        }
+        for (wanted, resource) in zip(page, resources) { try add(wanted, resource?.object) }
     }
 
     private func failure(of object: StoredObject?, for wanted: Wanted) -> ExportFailure? {
         func failure(_ code: ExportCode, _ message: String) -> ExportFailure {
             ExportFailure(code, name: wanted.name, url: wanted.url ?? wanted.key, message)
         }
-        if library != nil, wanted.url == nil { return failure(.noURL, Self.noURL) }
+        if library != nil, wanted.url == nil {
+            return failure(
+                .noURL,
+                "the icon is inline in the manifest, so it has no URL for the library to look up")
+        }
         guard var object else {
             return failure(.missing, "not in the cache; a prefetch downloads the icon")
         }
@@ -70,16 +65,13 @@ struct ExportCollection {
         {
             return failure(code, "the cache has different bytes: \(mismatch.message)")
         }
-        return unsupported(object).map { failure(.unsupportedType, $0) }
-    }
-
-    private static let noURL =
-        "the icon is inline in the manifest, so it has no URL for the library to look up"
-
-    private func unsupported(_ object: StoredObject) -> String? {
-        layout == .assetCatalog
-            && ImageFormat.of(mediaType: object.mediaType)?.isForAssetCatalogs != true
-            ? "Xcode does not accept \(object.mediaType ?? "an unknown media type")" : nil
+        if layout == .assetCatalog,
+            ImageFormat.of(mediaType: object.mediaType)?.isForAssetCatalogs != true
+        {
+            let type = object.mediaType ?? "an unknown media type"
+            return failure(.unsupportedType, "Xcode does not accept \(type)")
+        }
+        return nil
     }
 
     /// For a library, adds images under each spelling of their URLs.
@@ -113,28 +105,26 @@ struct ExportCollection {
 
     private mutating func add(_ resource: Resource, url: String?) throws {
         report.icons += 1
-        let problem: (ExportCode, String)? =
-            if resource.object.mediaType == nil {
-                // The cache also contains manifests, which are not images.
-                (.notAnImage, "not an image")
-            } else if library != nil, url == nil {
-                (.noURL, Self.noURL)
-            } else {
-                unsupported(resource.object).map { (.unsupportedType, $0) }
-            }
-        if let (code, message) = problem {
-            return report.problems.note(ExportFailure(code, url: url ?? resource.key, message))
+        // The cache also contains manifests, which are not images.
+        if resource.object.mediaType == nil {
+            return report.problems.note(
+                ExportFailure(.notAnImage, url: url ?? resource.key, "not an image"))
         }
-        try add(name: "", url: url, key: resource.key, object: resource.object)
+        try add(("", url, resource.key, Expectation(digest: nil, size: nil)), resource.object)
     }
 
-    private mutating func add(
-        name: String, url: String?, key: String, object: StoredObject?
-    ) throws {
+    private mutating func add(_ wanted: Wanted, _ object: StoredObject?) throws {
+        let failure = failure(of: object, for: wanted)
+        if let failure {
+            report.problems.note(failure)
+            if failure.code.isSkip { return }
+        }
         icons.append(
             ExportedIcon(
-                name: name, url: url, key: key, stem: url.flatMap { library?.stem(of: $0) },
-                base: library == nil ? SafeName.of(name, url: url) : nil, object: object))
+                name: wanted.name, url: wanted.url, key: wanted.key,
+                stem: wanted.url.flatMap { library?.stem(of: $0) },
+                base: library == nil ? SafeName.of(wanted.name, url: wanted.url) : nil,
+                object: failure == nil ? object : nil))
         if icons.count >= DatabaseQueue.pageLimit { try finish() }
     }
 
