@@ -34,14 +34,29 @@ final class ExportWriter {
 
     func checkCancellation() throws { if isCancelled() { throw CancellationError() } }
 
-    /// Creates a file with an object's verified bytes. Calls `body` before the file gets its name.
+    func place(_ object: StoredObject, as name: String) throws -> Placement {
+        try place(Rendition(object), as: name)
+    }
+
+    /// Creates a file with an image's verified bytes. Calls `body` before the file gets its name.
     /// Throws `.corrupt` if the object is damaged, `.obstructed` if a directory has the name.
     func place(
-        _ object: StoredObject, as name: String, in directory: FileDescriptor? = nil,
+        _ rendition: Rendition, as name: String, in directory: FileDescriptor? = nil,
         before body: () throws -> Void = {}
     ) throws -> Placement {
         let directory = directory ?? tree.folder
-        if try isInPlace(object.digest, object.size, name, directory) { return .unchanged }
+        if try isInPlace(rendition.digest, rendition.size, name, directory) { return .unchanged }
+        guard let object = rendition.original else {
+            guard let bytes = rendition.bytes else {
+                throw ResizeError("\(name) changed during the export; export again")
+            }
+            let (temporary, file) = try newFile()
+            try publish(temporary, file, as: name, in: directory, before: body) {
+                try file.write(bytes)
+                return true
+            }
+            return .resized
+        }
         let (file, opened) = try cache.open(object)
         // Cloning is cheapest, and linking is next. A method that the file system does not support
         // is tried only once.
@@ -69,26 +84,6 @@ final class ExportWriter {
             return true
         }
         return .copied
-    }
-
-    func place(
-        _ rendition: Rendition, as name: String, in directory: FileDescriptor? = nil,
-        before body: () throws -> Void = {}
-    ) throws -> Placement {
-        let directory = directory ?? tree.folder
-        if let object = rendition.original {
-            return try place(object, as: name, in: directory, before: body)
-        }
-        if try isInPlace(rendition.digest, rendition.size, name, directory) { return .unchanged }
-        guard let bytes = rendition.bytes else {
-            throw ResizeError("\(name) changed during the export; export again")
-        }
-        let (temporary, file) = try newFile()
-        try publish(temporary, file, as: name, in: directory, before: body) {
-            try file.write(bytes)
-            return true
-        }
-        return .resized
     }
 
     func verified(_ object: StoredObject) throws -> FileDescriptor {

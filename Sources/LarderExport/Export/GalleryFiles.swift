@@ -71,7 +71,7 @@ final class GalleryFiles: GalleryPlace {
         failure = nil
         let object = writer.cache.sized(object)
         do {
-            let placement = try writer.place(object, as: name, in: images)
+            let placement = try writer.place(Rendition(object), as: name, in: images)
             // The cached object is checked, because the page shows damage.
             if placement == .unchanged { try writer.confirm(object, unlessIn: images, name) }
             report.note(placement, bytes: placement == .unchanged ? 0 : object.size)
