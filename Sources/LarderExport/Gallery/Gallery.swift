@@ -43,7 +43,7 @@ package struct Gallery {
             let text = "larder.add(\(files.count), [\n\(rows)\n])"
             let digest = isNamedByContent ? "-\(Digest(of: Array("\(text)\n".utf8)).hex)" : ""
             let path = "gallery/icons\(digest)-\(files.count).js"
-            try place.write(script(path, text))
+            try place.write(.file(path, script: text))
             files.append(path)
             icons.removeAll(keepingCapacity: true)
         }
@@ -75,12 +75,9 @@ package struct Gallery {
             "objects": place.objects, "files": files, "shown": report.shown,
             "total": report.total, "manifests": names,
         ]
-        try place.write(script(GalleryFile.catalogue, "larder.begin(\(description.text))"))
+        try place.write(
+            .file(GalleryFile.catalogue, script: "larder.begin(\(description.text))"))
         return report
-    }
-
-    private func script(_ path: String, _ text: String) -> GalleryFile {
-        GalleryFile(path: path, mediaType: GalleryFile.script, bytes: Array((text + "\n").utf8))
     }
 }
 
@@ -128,15 +125,16 @@ package struct GalleryFile: Sendable {
     package static let catalogue = "gallery/icons.js"
 
     /// The response until the description is ready. The page then requests it again.
-    package static let notYet = GalleryFile(
-        path: catalogue, mediaType: script, bytes: Array("larder.later()\n".utf8))
+    package static let notYet = file(catalogue, script: "larder.later()")
 
     /// Returns the response for a failed description. The page shows the message.
     package static func description(ofProblem message: String) -> GalleryFile {
         let description: JSONObject = ["problem": message]
-        return GalleryFile(
-            path: catalogue, mediaType: script,
-            bytes: Array("larder.begin(\(description.text))\n".utf8))
+        return file(catalogue, script: "larder.begin(\(description.text))")
+    }
+
+    fileprivate static func file(_ path: String, script text: String) -> GalleryFile {
+        GalleryFile(path: path, mediaType: script, bytes: Array((text + "\n").utf8))
     }
 
     /// Whether a name without a digest can belong to a file of icons.
