@@ -60,7 +60,7 @@ extension Gallery {
         try cache.forEachResource { resource in
             let digest = Digest(of: Array(resource.key.utf8))
             if try named?.hasRow("SELECT 1 FROM keys WHERE digest = ?", digest) == true { return }
-            try show(icon(of: resource, isIntact: isIntact))
+            try show(icon(of: resource, url: resource.shownURL, isIntact: isIntact))
         }
         return count
     }
@@ -83,53 +83,44 @@ extension Gallery {
         of item: ManifestItem, in manifest: Int, _ found: Found,
         isIntact: (StoredObject) throws -> Bool
     ) throws -> GalleryIcon {
-        func icon(
-            _ url: String?, _ state: GalleryState, _ note: String?, _ mismatch: String? = nil,
+        func absent(
+            _ url: String?, _ state: GalleryState, _ note: String, _ mismatch: String? = nil,
             failedAt: Date? = nil
         ) -> GalleryIcon {
             GalleryIcon(
-                name: item.name, url: url, manifest: manifest,
-                resource: state == .missing || state == .failed ? nil : found.resource,
-                state: state, note: note, mismatch: mismatch, failedAt: failedAt)
+                name: item.name, url: url, manifest: manifest, resource: nil, state: state,
+                note: note, mismatch: mismatch, failedAt: failedAt)
         }
-        if case .failed(let error) = item.result { return icon(nil, .failed, error.message) }
+        if case .failed(let error) = item.result { return absent(nil, .failed, error.message) }
         let url = item.shownURL
         if let object = found.resource?.object,
             let mismatch = item.result.expectation.mismatch(
                 digest: object.digest, size: object.size)
         {
-            return icon(
+            return absent(
                 url, .missing, "the cache has different bytes: \(mismatch.message)", mismatch.code)
         }
         if let resource = found.resource {
-            let (state, note) = try state(of: resource, isIntact: isIntact)
-            return icon(url, state, note)
+            return try icon(
+                of: resource, name: item.name, url: url, manifest: manifest, isIntact: isIntact)
         }
         if let failure = found.failure {
-            return icon(url, .failed, failure.reason, failedAt: failure.failedAt)
+            return absent(url, .failed, failure.reason, failedAt: failure.failedAt)
         }
-        return icon(url, .missing, "the icon is not in the cache")
+        return absent(url, .missing, "the icon is not in the cache")
     }
 
     private func icon(
-        of resource: Resource, isIntact: (StoredObject) throws -> Bool
+        of resource: Resource, name: String? = nil, url: String?, manifest: Int? = nil,
+        isIntact: (StoredObject) throws -> Bool
     ) throws -> GalleryIcon {
-        let (state, note) = try state(of: resource, isIntact: isIntact)
+        let isWhole = try isIntact(resource.object)
+        let damage =
+            "the file is missing or damaged; run larder verify --repair with the same --cache"
         return GalleryIcon(
-            name: nil, url: resource.shownURL, manifest: nil, resource: resource, state: state,
-            note: note)
-    }
-
-    private func state(
-        of resource: Resource, isIntact: (StoredObject) throws -> Bool
-    ) throws -> (GalleryState, String?) {
-        guard try isIntact(resource.object) else {
-            return (
-                .corrupt,
-                "the file is missing or damaged; run larder verify --repair with the same --cache"
-            )
-        }
-        return (resource.isFresh() ? .fresh : .stale, nil)
+            name: name, url: url, manifest: manifest, resource: resource,
+            state: !isWhole ? .corrupt : resource.isFresh() ? .fresh : .stale,
+            note: isWhole ? nil : damage)
     }
 }
 
