@@ -8,7 +8,7 @@ final class Renditions {
     private let largestOnly: Bool
     private let writer: ExportWriter
     private let resizer: Resizer?
-    private var images: ResizedImages?
+    private var list: ResizedImages?
     /// The bytes of the images of ``make(_:for:unless:)``.
     private var bytes: [ResizedImage.Source: [UInt8]] = [:]
     private var failures: [Digest: any Error] = [:]
@@ -21,7 +21,7 @@ final class Renditions {
         self.largestOnly = largestOnly
         self.writer = writer
         resizer = program.map { Resizer(program: $0) }
-        images = try program.map { try ResizedImages(recipe: $0.recipe, with: writer) }
+        list = try program.map { try ResizedImages(recipe: $0.recipe, with: writer) }
     }
 
     /// The number of icons to pass to ``make(_:for:unless:)``, which keeps their files in memory.
@@ -32,7 +32,7 @@ final class Renditions {
     }
 
     private func sizes(of object: StoredObject) -> [(scale: Int?, side: Int)] {
-        guard images?[.unchanged(object.digest)] == nil else { return [] }
+        guard list?.images[.unchanged(object.digest)] == nil else { return [] }
         return resize?.sizes(of: object, largestOnly: largestOnly) ?? []
     }
 
@@ -44,7 +44,7 @@ final class Renditions {
     private func rendition(of object: StoredObject, _ scale: Int?, _ side: Int) -> Rendition? {
         if isSmall(object, side) { return Rendition(object, scale: scale) }
         let source = ResizedImage.Source(digest: object.digest, side: side)
-        guard let image = images?[source] else { return nil }
+        guard let image = list?.images[source] else { return nil }
         return Rendition(image, Resizer.format(of: object), scale: scale, bytes: bytes[source])
     }
 
@@ -59,7 +59,7 @@ final class Renditions {
     func all(_ object: StoredObject) throws -> [Rendition] {
         // Existing files of a failed icon are kept, so they stay in the list.
         for side in [0] + sizes(of: object).map({ $0.side }) {
-            images?[ResizedImage.Source(digest: object.digest, side: side)]?.isUsed = true
+            list?.images[ResizedImage.Source(digest: object.digest, side: side)]?.isUsed = true
         }
         if let failure = failures[object.digest] { throw failure }
         return known(object)
@@ -89,7 +89,7 @@ final class Renditions {
         for (job, result) in zip(work, results) {
             switch result {
             case .success(let made):
-                try images?.add(made)
+                try list?.add(made)
                 for (source, _, content) in made { bytes[source] = content }
             case .failure(let error): failures[job.object.digest] = error
             }
@@ -99,8 +99,8 @@ final class Renditions {
 
     /// With `prune`, forgets images that are no longer exported.
     func finish(prune: Bool) throws {
-        if let images {
-            try images.write(with: writer, onlyUsed: prune)
+        if let list {
+            try list.write(with: writer, onlyUsed: prune)
         } else if prune {
             try writer.removeIfPermitted(ResizedImages.file)
         }

@@ -31,13 +31,8 @@ struct ResizedImages {
     private static let longestList: Int64 = 64 << 20
 
     private let header: String
-    private var images: [ResizedImage.Source: ResizedImage] = [:]
+    var images: [ResizedImage.Source: ResizedImage] = [:]
     private var appended: FileDescriptor?
-
-    subscript(source: ResizedImage.Source) -> ResizedImage? {
-        get { images[source] }
-        set { images[source] = newValue }
-    }
 
     /// Reads the list of a directory, unless its program and version were others.
     init(recipe: String, with writer: ExportWriter) throws {
