@@ -52,11 +52,11 @@ struct FileIndex {
 
         init?(_ text: some Collection<UInt8>) {
             var members = MemberReader(text)
-            guard members.skip("{"), let name = members.text("name"), members.skip(","),
-                let url = members.textOrNull("url"), members.skip(","),
-                let file = members.text("file"), members.skip(","), Self.isPlain(file),
-                let size = members.integer("bytes"), members.skip(","),
-                let hex = members.text("digest"), hex.utf8.starts(with: "sha256:".utf8),
+            guard let name = members.text(#"{"name":"#),
+                let url = members.textOrNull(#","url":"#),
+                let file = members.text(#","file":"#), Self.isPlain(file),
+                let size = members.integer(#","bytes":"#),
+                let hex = members.text(#","digest":"#), hex.utf8.starts(with: "sha256:".utf8),
                 let digest = Digest(hex: String(decoding: hex.utf8.dropFirst(7), as: UTF8.self))
             else { return nil }
             self.name = name
@@ -126,30 +126,28 @@ struct FileIndex {
 }
 
 /// A reader of JSON members in a fixed order. It builds no dictionary, because comparing untrusted
-/// keys can take minutes.
+/// keys can take minutes. Keys are given with the punctuation before and after them.
 private struct MemberReader {
     private var rest: ArraySlice<UInt8>
 
     init(_ text: some Collection<UInt8>) { rest = Array(text)[...] }
 
-    mutating func skip(_ text: StaticString) -> Bool {
+    private mutating func skip(_ text: StaticString) -> Bool {
         let isNext = text.withUTF8Buffer { rest.starts(with: $0) }
         if isNext { rest = rest.dropFirst(text.utf8CodeUnitCount) }
         return isNext
     }
 
-    private mutating func skip(key: StaticString) -> Bool { skip("\"") && skip(key) && skip("\":") }
-
-    mutating func text(_ key: StaticString) -> String? { skip(key: key) ? text() : nil }
+    mutating func text(_ key: StaticString) -> String? { skip(key) ? text() : nil }
 
     /// Returns `.some(nil)` for null, and nil if the member is missing or malformed.
     mutating func textOrNull(_ key: StaticString) -> String?? {
-        guard skip(key: key) else { return nil }
+        guard skip(key) else { return nil }
         return skip("null") ? .some(nil) : text().map(Optional.some)
     }
 
     mutating func integer(_ key: StaticString) -> Int64? {
-        guard skip(key: key) else { return nil }
+        guard skip(key) else { return nil }
         let digits = rest.prefix(while: \.isDigit)
         rest = rest.dropFirst(digits.count)
         return Int64(String(decoding: digits, as: UTF8.self))
