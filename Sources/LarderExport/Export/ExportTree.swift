@@ -89,14 +89,10 @@ extension FileDescriptor {
     }
 
     func sizeOfFile(_ name: String) throws(CacheError) -> Int64? {
-        var status = stat()
-        if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
-            return status.isRegularFile ? Int64(status.st_size) : nil
-        }
-        guard [ENOENT, ENAMETOOLONG].contains(errno) else {
-            throw CacheError("stat", subject: path(of: name), errno: errno)
-        }
-        return nil
+        do throws(CacheError) {
+            guard let status = try status(of: name), status.isRegularFile else { return nil }
+            return Int64(status.st_size)
+        } catch  where error.errno == ENAMETOOLONG { return nil }
     }
 
     /// Whether the file can also be found with the case of its ASCII letters swapped.
