@@ -7,27 +7,17 @@ import Synchronization
 
 /// The import of entries in pages. Each page is committed before the next page is looked up.
 struct ImportPages {
-    private let cache: Cache
-    private let store: Store
-    private let source: ImportSource
-    private let file: ImportFile
+    let cache: Cache
+    let store: Store
+    let source: ImportSource
+    let file: ImportFile
     private let outcomes = StoreOutcomes()
     var report: ImportReport
-    private var page: [Entry] = []
-    private var spellings: [Spelling] = []
+    var page: [Entry] = []
+    var spellings: [Spelling] = []
     /// Uncommitted objects with their entries, by number. The first entry staged its object.
-    private var staged: [Int: (size: Int64, entries: [Entry])] = [:]
-    private var lastNumber = 0
-
-    init(
-        _ cache: Cache, _ store: Store, source: ImportSource, file: ImportFile, report: ImportReport
-    ) {
-        self.cache = cache
-        self.store = store
-        self.source = source
-        self.file = file
-        self.report = report
-    }
+    var staged: [Int: (size: Int64, entries: [Entry])] = [:]
+    var lastNumber = 0
 
     mutating func add(_ item: ManifestItem) throws {
         report.icons += 1

@@ -51,7 +51,8 @@ package struct Importer {
             let file = ImportFile(
                 directory: folder, store: store, maximumBytes: configuration.maximumBytes,
                 acceptsAnyContent: configuration.acceptsAnyContent, readFiles: try ReadFiles())
-            var pages = ImportPages(cache, store, source: source, file: file, report: report)
+            var pages = ImportPages(
+                cache: cache, store: store, source: source, file: file, report: report)
             defer { report = pages.report }
             try read(manifests, into: &pages, since: start)
         } catch is CancellationError {
