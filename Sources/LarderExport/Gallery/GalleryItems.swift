@@ -27,7 +27,10 @@ extension Gallery {
             var waiting: [(item: ManifestItem, key: String?)] = []
             var waitingBytes = 0
             func flush() throws {
-                let found = try lookUp(waiting.map(\.key))
+                // A failed entry has no key, so nothing is found for it.
+                let keys = waiting.map { $0.key ?? "" }
+                let found: [Found] = try zip(cache.resources(keys), cache.failures(keys))
+                    .map { ($0, $1) }
                 let listed = zip(waiting, found).compactMap { waiting, found in
                     count < GalleryLimits.icons || found.resource != nil ? waiting.key : nil
                 }
@@ -66,18 +69,6 @@ extension Gallery {
     }
 
     private typealias Found = (resource: Resource?, failure: PastFailure?)
-
-    private func lookUp(_ keys: [String?]) throws -> [Found] {
-        let known = keys.compactMap { $0 }
-        let resources = try cache.resources(known)
-        let failures = try cache.failures(known)
-        var next = 0
-        return keys.map { key in
-            guard key != nil else { return (nil, nil) }
-            defer { next += 1 }
-            return (resources[next], failures[next])
-        }
-    }
 
     private func icon(
         of item: ManifestItem, in manifest: Int, _ found: Found,
