@@ -6,10 +6,6 @@ extension ConnectionHandler {
     /// buffers takes longer.
     private static let smallBody = 16 << 10
 
-    private static let lengthName = Array("Content-Length: ".utf8)
-    private static let close = Array("Connection: close\r\n".utf8)
-    private static let keepAlive = Array("Connection: keep-alive\r\n".utf8)
-
     /// Writes the head, and starts the body. The activity is ``Activity/sending`` until a file or
     /// chunks are written.
     func write(_ response: Response, to request: ServerRequest) {
@@ -70,14 +66,14 @@ extension ConnectionHandler {
         head.writeBytes(connections.dateLine)
         head.writeBytes(response.fields)
         if response.hasLength {
-            head.writeBytes(Self.lengthName)
+            head.writeStaticString("Content-Length: ")
             head.writeString(String(response.length))
             head.writeStaticString("\r\n")
         }
         if response.isLast {
-            head.writeBytes(Self.close)
+            head.writeStaticString("Connection: close\r\n")
         } else if request.isOld {
-            head.writeBytes(Self.keepAlive)
+            head.writeStaticString("Connection: keep-alive\r\n")
         }
         head.writeStaticString("\r\n")
         return head
