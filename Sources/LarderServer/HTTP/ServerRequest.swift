@@ -13,7 +13,7 @@ struct ServerRequest: Sendable {
     private(set) var hasBody = false
     let isKeepAlive: Bool
     let isOld: Bool
-    let refusal: Int?
+    private(set) var refusal: Int?
     /// Whether a page of another site made the request (Fetch Metadata Request Headers, section
     /// 2.1). Only browsers send this field.
     private(set) var isCrossSite = false
@@ -27,7 +27,6 @@ struct ServerRequest: Sendable {
         target = head.uri
         isKeepAlive = head.isKeepAlive
         isOld = head.version.minor == 0
-        refusal = nil
         for (name, value) in head.headers {
             // The length is compared first, because most fields have other names.
             switch name.utf8.count {
@@ -52,11 +51,7 @@ struct ServerRequest: Sendable {
 
     /// A request that cannot be parsed. Its response ends the connection.
     init(refusedWith status: Int) {
-        client = Client()
-        method = .GET
-        target = ""
-        isKeepAlive = false
-        isOld = false
+        self.init(HTTPRequestHead(version: .http1_1, method: .GET, uri: ""))
         refusal = status
     }
 }
