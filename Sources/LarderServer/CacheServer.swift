@@ -64,11 +64,9 @@ package final class CacheServer: Sendable {
                 }
             }
             let names = OwnNames(configuration, listeningOn: listener.localAddress)
-            let router = Router(
-                names: names, isMirror: configuration.isMirror,
-                hasGallery: configuration.hasGallery)
             let ready = RequestAnswerer(
-                configuration: configuration, router: router, icons: icons,
+                configuration: configuration,
+                router: Router(names: names, configuration: configuration), icons: icons,
                 icon: IconAnswer(configuration, missing: missing, metrics: metrics),
                 gallery: GalleryAnswer(gallery: ServedGallery(icons, configuration, log: log)),
                 manifests: manifests, status: CachedStatus(icons.cache), metrics: metrics,

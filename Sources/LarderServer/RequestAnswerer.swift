@@ -26,8 +26,13 @@ struct RequestAnswerer: Sendable {
         _ request: ServerRequest, _ done: @escaping @Sendable (Response) -> Void
     ) -> Response? {
         metrics.requests.add(1, ordering: .relaxed)
-        switch router.choice(for: request) {
-        case .refusal(let response):
+        do throws(Router.Refusal) {
+            let request = try router.route(request)
+            if let response = atOnce(request) { return response }
+            submit(request, done)
+            return nil
+        } catch {
+            let response = error.response
             metrics.refused.add(1, ordering: .relaxed)
             log.logger?.info(
                 "request refused",
@@ -35,10 +40,6 @@ struct RequestAnswerer: Sendable {
                     "status": "\(response.status)", "target": "\(TargetMask.shown(request.target))",
                 ])
             return response
-        case .route(let request):
-            if let response = atOnce(request) { return response }
-            submit(request, done)
-            return nil
         }
     }
 
@@ -103,7 +104,7 @@ struct RequestAnswerer: Sendable {
             url.utf8.count <= ManifestLimits.maximumURLSize
         else { return Response(400, text: "The value of url= is not a percent-encoded URL.") }
         // A served manifest may already contain URLs of this server.
-        if let key = LocalizeTarget.encodedKey(in: url, at: base(for: request)) {
+        if let key = LocalizeTarget.encodedKey(in: url, at: request.base) {
             url = PercentDecoding.url(key.utf8) ?? url
         }
         // Pages of other sites can request any URL, so these requests are not listed.
@@ -137,15 +138,11 @@ struct RequestAnswerer: Sendable {
         ).map { icon.found($0, request.request) }
     }
 
-    private func base(for request: RoutedRequest) -> String {
-        configuration.publicURL ?? request.base
-    }
-
     private func ofManifest(_ request: RoutedRequest) throws -> Response {
         guard let name = PercentDecoding.text(request.path.utf8.dropFirst(Route.manifests.count)),
             let spool = try manifests.spool(name)
         else { return Response(404, text: "No manifest has this name.") }
-        let text = ManifestText(spool, base: base(for: request))
+        let text = ManifestText(spool, base: request.base)
         return manifest(
             request.request, text.entityTag, "application/json",
             .chunks(text, length: text.length))
@@ -153,7 +150,7 @@ struct RequestAnswerer: Sendable {
 
     private func ofCatalogue(_ request: RoutedRequest) throws -> Response {
         guard let name = PercentDecoding.text(request.path.utf8.dropFirst(Route.catalogues.count)),
-            let answer = try manifests.catalogue(name, base: base(for: request))
+            let answer = try manifests.catalogue(name, base: request.base)
         else { return Response(404, text: "No manifest has this name.") }
         guard let spool = answer else {
             return Response(

@@ -61,107 +61,103 @@ struct Router: Sendable {
     /// ASCII letters and digits.
     static let longestTarget = TargetMask.longest
 
-    enum Choice {
-        case route(RoutedRequest)
-        case refusal(Response)
-    }
+    struct Refusal: Error { let response: Response }
 
     let names: OwnNames
-    let isMirror: Bool
-    let hasGallery: Bool
+    let configuration: ServerConfiguration
 
-    func choice(for request: ServerRequest) -> Choice {
-        if let refusal = Self.refusal(of: request) { return .refusal(refusal) }
+    func route(_ request: ServerRequest) throws(Refusal) -> RoutedRequest {
+        try Self.check(request)
         let target = request.target
         let isPath = target.utf8.first == UInt8(ascii: "/")
         if request.hostCount == 0, request.isOld {
-            return isPath ? local(request, target[...], host: names.authority) : absolute(request)
+            return try isPath
+                ? local(request, target[...], host: names.authority) : absolute(request)
         }
         // RFC 9112, section 3.2: `Host` is required even if the target contains a host.
         guard request.hostCount == 1, let host = request.host, OwnNames.isAuthority(host.utf8)
-        else { return .refusal(Self.last(400, "The request needs exactly one valid Host field.")) }
-        guard isPath else { return absolute(request) }
-        if names.isOwn(host.utf8) { return local(request, target[...], host: host) }
-        return mirrored("http://\(host)\(target)", request)
+        else { throw Self.refusal(400, "The request needs exactly one valid Host field.") }
+        guard isPath else { return try absolute(request) }
+        if names.isOwn(host.utf8) { return try local(request, target[...], host: host) }
+        return try mirrored("http://\(host)\(target)", request)
     }
 
     /// Chooses a route for a target with a host (RFC 9112, section 3.2.2).
-    private func absolute(_ request: ServerRequest) -> Choice {
+    private func absolute(_ request: ServerRequest) throws(Refusal) -> RoutedRequest {
         let target = request.target
         let bytes = target.utf8
         let scheme = bytes.prefix(8).lowercasedASCII
         let length = scheme.starts(with: "http://".utf8) ? 7 : 8
         guard length == 7 || scheme.elementsEqual("https://".utf8) else {
-            return .refusal(Self.last(400, "The target is neither a path nor an http URL."))
+            throw Self.refusal(400, "The target is neither a path nor an http URL.")
         }
         let rest = target[bytes.index(bytes.startIndex, offsetBy: length)...]
         let authority = rest.utf8.prefix { !"/?#".utf8.contains($0) }
         if authority.contains(UInt8(ascii: "@")) {
-            return .refusal(Response(404, text: "URLs with credentials are not looked up."))
+            throw Self.refusal(404, "URLs with credentials are not looked up.", isLast: false)
         }
         guard OwnNames.isAuthority(authority) else {
-            return .refusal(Self.last(400, "The target has no host."))
+            throw Self.refusal(400, "The target has no host.")
         }
         if length == 7, names.isOwnExactly(authority) {
             let path = rest[authority.endIndex...]
-            return local(
+            return try local(
                 request, path.utf8.isEmpty ? "/" : path, host: String(Substring(authority)))
         }
-        return mirrored(target, request)
+        return try mirrored(target, request)
     }
 
-    private func local(_ request: ServerRequest, _ target: Substring, host: String) -> Choice {
+    private func local(
+        _ request: ServerRequest, _ target: Substring, host: String
+    ) throws(Refusal) -> RoutedRequest {
         let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
         let path = target[..<(mark ?? target.endIndex)]
-        guard let route = Route(path.utf8, hasGallery: hasGallery) else {
-            return .refusal(Response(404, text: "The server has no such path."))
+        guard let route = Route(path.utf8, hasGallery: configuration.hasGallery) else {
+            throw Self.refusal(404, "The server has no such path.", isLast: false)
         }
-        return .route(
-            RoutedRequest(
-                route: route, request: request, path: path,
-                query: mark.map { target[target.utf8.index(after: $0)...] },
-                base: "http://\(host)", key: CacheKey(request.target)))
+        return RoutedRequest(
+            route: route, request: request, path: path,
+            query: mark.map { target[target.utf8.index(after: $0)...] },
+            base: configuration.publicURL ?? "http://\(host)", key: CacheKey(request.target))
     }
 
-    private func mirrored(_ url: String, _ request: ServerRequest) -> Choice {
-        guard isMirror else {
-            return .refusal(
-                Response(
-                    421,
-                    text: """
-                        This server does not answer to this host name. Start it with --mirror to \
-                        use it as a proxy, or with --public-url to give it a name.
-                        """))
+    private func mirrored(
+        _ url: String, _ request: ServerRequest
+    ) throws(Refusal) -> RoutedRequest {
+        guard configuration.isMirror else {
+            let text = """
+                This server does not answer to this host name. Start it with --mirror to use it \
+                as a proxy, or with --public-url to give it a name.
+                """
+            throw Self.refusal(421, text, isLast: false)
         }
-        return .route(
-            RoutedRequest(
-                route: .mirror, request: request, path: url[...], query: nil, base: "",
-                key: CacheKey(url)))
+        return RoutedRequest(
+            route: .mirror, request: request, path: url[...], query: nil, base: "",
+            key: CacheKey(url))
     }
 
-    private static func refusal(of request: ServerRequest) -> Response? {
-        if let status = request.refusal { return last(status, "The request cannot be parsed.") }
+    private static func check(_ request: ServerRequest) throws(Refusal) {
+        if let status = request.refusal { throw refusal(status, "The request cannot be parsed.") }
         let allowed = [("Allow", "GET, HEAD")]
         if request.method == .CONNECT {
-            return last(405, "CONNECT is not supported. Use this proxy for http URLs.", allowed)
+            throw refusal(405, "CONNECT is not supported. Use this proxy for http URLs.", allowed)
         }
         guard request.method == .GET || request.isHead else {
-            var response = Response(405, text: "Only GET and HEAD are supported.", allowed)
-            response.isLast = request.hasBody
-            return response
+            throw refusal(
+                405, "Only GET and HEAD are supported.", allowed, isLast: request.hasBody)
         }
-        if request.hasBody { return last(413, "Requests with a body are not supported.") }
+        if request.hasBody { throw refusal(413, "Requests with a body are not supported.") }
         guard request.target.utf8.count <= longestTarget else {
-            return last(414, "The target is longer than \(longestTarget) bytes.")
+            throw refusal(414, "The target is longer than \(longestTarget) bytes.")
         }
-        return nil
     }
 
-    private static func last(
-        _ status: Int, _ text: String, _ fields: [(String, String)] = []
-    ) -> Response {
+    /// Returns a refusal, which ends the connection unless `isLast` is false.
+    private static func refusal(
+        _ status: Int, _ text: String, _ fields: [(String, String)] = [], isLast: Bool = true
+    ) -> Refusal {
         var response = Response(status, text: text, fields)
-        response.isLast = true
-        return response
+        response.isLast = isLast
+        return Refusal(response: response)
     }
 }
