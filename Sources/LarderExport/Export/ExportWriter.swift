@@ -233,22 +233,23 @@ final class ExportWriter {
     }
 }
 
-final class GeneratedFile {
+/// A file that is written in large pieces.
+package final class GeneratedFile {
     private let file: FileDescriptor
     private var hasher = RunningDigest()
     private var buffer: [UInt8] = []
     private var count: Int64 = 0
 
-    init(_ file: FileDescriptor) { self.file = file }
+    package init(_ file: FileDescriptor) { self.file = file }
 
     func write(_ text: String) throws(CacheError) { try write(text.utf8) }
 
-    func write(_ bytes: some Sequence<UInt8>) throws(CacheError) {
+    package func write(_ bytes: some Sequence<UInt8>) throws(CacheError) {
         buffer.append(contentsOf: bytes)
         if buffer.count >= 64 << 10 { try flush() }
     }
 
-    func finish() throws(CacheError) -> (digest: Digest, count: Int64) {
+    package func finish() throws(CacheError) -> (digest: Digest, count: Int64) {
         try flush()
         return (hasher.digest, count)
     }

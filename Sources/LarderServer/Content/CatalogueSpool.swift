@@ -25,17 +25,9 @@ final class CatalogueSpool: Sendable {
         }
         if let refusal = summary.refusalIfAllWereRead(of: source) { throw refusal }
         let copy = try LarderCache.FileDescriptor.unnamed()
-        var buffer: [UInt8] = []
-        var size = 0
-        _ = try catalogue.copy(as: summary.format, replacing: edits.next) { bytes in
-            size += bytes.count
-            buffer += bytes
-            guard buffer.count >= 64 << 10 else { return }
-            try copy.write(buffer)
-            buffer.removeAll(keepingCapacity: true)
-        }
-        try copy.write(buffer)
-        file = LentFile(copy, size: Int64(size))
+        let output = GeneratedFile(copy)
+        _ = try catalogue.copy(as: summary.format, replacing: edits.next) { try output.write($0) }
+        file = LentFile(copy, size: try output.finish().count)
         mediaType = catalogue.isPacked ? "application/gzip" : Self.mediaType(of: summary.format)
     }
 

@@ -34,10 +34,9 @@ final class ManifestSpool: Sendable {
             }
         }
         if let refusal = summary.refusal(of: manifest.source) { throw refusal }
-        try writer.finish()
         self.file = file
         self.unusable = unusable
-        size = writer.size
+        size = try writer.finish()
         marks = writer.marks
     }
 
@@ -49,12 +48,10 @@ final class ManifestSpool: Sendable {
 }
 
 private struct SpoolWriter {
-    private let file: LarderCache.FileDescriptor
-    private var buffer: [UInt8] = []
-    private(set) var size: Int64 = 0
+    private let file: GeneratedFile
     private(set) var marks = 0
 
-    init(_ file: LarderCache.FileDescriptor) { self.file = file }
+    init(_ file: LarderCache.FileDescriptor) { self.file = GeneratedFile(file) }
 
     mutating func add(
         _ name: String, _ key: String, _ priority: Int, _ expectation: Expectation
@@ -67,25 +64,20 @@ private struct SpoolWriter {
         }
         if let size = expectation.size { object.set("size", size) }
         let rest = object.text.utf8.dropFirst()
-        buffer += (marks == 0 ? "[\n" : ",\n").utf8
-        buffer += #"{"icon":""#.utf8
-        buffer.append(ManifestSpool.mark)
-        buffer += LocalizeTarget.url(of: key, at: "").utf8
-        buffer += (rest.count > 1 ? "\"," : "\"").utf8
-        buffer += rest
+        var line = Array((marks == 0 ? "[\n" : ",\n").utf8)
+        line += #"{"icon":""#.utf8
+        line.append(ManifestSpool.mark)
+        line += LocalizeTarget.url(of: key, at: "").utf8
+        line += (rest.count > 1 ? "\"," : "\"").utf8
+        line += rest
         marks += 1
-        if buffer.count >= 64 << 10 { try flush() }
+        try file.write(line)
     }
 
-    mutating func finish() throws(CacheError) {
-        buffer += (marks == 0 ? "[]\n" : "\n]\n").utf8
-        try flush()
-    }
-
-    private mutating func flush() throws(CacheError) {
-        try file.write(buffer)
-        size += Int64(buffer.count)
-        buffer.removeAll(keepingCapacity: true)
+    /// Returns the size of the file.
+    func finish() throws(CacheError) -> Int64 {
+        try file.write((marks == 0 ? "[]\n" : "\n]\n").utf8)
+        return try file.finish().count
     }
 }
 
