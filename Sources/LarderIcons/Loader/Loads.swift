@@ -88,15 +88,12 @@ final class Loads: @unchecked Sendable {
             then(.image(entry, from: .memory))
             return nil
         }
-        let joined = withEffects { effects -> Result<Int, IconFailure> in
-            if let failure = failures.failure(of: key, at: now()) { return .failure(failure) }
-            return .success(add(Load.Waiter(priority: priority, then: then), key, url, &effects))
-        }
-        switch joined {
-        case .success(let waiter): return waiter
-        case .failure(let failure):
-            then(.failed(failure, from: .memory))
-            return nil
+        return withEffects { effects -> Int? in
+            if let failure = failures.failure(of: key, at: now()) {
+                effects.append { then(.failed(failure, from: .memory)) }
+                return nil
+            }
+            return add(Load.Waiter(priority: priority, then: then), key, url, &effects)
         }
     }
 
@@ -193,13 +190,12 @@ final class Loads: @unchecked Sendable {
             guard let load = loads[key] else { continue }
             readers.taken += 1
             begin(key) { [cache, weak self] in
-                let result: Result<MemoryCache.Entry?, any Error>
                 do {
-                    result = .success(try await cache.entry(onDiskFor: load.url))
+                    let entry = try await cache.entry(onDiskFor: load.url)
+                    self?.readEnded(key, load.serial, .success(entry))
                 } catch {
-                    result = .failure(error)
+                    self?.readEnded(key, load.serial, .failure(error))
                 }
-                self?.readEnded(key, load.serial, result)
             }
         }
         while fetches.taken < fetches.slots, let key = fetches.waiting.next() {
