@@ -58,14 +58,13 @@ struct TurnQueue {
             levels[level] = Level()
             return nil
         }
+        let place = levels[level].places[head]
         levels[level].head += 1
         if head > 64, 2 * head > levels[level].places.count {
-            let place = levels[level].places[head]
             levels[level].places.removeFirst(head + 1)
             levels[level].head = 0
-            return place
         }
-        return levels[level].places[head]
+        return place
     }
 
     /// Removes outdated places, which accumulate while rows scroll.
