@@ -50,9 +50,7 @@ public final class BundledIcons: Sendable {
         do {
             return try body()
         } catch {
-            log(
-                .warning,
-                "could not read \(key.maskingSecrets.sanitizedForTerminal): \(error)")
+            log(.warning, "could not read \(key.maskingSecrets.sanitizedForTerminal): \(error)")
             return nil
         }
     }
