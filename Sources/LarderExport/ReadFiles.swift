@@ -29,13 +29,10 @@ struct ReadFiles {
         try database.run(
             "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", for: [content]
         ) {
-            $1.bind(file.text)
-            $1.bind($0.digest)
-            $1.bind($0.size)
-            $1.bind($0.attributes.mediaType)
-            $1.bind($0.attributes.width)
-            $1.bind($0.attributes.height)
-            $1.bind($0.imageFault)
+            [
+                file.text, $0.digest, $0.size, $0.attributes.mediaType, $0.attributes.width,
+                $0.attributes.height, $0.imageFault,
+            ]
         }
     }
 

@@ -15,12 +15,14 @@ extension DatabaseQueue {
     }
 
     func run<Row>(
-        _ sql: String, for rows: some Sequence<Row>,
-        _ bind: (Row, inout PreparedStatement.Parameters) -> Void
+        _ sql: String, for rows: some Sequence<Row>, _ values: (Row) -> [any SQLiteValue]
     ) throws {
         try inTransaction { db in
             let statement = try db.prepared(sql)
-            for row in rows { try statement.run { bind(row, &$0) } }
+            for row in rows {
+                let list = values(row)
+                try statement.run { parameters in list.forEach { parameters.bind($0) } }
+            }
             return .commit
         }
     }

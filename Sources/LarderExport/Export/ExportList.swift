@@ -49,19 +49,12 @@ final class ExportList {
         try database.run(
             "INSERT INTO o VALUES (NULL, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?)", for: icons
         ) {
-            $1.bind($0.name)
-            $1.bind($0.url)
-            $1.bind($0.key)
-            $1.bind($0.stem)
-            $1.bind($0.base)
-            $1.bind($0.base.map(SafeName.folded))
-            $1.bind($0.object?.digest)
-            $1.bind($0.object?.size)
-            $1.bind($0.object?.mediaType)
-            $1.bind($0.object?.width)
-            $1.bind($0.object?.height)
-            $1.bind($0.object?.storedAt.timeIntervalSince1970)
-            $1.bind($0.object?.usedAt.timeIntervalSince1970)
+            [
+                $0.name, $0.url, $0.key, $0.stem, $0.base, $0.base.map(SafeName.folded),
+                $0.object?.digest, $0.object?.size, $0.object?.mediaType, $0.object?.width,
+                $0.object?.height, $0.object?.storedAt.timeIntervalSince1970,
+                $0.object?.usedAt.timeIntervalSince1970,
+            ]
         }
     }
 
@@ -97,11 +90,7 @@ final class ExportList {
             }
             try database.run(
                 "UPDATE o SET stem = ?, folded_stem = ? WHERE id = ?", for: zip(stems, page)
-            ) {
-                $1.bind($0.0)
-                $1.bind(SafeName.folded($0.0))
-                $1.bind($0.1.id)
-            }
+            ) { [$0.0, SafeName.folded($0.0), $0.1.id] }
         }
     }
 

@@ -28,25 +28,18 @@ struct FileLines {
     func addEarlier(_ lines: [(line: FileIndex.Line, text: String)], arePending: Bool) throws {
         try database.run(
             "INSERT OR IGNORE INTO earlier VALUES (?, ?, ?, ?, ?, ?, ?, ?)", for: lines
-        ) {
-            let stem = Self.stem($0.line)
-            $1.bind($0.line.file)
-            $1.bind($0.line.digest)
-            $1.bind($0.line.size)
-            $1.bind(stem)
-            $1.bind(SafeName.folded(stem))
-            $1.bind(SafeName.folded($0.line.file))
-            $1.bind($0.text)
-            $1.bind(arePending)
+        ) { line, text in
+            let stem = Self.stem(line)
+            return [
+                line.file, line.digest, line.size, stem, SafeName.folded(stem),
+                SafeName.folded(line.file), text, arePending,
+            ]
         }
     }
 
     func add(_ lines: [FileIndex.Line]) throws {
         try database.run("INSERT OR IGNORE INTO current VALUES (?, ?, ?, ?)", for: lines) {
-            $1.bind($0.file)
-            $1.bind(SafeName.folded($0.file))
-            $1.bind(SafeName.folded(Self.stem($0)))
-            $1.bind($0.json)
+            [$0.file, SafeName.folded($0.file), SafeName.folded(Self.stem($0)), $0.json]
         }
     }
 
@@ -69,10 +62,7 @@ struct FileLines {
     }
 
     private func update(_ sql: String, _ earlier: Earlier) throws {
-        try database.run(sql, for: [earlier]) {
-            $1.bind($0.file)
-            $1.bind($0.digest)
-        }
+        try database.run(sql, for: [earlier]) { [$0.file, $0.digest] }
     }
 
     /// A file of the previous export that the current export has not written.

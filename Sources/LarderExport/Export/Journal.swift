@@ -130,9 +130,7 @@ final class Journal {
             """, for: entries
         ) {
             last += 1
-            $1.bind($0.stem)
-            $1.bind(last)
-            $1.bind("\(empty) \($0.size)")
+            return [$0.stem, last, "\(empty) \($0.size)"]
         }
     }
 

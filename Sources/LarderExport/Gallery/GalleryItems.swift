@@ -35,7 +35,7 @@ extension Gallery {
                     count < GalleryLimits.icons || found.resource != nil ? waiting.key : nil
                 }
                 try named?.run("INSERT OR IGNORE INTO keys VALUES (?)", for: listed) {
-                    $1.bind(Digest(of: Array($0.utf8)))
+                    [Digest(of: Array($0.utf8))]
                 }
                 for ((item, _), found) in zip(waiting, found) {
                     try show(icon(of: item, in: number, found, isIntact: isIntact))

@@ -60,11 +60,7 @@ struct ListedFiles {
             try database.run(
                 "INSERT OR IGNORE INTO files VALUES (?, ?, ?)",
                 for: lines.map(\.line).filter { $0.url != nil }
-            ) {
-                $1.bind($0.url)
-                $1.bind($0.file)
-                $1.bind($0.digest)
-            }
+            ) { [$0.url, $0.file, $0.digest] }
         }
     }
 
