@@ -92,35 +92,27 @@ struct FileIndex {
         let status = try file.status()
         guard status.isRegularFile else { return false }
         var rest: [UInt8] = []
-        var isTooLong = false
         var (lines, bytesLeft) = (0, min(Self.mostBytes, status.plausibleBytes))
         while lines < Self.mostLines, bytesLeft > 0 {
             try checkCancellation()
             let bytes = try file.read(atMost: 64 << 10)
             if bytes.isEmpty { break }
             bytesLeft -= Int64(bytes.count)
-            var page: [(Line, String)] = []
-            for (offset, piece) in bytes.split(
-                separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false
-            ).enumerated() {
-                if offset > 0 {
-                    if !isTooLong, let line = Self.line(rest) { page.append(line) }
-                    lines += 1
-                    rest.removeAll(keepingCapacity: true)
-                    isTooLong = false
-                }
-                if rest.count + piece.count > Self.longestLine { isTooLong = true }
-                if !isTooLong { rest += piece }
-            }
-            try body(page)
+            var page = (rest + bytes).split(
+                separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            // One byte more than allowed, so that the rest of a line that is too long is dropped.
+            rest = Array(page.removeLast().prefix(Self.longestLine + 1))
+            lines += page.count
+            try body(page.compactMap(Self.line))
         }
-        if !isTooLong, let line = Self.line(rest) { try body([line]) }
+        if let line = Self.line(rest[...]) { try body([line]) }
         return true
     }
 
-    private static func line(_ bytes: [UInt8]) -> (Line, String)? {
-        let text = bytes.last == UInt8(ascii: ",") ? bytes.dropLast() : bytes[...]
-        guard text.first == UInt8(ascii: "{"), let line = Line(text) else { return nil }
+    private static func line(_ bytes: ArraySlice<UInt8>) -> (line: Line, text: String)? {
+        let text = bytes.last == UInt8(ascii: ",") ? bytes.dropLast() : bytes
+        guard bytes.count <= longestLine, text.first == UInt8(ascii: "{"), let line = Line(text)
+        else { return nil }
         return (line, String(decoding: text, as: UTF8.self))
     }
 }
