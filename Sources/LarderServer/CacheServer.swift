@@ -23,7 +23,6 @@ package final class CacheServer: Sendable {
     /// - Throws: `CacheError` (`.missing` if the cache does not exist), `ManifestError`,
     ///   ``ServerError``.
     package func start() async throws -> String {
-        let configuration = configuration
         // Each event loop needs up to three descriptors (epoll, eventfd, timerfd). The cache, its
         // index, and one connection with its file need 32.
         try OpenFileLimit.require(3 * System.coreCount + 32, for: configuration.cache)
