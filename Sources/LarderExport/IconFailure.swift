@@ -1,7 +1,6 @@
 import LarderManifest
 
 package protocol FailureCode: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
-    static var noIcon: Self { get }
     static var badEntry: Self { get }
     var isSkip: Bool { get }
 }

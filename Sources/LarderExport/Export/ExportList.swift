@@ -117,10 +117,6 @@ final class ExportList {
             }, body)
     }
 
-    func forEach(_ body: (ExportedIcon) throws -> Void) throws {
-        try forEachPage { try $0.forEach(body) }
-    }
-
     func has(_ stem: String) throws -> Bool {
         try database.hasRow("SELECT 1 FROM o WHERE stem = ? LIMIT 1", stem)
     }
