@@ -75,16 +75,13 @@ struct IconAnswer: Sendable {
     func missing(_ url: String?) -> Response {
         if let url { missing?.note(url) }
         let absent = absent()
-        switch fallback {
-        case .notFound: return absent
-        case .placeholder:
-            return Response(
-                200,
-                [
-                    ("Content-Type", "image/svg+xml"), ("Cache-Control", "no-store"),
-                    ("X-Larder-Placeholder", "missing"),
-                ] + Self.harmless.dropLast() + allowed, body: .bytes(Self.placeholder))
-        }
+        guard fallback == .placeholder else { return absent }
+        return Response(
+            200,
+            [
+                ("Content-Type", "image/svg+xml"), ("Cache-Control", "no-store"),
+                ("X-Larder-Placeholder", "missing"),
+            ] + Self.harmless.dropLast() + allowed, body: .bytes(Self.placeholder))
     }
 
     /// Returns 404, because a placeholder's bytes would not match the requested digest.

@@ -61,15 +61,13 @@ protocol ChunkSource: Sendable {
 }
 
 enum HeadLine {
-    private static let ok = status(200, "OK")
+    private static let ok = line(200)
 
-    static func status(_ status: Int) -> [UInt8] {
-        status == 200
-            ? ok : self.status(status, HTTPResponseStatus(statusCode: status).reasonPhrase)
-    }
+    static func status(_ status: Int) -> [UInt8] { status == 200 ? ok : line(status) }
 
-    private static func status(_ status: Int, _ reason: String) -> [UInt8] {
-        Array("HTTP/1.1 \(status) \(reason)\r\n".utf8)
+    private static func line(_ status: Int) -> [UInt8] {
+        let reason = HTTPResponseStatus(statusCode: status).reasonPhrase
+        return Array("HTTP/1.1 \(status) \(reason)\r\n".utf8)
     }
 
     /// Returns the `Date` field (RFC 9110, section 5.6.7) with its line end.
