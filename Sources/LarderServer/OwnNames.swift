@@ -13,8 +13,7 @@ struct OwnNames: Sendable {
     private let isMirror: Bool
 
     init(
-        host: String, address: String, port: Int, publicURL: String? = nil, isLoopback: Bool,
-        isMirror: Bool = false
+        host: String, address: String, port: Int, publicURL: String? = nil, isMirror: Bool = false
     ) {
         var names = ["localhost", host, address].map(Self.bracketed)
         var authorities: [String] = []
@@ -25,7 +24,8 @@ struct OwnNames: Sendable {
         hosts = names.map(\.utf8.lowercasedASCII)
         self.authorities = (names.map { "\($0):\(port)" } + authorities).map(\.utf8.lowercasedASCII)
         authority = "\(Self.bracketed(address)):\(port)"
-        self.isLoopback = isLoopback
+        isLoopback =
+            address.utf8.starts(with: "127.".utf8) || address.utf8.elementsEqual("::1".utf8)
         self.isMirror = isMirror
     }
 
@@ -78,9 +78,6 @@ struct OwnNames: Sendable {
         let number = address?.ipAddress ?? configuration.host
         self.init(
             host: configuration.host, address: number, port: address?.port ?? configuration.port,
-            publicURL: configuration.publicURL,
-            isLoopback: number.utf8.starts(with: "127.".utf8)
-                || number.utf8.elementsEqual("::1".utf8),
-            isMirror: configuration.isMirror)
+            publicURL: configuration.publicURL, isMirror: configuration.isMirror)
     }
 }

@@ -4,8 +4,7 @@ import Testing
 
 @Suite struct OwnNamesTests {
     private let local = OwnNames(
-        host: "127.0.0.1", address: "127.0.0.1", port: 8080, publicURL: "https://icons.example/a",
-        isLoopback: true)
+        host: "127.0.0.1", address: "127.0.0.1", port: 8080, publicURL: "https://icons.example/a")
 
     @Test(arguments: [
         "127.0.0.1:8080", "localhost", "LOCALHOST:8080", "localhost:9", "[::1]:8080", "10.0.0.1",
@@ -23,9 +22,7 @@ import Testing
     /// also receives requests for other hosts.
     @Test func onANetworkOnlyAMirrorRejectsUnknownNames() {
         func names(isMirror: Bool) -> OwnNames {
-            OwnNames(
-                host: "0.0.0.0", address: "0.0.0.0", port: 80, isLoopback: false,
-                isMirror: isMirror)
+            OwnNames(host: "0.0.0.0", address: "0.0.0.0", port: 80, isMirror: isMirror)
         }
         #expect(names(isMirror: false).isOwn("kiosk.local".utf8))
         #expect(!names(isMirror: true).isOwn("kiosk.local".utf8))
