@@ -69,7 +69,7 @@ enum HEIFStructure {
         try meta.checkLocations(fileLength: bytes.count)
         let size = try meta.primarySize()
         return ImageInfo(
-            mediaType: try meta.codec(claimed: claimed), width: size.width, height: size.height,
+            mediaType: try meta.codec(), width: size.width, height: size.height,
             isAnimated: isFilm)
     }
 
@@ -142,7 +142,7 @@ struct HEIFItems {
         self.dataLength = dataLength
     }
 
-    func codec(claimed: MediaType) throws(ImageError) -> MediaType {
+    func codec() throws(ImageError) -> MediaType {
         var coding: FourCC?
         var reader = try itemEntries()
         while let item = try Self.nextItem(&reader) {
