@@ -15,6 +15,7 @@ package final class LiveCache: @unchecked Sendable {
     private var checkedFiles: [Digest: FileIdentity] = [:]
     private var version: Int64?
     private var changes = 0
+    private var used: Set<Digest> = []
 
     package init(path: String, knownLimit: Int = 1 << 16, log: CacheLog = .none) {
         self.path = path
@@ -131,5 +132,24 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    package func noteUse(of objects: [Digest]) { opened?.noteUse(of: objects) }
+    /// Notes the use of an object until the next call of ``recordUse()``. Returns whether it is the
+    /// first of these objects.
+    @discardableResult
+    package func noteUse(of object: StoredObject) -> Bool {
+        guard ObjectUse.isDue(object.usedAt) else { return false }
+        return lock.withLock {
+            guard used.count < ObjectUse.stepLimit else { return false }
+            return used.insert(object.digest).inserted && used.count == 1
+        }
+    }
+
+    /// Records the noted uses, for eviction. If another process is writing the index, they are
+    /// dropped, and noted again after the next look-up.
+    package func recordUse() {
+        let objects = lock.withLock {
+            defer { used = [] }
+            return used
+        }
+        if !objects.isEmpty { opened?.noteUse(of: Array(objects)) }
+    }
 }

@@ -50,7 +50,7 @@ final class RunningServer: Sendable {
     }
 
     private func recordAll() {
-        answerer.icons.recordUse()
+        answerer.icons.cache.recordUse()
         missing?.save(answerer.icons.cache, answerer.log)
     }
 

@@ -16,13 +16,14 @@ import LarderCore
 /// in batches, for `larder evict`.
 public final class IconCache: Sendable {
     static let maximumReads = 4
+    private static let useDelay = DispatchTimeInterval.seconds(2)
 
     /// The icons in memory.
     public let memory: MemoryCache
 
     let log: CacheLog
     private let layers: [CacheLayer]
-    private let recorder: UseRecorder?
+    private let uses = DispatchQueue(label: "larder.use", qos: .background)
     private let writer: IconWriter?
     let reads = SharedWork<MemoryCache.Entry?>()
     let queue = OperationQueue()
@@ -52,7 +53,6 @@ public final class IconCache: Sendable {
         let main = CacheLayer(path: directory.path, source: .disk, log: log)
         let shipped = bundle.map { CacheLayer(path: $0.path, source: .bundle, log: log) }
         layers = [main] + [shipped].compactMap(\.self)
-        recorder = UseRecorder(main.cache)
         writer = IconWriter(path: directory.path, log: log)
         prepare()
     }
@@ -62,7 +62,6 @@ public final class IconCache: Sendable {
         self.memory = memory
         self.log = log
         layers = []
-        recorder = nil
         writer = nil
         prepare()
     }
@@ -140,7 +139,7 @@ public final class IconCache: Sendable {
         await withCheckedContinuation { waiter in
             perform { [self] in
                 writer?.close()
-                recorder?.flush()
+                uses.sync { layers.forEach { $0.cache.recordUse() } }
                 layers.forEach { $0.cache.close() }
                 waiter.resume()
             }
@@ -160,7 +159,7 @@ public final class IconCache: Sendable {
                 let entry = MemoryCache.Entry(
                     data: data, mediaType: object.mediaType, source: layer.source)
                 memory.insert(entry, for: key)
-                if layer.source == .disk { recorder?.note(object) }
+                if layer.source == .disk { noteUse(of: object, in: layer.cache) }
                 return entry
             } catch {
                 // The other cache may have an undamaged copy.
@@ -187,46 +186,17 @@ public final class IconCache: Sendable {
         return times.count == 2 && times[1] > times[0] ? found.reversed() : found
     }
 
+    /// Uses are recorded in batches.
+    private func noteUse(of object: StoredObject, in cache: LiveCache) {
+        guard cache.noteUse(of: object) else { return }
+        uses.asyncAfter(deadline: .now() + Self.useDelay) { [weak cache] in cache?.recordUse() }
+    }
+
     @discardableResult
     private func perform(_ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
         let operation = BlockOperation(block: body)
         queue.addOperation(operation)
         return { operation.cancel() }
-    }
-}
-
-/// A recorder of used objects, in batches. If another process is writing the index, the batch is
-/// dropped, and its objects are noted again at their next read.
-final class UseRecorder: @unchecked Sendable {
-    // Unchecked because `lock` guards the variables.
-
-    private static let delay = DispatchTimeInterval.seconds(2)
-
-    private let cache: LiveCache
-    private let queue = DispatchQueue(label: "larder.use", qos: .background)
-    private let lock = NSLock()
-    private var waiting: Set<Digest> = []
-
-    init(_ cache: LiveCache) { self.cache = cache }
-
-    func note(_ object: StoredObject) {
-        guard ObjectUse.isDue(object.usedAt) else { return }
-        let isFirst = lock.withLock {
-            guard waiting.count < ObjectUse.stepLimit else { return false }
-            return waiting.insert(object.digest).inserted && waiting.count == 1
-        }
-        guard isFirst else { return }
-        queue.asyncAfter(deadline: .now() + Self.delay) { [weak self] in self?.record() }
-    }
-
-    func flush() { queue.sync { record() } }
-
-    private func record() {
-        let batch = lock.withLock {
-            defer { waiting = [] }
-            return waiting
-        }
-        if !batch.isEmpty { cache.noteUse(of: Array(batch)) }
     }
 }
 

@@ -26,7 +26,6 @@ final class IconStore: Sendable {
         var open: [Digest: LentFile] = [:]
         var generation = 0
         var reported: Set<Digest> = []
-        var used: Set<Digest> = []
     }
 
     let cache: LiveCache
@@ -99,7 +98,7 @@ final class IconStore: Sendable {
             state.withLock { $0.hot.remove(key) }
             return nil
         }
-        noteUse(of: object)
+        cache.noteUse(of: object)
         if let last = state.withLock({ $0.hot[key] }), last.digest == object.digest,
             let body = last.body
         {
@@ -226,22 +225,5 @@ final class IconStore: Sendable {
         // never find an open file.
         state.withLock { if $0.open.count < Self.maximumOpenFiles { $0.open[digest] = file } }
         return file
-    }
-
-    private func noteUse(of object: StoredObject) {
-        guard ObjectUse.isDue(object.usedAt) else { return }
-        state.withLock { state in
-            if state.used.count < ObjectUse.stepLimit { state.used.insert(object.digest) }
-        }
-    }
-
-    /// Records the use of objects for eviction, every few seconds. If another process is writing
-    /// the index, the batch is dropped, and its objects are recorded after their next look-up.
-    func recordUse() {
-        let objects = state.withLock { state in
-            defer { state.used = [] }
-            return state.used
-        }
-        if !objects.isEmpty { cache.noteUse(of: Array(objects)) }
     }
 }
