@@ -84,10 +84,9 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     }
 
     private func finish(_ key: String, _ serial: Int, _ result: Result<Value, any Error>) {
-        lock.lock()
-        let isCurrent = jobs[key]?.serial == serial
-        let waiters = isCurrent ? jobs.removeValue(forKey: key)?.waiters : nil
-        lock.unlock()
+        let waiters = lock.withLock {
+            jobs[key]?.serial == serial ? jobs.removeValue(forKey: key)?.waiters : nil
+        }
         waiters?.values.forEach { $0.resume(with: result) }
     }
 }
