@@ -39,13 +39,10 @@ struct IconAnswer: Sendable {
         if let tags = request.ifNoneMatch, EntityTagList(tags).matchesWeakly(icon.entityTag) {
             return .notModified(fields: icon.fields)
         }
-        var range = RequestedRange.whole
-        if request.range != nil, !request.isHead,
-            request.ifRange.map({ EntityTagList($0).isStrongly(icon.entityTag) }) ?? true
-        {
-            range = RequestedRange(request.range, size: icon.size)
-        }
-        switch range {
+        let mayBePart =
+            !request.isHead
+            && request.ifRange.map({ EntityTagList($0).isStrongly(icon.entityTag) }) ?? true
+        switch mayBePart ? RequestedRange(request.range, size: icon.size) : .whole {
         case .whole:
             return Response(
                 200, fields: icon.typeField + icon.fields, body: body(found, 0..<icon.size))
