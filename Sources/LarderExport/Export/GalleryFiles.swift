@@ -112,10 +112,9 @@ final class GalleryFiles: GalleryPlace {
     }
 
     private static func digest(ofFile name: String) -> Digest? {
-        let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-            .map { String(decoding: $0, as: UTF8.self) }
-        guard parts.count == 2, ImageFile.isSuffix(parts[1]), let digest = Digest(hex: parts[0]),
-            parts[0].isSame(as: digest.hex)
+        let stem = PathExtension.without(name)
+        guard ImageFile.isSuffix(PathExtension.ofText(name)), let digest = Digest(hex: stem),
+            stem.isSame(as: digest.hex)
         else { return nil }
         return digest
     }

@@ -56,7 +56,9 @@ struct NamedFiles: ExportedFiles {
         if prune {
             try lines.forEachEarlier { earlier in
                 try writer.checkCancellation()
-                if try remove(earlier) { report.pruned += 1 }
+                if try isDistinct(earlier) && hasBytes(earlier) && writer.remove(earlier.file) {
+                    report.pruned += 1
+                }
             }
         }
         if try folder.status(of: FileIndex.pendingFile)?.isDirectory == false {
@@ -92,7 +94,7 @@ struct NamedFiles: ExportedFiles {
                 guard let stem = icon.stem, let object = icon.object else { continue }
                 for rendition in renditions.known(object) {
                     let file = rendition.file(stem)
-                    if onlyExisting, try !exists(file, rendition.size) { continue }
+                    if onlyExisting, try folder.sizeOfFile(file) != rendition.size { continue }
                     lines.append(FileIndex.Line(icon, rendition, file: file))
                 }
             }
@@ -106,18 +108,10 @@ struct NamedFiles: ExportedFiles {
             || list.hasEquivalent(earlier.stem) && folder.ignoresCase(of: earlier.file)
     }
 
-    private func exists(_ file: String, _ size: Int64) throws -> Bool {
-        try folder.sizeOfFile(file) == size
-    }
-
     /// Whether the file exists and is not a file of this export under another spelling.
     private func isDistinct(_ earlier: FileLines.Earlier) throws -> Bool {
-        try exists(earlier.file, earlier.size)
+        try folder.sizeOfFile(earlier.file) == earlier.size
             && !(earlier.isRespelled && folder.ignoresCase(of: earlier.file))
-    }
-
-    private func remove(_ earlier: FileLines.Earlier) throws -> Bool {
-        try isDistinct(earlier) && hasBytes(earlier) && writer.remove(earlier.file)
     }
 
     private func hasBytes(_ earlier: FileLines.Earlier) throws -> Bool {
