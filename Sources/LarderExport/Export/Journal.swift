@@ -9,7 +9,7 @@ final class Journal {
     /// The maximum number of lines. The library compacts a journal after 2,000 redundant lines.
     private static let mostLines: Int64 = 4_000_000
 
-    private let form: JournalForm
+    let form: JournalForm
     private let database: DatabaseQueue
     private var last: Int64 = 0
 

@@ -18,11 +18,11 @@ final class KeyedFiles: ExportedFiles {
     /// Removes entries that the app did not finish writing, and their files. The library would
     /// remove these entries later, possibly with files of this export.
     func begin(_ list: ExportList) throws {
-        guard let journal, let form = layout.journal else { return }
+        guard let journal else { return }
         try journal.read(in: tree.folder, writer.checkCancellation)
         try journal.dropDirty { stem in
             try writer.checkCancellation()
-            for file in form.files(stem) {
+            for file in journal.form.files(stem) {
                 // The library first writes to a `.tmp` file.
                 for name in [file, file + ".tmp"] { try writer.removeIfPermitted(name) }
             }
@@ -55,9 +55,7 @@ final class KeyedFiles: ExportedFiles {
 
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
         try notePlaced()
-        if let journal, let form = layout.journal {
-            try write(journal, form, of: list, leavingOutOthers: prune)
-        }
+        if let journal { try write(journal, of: list, leavingOutOthers: prune) }
         // Files are removed after the old journal, which may list them, has been replaced.
         if prune { report.pruned = try removeOthers(than: list) }
     }
@@ -76,9 +74,8 @@ final class KeyedFiles: ExportedFiles {
 
     /// Writes a journal of the old and new entries whose files exist. The library ignores unlisted
     /// files.
-    private func write(
-        _ journal: Journal, _ form: JournalForm, of list: ExportList, leavingOutOthers: Bool
-    ) throws {
+    private func write(_ journal: Journal, of list: ExportList, leavingOutOthers: Bool) throws {
+        let form = journal.form
         try writer.write(as: JournalForm.file) { file in
             try file.write(form.header)
             try journal.forEach { stem, sizes in
