@@ -57,19 +57,14 @@ final class KeyedFiles: ExportedFiles {
         try notePlaced()
         if let journal { try write(journal, of: list, leavingOutOthers: prune) }
         // Files are removed after the old journal, which may list them, has been replaced.
-        if prune { report.pruned = try removeOthers(than: list) }
-    }
-
-    private func removeOthers(than list: ExportList) throws -> Int {
-        var removed = 0
+        guard prune else { return }
         try tree.folder.forEachEntry { name in
             try writer.checkCancellation()
             guard let stem = layout.stem(ofFile: name), try !list.has(stem),
                 try tree.folder.status(of: name)?.isDirectory == false, try writer.remove(name)
             else { return }
-            if name.isSame(as: layout.file(stem)) { removed += 1 }
+            if name.isSame(as: layout.file(stem)) { report.pruned += 1 }
         }
-        return removed
     }
 
     /// Writes a journal of the old and new entries whose files exist. The library ignores unlisted
