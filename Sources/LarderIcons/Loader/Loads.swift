@@ -41,8 +41,6 @@ final class Loads: @unchecked Sendable {
         fetches = Lane(slots: max(1, options.concurrentFetches))
     }
 
-    deinit { loads.values.forEach { $0.task?.cancel() } }
-
     func close() {
         withEffects { effects in
             for (key, load) in loads {
