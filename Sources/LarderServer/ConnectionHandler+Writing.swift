@@ -46,11 +46,11 @@ extension ConnectionHandler {
             self.lent = lent
             write(head)
             send(file, range, isLast: response.isLast, context)
-        case .chunks(let source, let length):
+        case .chunks(let text):
             write(head)
             context.flush()
             activity = .sending
-            sendNext(of: source, left: length, isLast: response.isLast)
+            sendNext(of: text, left: text.length, isLast: response.isLast)
         }
     }
 
@@ -94,18 +94,17 @@ extension ConnectionHandler {
         }
     }
 
-    private func sendNext(of source: any ChunkSource, left: Int64, isLast: Bool) {
+    private func sendNext(of text: ManifestText, left: Int64, isLast: Bool) {
         guard let loop = context?.eventLoop else { return }
         let handler = NIOLoopBound(self, eventLoop: loop)
         answerer.pool.submit { _ in
-            let piece = Result { try source.next() }
-            loop.execute { handler.value.write(piece, of: source, left: left, isLast: isLast) }
+            let piece = Result { try text.next() }
+            loop.execute { handler.value.write(piece, of: text, left: left, isLast: isLast) }
         }
     }
 
     private func write(
-        _ piece: Result<ByteBuffer?, any Error>, of source: any ChunkSource, left: Int64,
-        isLast: Bool
+        _ piece: Result<ByteBuffer?, any Error>, of text: ManifestText, left: Int64, isLast: Bool
     ) {
         guard let context else { return }
         guard case .success(let bytes) = piece else { return sent(isWhole: false, isLast: isLast) }
@@ -119,7 +118,7 @@ extension ConnectionHandler {
                 return handler.value.sent(isWhole: false, isLast: isLast)
             }
             handler.value.answerer.metrics.bytes.add(count, ordering: .relaxed)
-            handler.value.sendNext(of: source, left: rest, isLast: isLast)
+            handler.value.sendNext(of: text, left: rest, isLast: isLast)
         }
     }
 }

@@ -143,9 +143,7 @@ struct RequestAnswerer: Sendable {
             let spool = try manifests.spool(name)
         else { return Response(404, text: "No manifest has this name.") }
         let text = ManifestText(spool, base: request.base)
-        return manifest(
-            request.request, text.entityTag, "application/json",
-            .chunks(text, length: text.length))
+        return manifest(request.request, text.entityTag, "application/json", .chunks(text))
     }
 
     private func ofCatalogue(_ request: RoutedRequest) throws -> Response {

@@ -81,7 +81,9 @@ private struct SpoolWriter {
     }
 }
 
-final class ManifestText: ChunkSource {
+/// A manifest as a body in chunks. Each chunk is created after the previous chunk was written, by
+/// one thread at a time, which may block.
+final class ManifestText: Sendable {
     /// The size of a chunk in bytes. Memory holds one chunk per client.
     private static let pieceSize = 8 << 10
 

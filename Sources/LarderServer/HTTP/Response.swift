@@ -7,7 +7,7 @@ struct Response: Sendable {
     enum Body: Sendable {
         case bytes(ByteBuffer)
         case file(LentFile, Range<Int64>)
-        case chunks(any ChunkSource, length: Int64)
+        case chunks(ManifestText)
     }
 
     var status: Int
@@ -44,7 +44,7 @@ struct Response: Sendable {
         switch body {
         case .bytes(let bytes): Int64(bytes.readableBytes)
         case .file(_, let range): Int64(range.count)
-        case .chunks(_, let length): length
+        case .chunks(let text): text.length
         }
     }
 
@@ -52,12 +52,6 @@ struct Response: Sendable {
     static func lines(_ fields: [(String, String)]) -> [UInt8] {
         fields.flatMap { name, value in Array("\(name): \(value)\r\n".utf8) }
     }
-}
-
-/// A body in chunks. Each chunk is created after the previous chunk was written, by one thread at a
-/// time, which may block.
-protocol ChunkSource: Sendable {
-    func next() throws -> ByteBuffer?
 }
 
 enum HeadLine {
