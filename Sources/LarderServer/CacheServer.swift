@@ -67,7 +67,7 @@ package final class CacheServer: Sendable {
                 configuration: configuration,
                 router: Router(names: names, configuration: configuration), icons: icons,
                 icon: IconAnswer(configuration, missing: missing, metrics: metrics),
-                gallery: GalleryAnswer(gallery: ServedGallery(icons, configuration, log: log)),
+                gallery: ServedGallery(icons, configuration, log: log),
                 manifests: manifests, status: CachedStatus(icons.cache), metrics: metrics,
                 pool: pool, log: log)
             answerer.withLock { $0 = ready }

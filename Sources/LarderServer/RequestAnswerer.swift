@@ -13,7 +13,7 @@ struct RequestAnswerer: Sendable {
     let router: Router
     let icons: IconStore
     let icon: IconAnswer
-    let gallery: GalleryAnswer
+    let gallery: ServedGallery
     let manifests: ServedManifests
     let status: CachedStatus
     let metrics: ServerMetrics

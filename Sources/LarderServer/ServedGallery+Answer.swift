@@ -2,7 +2,7 @@ import LarderCore
 import LarderExport
 import NIOCore
 
-struct GalleryAnswer: Sendable {
+extension ServedGallery {
     /// The content security policy, which allows only scripts, styles and images of this server,
     /// and forbids embedding.
     private static let policy = """
@@ -12,8 +12,6 @@ struct GalleryAnswer: Sendable {
 
     /// The field that keeps other sites from including the scripts, which describe the icons.
     private static let isolation = ("Cross-Origin-Resource-Policy", "same-origin")
-
-    let gallery: ServedGallery
 
     func atOnce(_ request: RoutedRequest) -> Response? {
         // A page of another site could include a script and read its data.
@@ -26,8 +24,7 @@ struct GalleryAnswer: Sendable {
 
     func answer(_ request: RoutedRequest) -> Response {
         let path = Self.path(of: request)
-        let text =
-            path.isSame(as: GalleryFile.catalogue) ? gallery.description() : gallery.text(of: path)
+        let text = path.isSame(as: GalleryFile.catalogue) ? description() : self.text(of: path)
         guard let text else {
             return Response(404, text: "This file no longer exists.", [Self.isolation])
         }
