@@ -77,6 +77,12 @@ struct ByteReader {
 
     func damaged(_ message: String) -> ImageError { .damaged(type, message) }
 
+    func checkSize(_ width: Int, _ height: Int, atMost limit: Int = .max) throws(ImageError) {
+        guard (1...limit).contains(width), (1...limit).contains(height) else {
+            throw damaged("has an invalid size, \(width) × \(height)")
+        }
+    }
+
     private func outOfBytes() -> ImageError {
         isPart
             ? .damaged(type, "has too few bytes in \(place)")

@@ -55,9 +55,7 @@ enum GIFStructure {
                 _ = try skipSubBlocks(&reader)
             case 0x3B:
                 guard images > 0 else { throw reader.damaged("has no image") }
-                guard width > 0, height > 0 else {
-                    throw reader.damaged("has an invalid size, \(width) × \(height)")
-                }
+                try reader.checkSize(width, height)
                 return ImageInfo(
                     mediaType: .gif, width: width, height: height, isAnimated: images > 1)
             case let other:

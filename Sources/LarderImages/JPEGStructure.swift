@@ -22,9 +22,7 @@ enum JPEGStructure {
             switch marker {
             case 0xD9:
                 guard let frame, scans > 0 else { throw reader.damaged("has no image") }
-                guard frame.width > 0, frame.height > 0 else {
-                    throw reader.damaged("has an invalid size, \(frame.width) × \(frame.height)")
-                }
+                try reader.checkSize(frame.width, frame.height)
                 return ImageInfo(mediaType: .jpeg, width: frame.width, height: frame.height)
             case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
                 guard frame == nil else { throw reader.damaged("has two frame headers") }

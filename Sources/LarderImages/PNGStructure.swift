@@ -84,9 +84,7 @@ enum PNGStructure {
             let colourType = try content.big(1)
             let (compression, filter) = (try content.big(1), try content.big(1))
             let interlace = try content.big(1)
-            guard (1...0x7FFF_FFFF).contains(width), (1...0x7FFF_FFFF).contains(height) else {
-                throw content.damaged("has an invalid size, \(width) × \(height)")
-            }
+            try content.checkSize(width, height, atMost: 0x7FFF_FFFF)
             guard Self.depths[colourType]?.contains(depth) == true else {
                 throw content.damaged("has colour type \(colourType) with bit depth \(depth)")
             }

@@ -104,9 +104,7 @@ enum WebPStructure {
         }
         let width = try content.little(2) & 0x3FFF
         let height = try content.little(2) & 0x3FFF
-        guard width > 0, height > 0 else {
-            throw content.damaged("has an invalid size, \(width) × \(height)")
-        }
+        try content.checkSize(width, height)
         guard tag >> 5 <= content.remaining else { throw content.damaged("has a truncated image") }
         return (width, height)
     }
