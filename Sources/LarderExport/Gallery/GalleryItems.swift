@@ -46,9 +46,13 @@ extension Gallery {
             let reader = ManifestReader(
                 source: source.cached { [cache] in try cache.manifest($0)?.file }, rules: rules)
             let summary = try reader.read { item in
-                if let (code, reason) = item.reasonToSkip {
-                    return try body(
-                        .withoutIcon(ExportFailure(code, name: item.name ?? "", reason)))
+                func skip(_ code: ExportCode, _ reason: String) throws {
+                    try body(.withoutIcon(ExportFailure(code, name: item.name ?? "", reason)))
+                }
+                switch item.result {
+                case .skipped(let reason): return try skip(.noIcon, reason)
+                case .unfetched: return try skip(.noURL, item.value?.reason ?? "")
+                case .entry, .inline, .failed: break
                 }
                 let key = item.resourceKey
                 waiting.append((item, key))
@@ -112,16 +116,6 @@ extension Gallery {
             name: name, url: url, manifest: manifest, resource: resource,
             state: !isWhole ? .corrupt : resource.isFresh() ? .fresh : .stale,
             note: isWhole ? nil : damage)
-    }
-}
-
-extension ManifestItem {
-    fileprivate var reasonToSkip: (ExportCode, String)? {
-        switch result {
-        case .skipped(let reason): (.noIcon, reason)
-        case .unfetched: (.noURL, value?.reason ?? "")
-        case .entry, .inline, .failed: nil
-        }
     }
 }
 
