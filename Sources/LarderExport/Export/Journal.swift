@@ -77,7 +77,8 @@ final class Journal {
             return true
         }
         let isClean =
-            isState("CLEAN", sizes: form.valueCount) && words[2...].allSatisfy(Self.isSize)
+            isState("CLEAN", sizes: form.valueCount)
+            && words[2...].allSatisfy { (1...18).contains($0.count) && $0.allSatisfy(\.isDigit) }
         let isDirty = isState("DIRTY")
         guard isClean || isDirty || isState("READ") else { return false }
         // READ changes only the entry's position. DIRTY keeps the sizes, because the old files
@@ -101,10 +102,6 @@ final class Journal {
             && word.allSatisfy { byte in
                 byte.isDigit || 0x61...0x7A ~= byte || "_-".utf8.contains(byte)
             }
-    }
-
-    private static func isSize(_ word: ArraySlice<UInt8>) -> Bool {
-        (1...18).contains(word.count) && word.allSatisfy(\.isDigit)
     }
 
     func dropDirty(_ body: (_ stem: String) throws -> Void) throws {
