@@ -63,7 +63,6 @@ struct IconAnswer: Sendable {
         switch found.bytes {
         case .file(let file): return .file(file, range)
         case .memory(let bytes):
-            if range.count == bytes.readableBytes { return .bytes(bytes) }
             let start = bytes.readerIndex + Int(range.lowerBound)
             return .bytes(bytes.getSlice(at: start, length: range.count) ?? ByteBuffer())
         }
