@@ -1,4 +1,5 @@
 import Foundation
+import LarderCore
 import NIOCore
 
 /// The server's names in `Host` and in targets. A server on a loopback address must not answer to
@@ -17,7 +18,7 @@ struct OwnNames: Sendable {
     ) {
         var names = ["localhost", host, address].map(Self.bracketed)
         var authorities: [String] = []
-        if let authority = publicURL.map(Self.authority(of:)) {
+        if let authority = publicURL?.hostAndPort {
             authorities.append(authority)
             names.append(String(decoding: Self.host(of: authority.utf8), as: UTF8.self))
         }
@@ -31,11 +32,6 @@ struct OwnNames: Sendable {
 
     private static func bracketed(_ host: String) -> String {
         host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-    }
-
-    private static func authority(of url: String) -> String {
-        let parts = url.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true)
-        return parts.count > 1 ? String(Substring(parts[1])) : ""
     }
 
     func isOwn(_ authority: some Collection<UInt8>) -> Bool {
