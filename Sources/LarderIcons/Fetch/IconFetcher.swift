@@ -1,4 +1,5 @@
 import Foundation
+import LarderCore
 
 /// A network client that fetches icons for an ``IconLoader``. The loader limits concurrent fetches
 /// and chooses their order.
@@ -128,18 +129,11 @@ public struct IconFailure: Error, Sendable, CustomStringConvertible {
         retryAfter: TimeInterval? = nil
     ) {
         self.code = code
-        self.url = Self.withoutSecrets(url)
+        let hasUserinfo = url.user != nil || url.password != nil
+        self.url = hasUserinfo ? url.absoluteString.removingUserinfo : url.absoluteString
         (self.message, self.underlying, self.retryAfter) = (message, underlying, retryAfter)
     }
 
     /// The URL and the message.
     public var description: String { "\(url): \(message)" }
-
-    private static func withoutSecrets(_ url: URL) -> String {
-        guard url.user != nil || url.password != nil,
-            var components = URLComponents(url: url, resolvingAgainstBaseURL: false)
-        else { return url.absoluteString }
-        (components.user, components.password) = (nil, nil)
-        return components.string ?? ""
-    }
 }
