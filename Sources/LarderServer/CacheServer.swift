@@ -89,10 +89,7 @@ package final class CacheServer: Sendable {
     /// if a response was cut off after ``ServerConfiguration/grace``.
     @discardableResult
     package func stop() async -> Bool {
-        let server = running.withLock { running in
-            defer { running = nil }
-            return running
-        }
+        let server = running.withLock { $0.take() }
         return await server?.stop(grace: configuration.grace) ?? true
     }
 
