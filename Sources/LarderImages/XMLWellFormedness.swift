@@ -223,8 +223,7 @@ struct XMLWellFormedness {
         let start = reader.offset
         reader.skip { $0.isASCIILetterOrDigit || $0 >= 0x80 || "_:-.".utf8.contains($0) }
         guard reader.remaining > 0 else { throw isCut }
-        let first = reader.bytes[start]
-        guard reader.offset > start, !(0x2D...0x39).contains(first) else {
+        guard reader.offset > start, !(0x2D...0x39).contains(reader.bytes[start]) else {
             throw damaged("has a damaged name")
         }
         return start..<reader.offset

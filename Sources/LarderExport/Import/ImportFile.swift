@@ -107,8 +107,7 @@ struct ImportFile {
         guard let file = try open(name) else { return false }
         guard hasStatus else { return true }
         let head = try readable { try file.read(atMost: 32) }
-        let line = head.prefix { $0 != UInt8(ascii: "\n") }
-        let status = Int(String(decoding: line, as: UTF8.self))
+        let status = Int(String(decoding: head.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
         guard head.isEmpty || status.map({ 200..<300 ~= $0 || $0 == 304 }) == true else {
             let words = status.map { "status \($0)" } ?? "an unknown status"
             throw ImportFailure(.errorResponse, "the file is the body of a response with \(words)")

@@ -167,8 +167,7 @@ final class IconStore: Sendable {
             $0.reported.count < 1_000 && $0.reported.insert(digest).inserted
         }
         if isNew {
-            let repair = Suggestion.command("verify --repair")
-            log.problem("\(error); to download it again: \(repair)")
+            log.problem("\(error); to download it again: \(Suggestion.command("verify --repair"))")
         }
     }
 
