@@ -55,7 +55,7 @@ package struct Gallery {
                 return address != nil
             } _: { item in
                 guard case .icon(let icon) = item else { return try onItem(item) }
-                report.counts[icon.state, default: 0] += 1
+                report.shown += 1
                 if let date = icon.resource?.receivedAt { newest = max(newest ?? date, date) }
                 try onItem(item)
                 icons.append(icon.json(address))
@@ -149,9 +149,7 @@ package struct GalleryFile: Sendable {
 
 package struct GalleryReport: Sendable {
     package internal(set) var total = 0
-    package internal(set) var counts: [GalleryState: Int] = [:]
-
-    package var shown: Int { counts.values.reduce(0, +) }
+    package internal(set) var shown = 0
 }
 
 package protocol GalleryPlace {

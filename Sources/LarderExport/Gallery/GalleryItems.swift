@@ -176,11 +176,8 @@ extension String {
     }
 }
 
-package enum GalleryState: String, CaseIterable, Sendable {
-    case fresh, stale
-    case missing
-    case failed
-    case corrupt
+package enum GalleryState: String, Sendable {
+    case fresh, stale, missing, failed, corrupt
 }
 
 package enum GalleryItem: Sendable {
