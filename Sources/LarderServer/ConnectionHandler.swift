@@ -12,11 +12,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
 
-    enum Activity {
-        case idle
-        case answering
-        case sending
-    }
+    enum Activity { case idle, answering, sending }
 
     /// The idle timeout if other clients wait.
     private static let crowdedIdleTimeout = TimeAmount.seconds(2)

@@ -87,8 +87,7 @@ extension KeyedLayout {
 
 struct AppSeed {
     enum Dates {
-        case any
-        case modification
+        case any, modification
         /// The modification date is the expiration date, and the creation date is the last access.
         case expiry
     }
