@@ -95,8 +95,8 @@ package final class CacheServer: Sendable {
 
     private static var decoder: HTTPRequestDecoder {
         var limits = NIOHTTPDecoderLimitConfiguration()
-        limits.maxHeaderFieldSize = Router.longestTarget + 1_024
-        limits.maxHeaderListSize = 2 * Router.longestTarget
+        limits.maxHeaderFieldSize = TargetMask.longest + 1_024
+        limits.maxHeaderListSize = 2 * TargetMask.longest
         limits.maxHeaderFieldCount = 100
         return HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)
     }

@@ -57,10 +57,6 @@ struct RoutedRequest: Sendable {
 }
 
 struct Router: Sendable {
-    /// The maximum length of a target in bytes. A percent-encoded URL of 8 KiB fits if it is mostly
-    /// ASCII letters and digits.
-    static let longestTarget = TargetMask.longest
-
     struct Refusal: Error { let response: Response }
 
     let names: OwnNames
@@ -147,8 +143,8 @@ struct Router: Sendable {
                 405, "Only GET and HEAD are supported.", allowed, isLast: request.hasBody)
         }
         if request.hasBody { throw refusal(413, "Requests with a body are not supported.") }
-        guard request.target.utf8.count <= longestTarget else {
-            throw refusal(414, "The target is longer than \(longestTarget) bytes.")
+        guard request.target.utf8.count <= TargetMask.longest else {
+            throw refusal(414, "The target is longer than \(TargetMask.longest) bytes.")
         }
     }
 

@@ -5,7 +5,8 @@ import LarderCore
 /// A URL may contain other URLs, so secrets are searched for everywhere, including in several
 /// decodings. Masking runs on an event loop, in time proportional to the limited length.
 struct TargetMask {
-    /// The maximum length in bytes. The whole query of a longer target is masked.
+    /// The maximum length of a target in bytes. The whole query of a longer target is masked. A
+    /// percent-encoded URL of 8 KiB fits if it is mostly ASCII letters and digits.
     static let longest = 16 << 10
     private static let mostParameters = 100
     /// The maximum length of a name in bytes. A parameter with a longer name is masked.
