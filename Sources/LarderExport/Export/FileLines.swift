@@ -28,7 +28,8 @@ struct FileLines {
     func addEarlier(_ lines: [(line: FileIndex.Line, text: String)], arePending: Bool) throws {
         try database.run(
             "INSERT OR IGNORE INTO earlier VALUES (?, ?, ?, ?, ?, ?, ?, ?)", for: lines
-        ) { line, text in
+        ) {
+            let (line, text) = $0
             let stem = Self.stem(line)
             return [
                 line.file, line.digest, line.size, stem, SafeName.folded(stem),
