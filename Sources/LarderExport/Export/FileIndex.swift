@@ -73,13 +73,8 @@ struct FileIndex {
         }
     }
 
-    private let directory: FileDescriptor
-    private let name: String
-
-    init(in directory: FileDescriptor, _ name: String = file) {
-        self.directory = directory
-        self.name = name
-    }
+    let directory: FileDescriptor
+    var name = FileIndex.file
 
     /// Calls `body` with valid lines. Returns false if the list does not exist.
     @discardableResult

@@ -27,7 +27,7 @@ struct NamedFiles: ExportedFiles {
 
     func begin(_ list: ExportList) throws {
         for (name, arePending) in [(FileIndex.file, false), (FileIndex.pendingFile, true)] {
-            try FileIndex(in: folder, name).forEachPage(writer.checkCancellation) {
+            try FileIndex(directory: folder, name: name).forEachPage(writer.checkCancellation) {
                 try lines.addEarlier($0, arePending: arePending)
             }
         }

@@ -42,11 +42,12 @@ struct ListedFiles {
                 url TEXT, file TEXT, digest BLOB, PRIMARY KEY (url, file, digest)
             ) WITHOUT ROWID;
             """)
-        guard try add(FileIndex(in: directory), checkCancellation) else {
+        guard try add(FileIndex(directory: directory), checkCancellation) else {
             throw Self.missingIndex(in: directory)
         }
         // If an export was killed, only the pending list contains some files.
-        _ = try add(FileIndex(in: directory, FileIndex.pendingFile), checkCancellation)
+        let pending = FileIndex(directory: directory, name: FileIndex.pendingFile)
+        _ = try add(pending, checkCancellation)
     }
 
     static func missingIndex(in directory: FileDescriptor) -> CacheError {

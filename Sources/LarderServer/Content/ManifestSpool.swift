@@ -20,7 +20,7 @@ final class ManifestSpool: Sendable {
 
     init(_ manifest: ServedManifest, rules: ManifestRules) throws {
         let file = try LarderCache.FileDescriptor.unnamed()
-        var writer = SpoolWriter(file)
+        var writer = SpoolWriter(file: GeneratedFile(file))
         var unusable = 0
         let summary = try ManifestReader(source: manifest.source, rules: rules).read { item in
             let expectation = item.result.expectation
@@ -48,10 +48,8 @@ final class ManifestSpool: Sendable {
 }
 
 private struct SpoolWriter {
-    private let file: GeneratedFile
+    let file: GeneratedFile
     private(set) var marks = 0
-
-    init(_ file: LarderCache.FileDescriptor) { self.file = GeneratedFile(file) }
 
     mutating func add(
         _ name: String, _ key: String, _ priority: Int, _ expectation: Expectation
