@@ -223,16 +223,18 @@ final class EvictionPlan {
     /// size, because removing smaller objects does not help. Objects without a valid time are
     /// treated as used now.
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
-        let clock = policy.order.clock
         let statement = try db.prepared(
             """
-            SELECT o.id, o.digest, o.size, o.used_at, o.stored_at, o.\(clock), h.hold,
+            SELECT o.id, o.digest, o.size, o.used_at, o.stored_at, o.\(policy.order.clock),
+                h.hold,
                 CASE WHEN ?2 AND w.object IS NULL THEN 'only'
-                    WHEN ?3 - o.\(clock) >= ?4 AND o.\(clock) >= ?1 THEN 'age' END AS mandate,
-                iif(o.\(clock) < ?1, ?3, o.\(clock)) AS since
+                    WHEN ?3 - o.\(policy.order.clock) >= ?4
+                        AND o.\(policy.order.clock) >= ?1 THEN 'age' END AS mandate,
+                iif(o.\(policy.order.clock) < ?1, ?3, o.\(policy.order.clock)) AS since
             FROM cache.objects o LEFT JOIN main.held h ON h.object = o.id
                 LEFT JOIN main.wanted w ON w.object = o.id
-            ORDER BY mandate IS NULL, mandate IS NULL AND o.size <= ?5, since, o.digest
+            ORDER BY mandate IS NULL, mandate IS NULL AND o.size <= ?5, \(policy.order.sort),
+                o.digest
             """)
         try statement.bind(
             ObjectUse.earliest, policy.only != nil, now, policy.maximumAge, policy.maximumBytes)

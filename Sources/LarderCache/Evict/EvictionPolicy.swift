@@ -38,6 +38,8 @@ public struct EvictionOrder: Sendable, Equatable {
     /// The name of the order on the command line.
     public let name: String
     let clock: String
+    /// The SQL terms that sort objects `o` with the start of their age, `since`.
+    var sort = "since"
 
     /// Least recently used first.
     public static let used = EvictionOrder(name: "used", clock: "used_at")
