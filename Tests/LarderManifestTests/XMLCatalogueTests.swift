@@ -213,7 +213,7 @@ import Testing
             "too-large"
         ),
         ("<icon>\u{1}</icon>", nil), ("<icon>&#0;</icon>", nil),
-        ("<icon a='&#0;'>\u{0}</icon>", nil),
+        ("<icon a='&#0;'>\u{1}</icon>", nil),
     ])
     func anEntryBeyondTheLimitsDoesNotAffectOthers(content: String, code: String?) throws {
         let text = "<components>\(component(content))\(component(""))</components>"

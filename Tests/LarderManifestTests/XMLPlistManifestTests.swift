@@ -224,7 +224,7 @@ import Testing
 
     /// As text, as a reference, and in every encoding.
     @Test(arguments: [
-        "\u{1}", "\u{1F}", "\0", "\u{FFFE}", "\u{FFFF}", "&#0;", "&#x1f;", "&#11;", "&#xFFFE;",
+        "\u{1}", "\u{1F}", "\u{FFFE}", "\u{FFFF}", "&#0;", "&#x1f;", "&#11;", "&#xFFFE;",
         "&#xD800;", "&#1114112;", "<![CDATA[\u{8}]]>",
     ])
     func aForbiddenCharacterDoesNotAffectOtherEntries(bad: String) throws {
@@ -245,6 +245,31 @@ import Testing
         #expect(reading.items.map(\.line) == [4, 5, 6, 7, 7])
         let wide = text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
         #expect(try readManifest(.bytes([0xFE, 0xFF] + wide, name: "test")).words == words)
+    }
+
+    /// In names, icons, skipped values, comments and tags, in every encoding.
+    @Test(arguments: [
+        "<dict><key>name</key><string>a\0</string></dict>", "<dict><key>a\0</key><true/></dict>",
+        "<dict><key>icon</key><string>https://a.example/\0</string></dict>", "<!-- \0 -->",
+        "<?p \0?>", "<string><![CDATA[\0]]></string>", "<string a='\0'/>", "<string\0/>", "\0",
+    ])
+    func aNullCharacterIsRefused(bad: String) throws {
+        let list = "<array>\(Self.a)\n  \(bad)\(Self.a)</array>"
+        let beginning = bad.utf8.prefix { $0 != 0 }.count
+        let latin = "<?xml version='1.0' encoding='ISO-8859-1'?>"
+        for text in [
+            "<plist>\(list)</plist>", "<apps>\(list)</apps>", "\(latin)<plist>\(list)</plist>",
+            "<plist><dict><key>x</key>\(list)<key>apps</key><array/></dict></plist>",
+        ] {
+            let error = try #require(try manifestError(text))
+            #expect(error.code == .malformed)
+            #expect(error.reason == "the character U+0 is not allowed in XML")
+            #expect(error.place == .line(2, column: 3 + beginning), "\(error)")
+        }
+        let wide = "<plist>\(list)</plist>".utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+        #expect(
+            try manifestError(.bytes([0xFF, 0xFE] + wide, name: "test"))?.reason
+                == "the character U+0 is not allowed in XML")
     }
 
     @Test(arguments: [

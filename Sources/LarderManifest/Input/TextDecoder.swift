@@ -3,7 +3,8 @@ import LarderCore
 /// A streaming converter of text to UTF-8.
 ///
 /// Invalid bytes, and characters that XML 1.0 forbids (section 2.2), become ``invalid``. libxml2
-/// would stop at the original bytes, and U+FFFD would turn a damaged URL into another URL.
+/// would stop at the original bytes, and U+FFFD would turn a damaged URL into another URL. The
+/// character U+0 is an error.
 final class TextDecoder {
     /// DEL, which does not occur in real texts.
     static let invalid: UInt8 = 0x7F
@@ -47,7 +48,13 @@ final class TextDecoder {
                     taken += part.count
                     continue
                 }
-                guard let (scalar, size) = character(next), !scalar.isForbiddenInXML else { break }
+                guard let (scalar, size) = character(next) else { break }
+                // Only binary data has zeros, so the whole file is damaged.
+                guard scalar.value > 0 else {
+                    throw window.error(
+                        .malformed, at: taken, "the character U+0 is not allowed in XML")
+                }
+                if scalar.isForbiddenInXML { break }
                 taken += size
                 put(UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
             }
