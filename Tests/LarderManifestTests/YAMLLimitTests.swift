@@ -51,6 +51,21 @@ import Testing
         #expect(error?.code == .tooDeep)
     }
 
+    /// The format is found without reading the whole file as JSON first.
+    @Test(arguments: [
+        ("[{a: \(repeated("[", 200_000))", ManifestError.Code.tooDeep),
+        ("[{a: \(repeated("{b: ", 100_000))", .tooDeep),
+        ("\(repeated("[", 200_000)){a: b}", .malformed),
+        ("[{a: \"\(repeated("x", 3 << 20))", .tooLarge),
+        ("[{a: \(repeated("x", 3 << 20))", .tooLarge),
+        ("[{a: b}, \(repeated("# c\n", 800_000))", .tooLarge),
+        ("[{a: b}, \(repeated("&a ", 100))]", .malformed), ("[{a: b}, *c]", .malformed),
+        ("[{a: b}\0]", .malformed), ("[{a: b}]]", .malformed), ("[{a: b}", .malformed),
+    ])
+    func hostileFlowStyleIsRefused(text: String, code: ManifestError.Code) throws {
+        #expect(try manifestError(text)?.code == code)
+    }
+
     @Test(arguments: [nil, "apps" as ManifestPath])
     func valuesOutsideOfEntriesHaveTheSameDepth(entries: ManifestPath?) throws {
         var rules = ManifestRules()

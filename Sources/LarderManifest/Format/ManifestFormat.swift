@@ -10,12 +10,14 @@ extension ManifestFormat {
         if Inflater.isGzip(window.unread) {
             window = ByteWindow(try ByteInput(unpacking: window, limits: limits))
         }
-        return (try detected(in: window), window)
+        return (try detected(in: window, limits), window)
     }
 
     /// Detects the format, and consumes a UTF-8 byte order mark and white space. JSON Lines count
     /// as JSON, and XML counts as a property list, because only later text distinguishes them.
-    private static func detected(in window: ByteWindow) throws -> ManifestFormat {
+    private static func detected(
+        in window: ByteWindow, _ limits: ManifestLimits
+    ) throws -> ManifestFormat {
         let source = window.input.name
         guard try window.peek() != nil else {
             throw ManifestError(.empty, source: source, "the file is empty")
@@ -33,7 +35,9 @@ extension ManifestFormat {
         case UInt8(ascii: "<") where !isHTML(window.unread): return .xmlPlist
         case UInt8(ascii: "{") where window.unread.isTemplate:
             throw window.error(.notAManifest, YAMLParser.template)
-        case UInt8(ascii: "["), UInt8(ascii: "{"), UInt8.recordSeparator: return .json
+        case UInt8(ascii: "["), UInt8(ascii: "{"):
+            return try isYAML(window, limits) ? .yaml : .json
+        case UInt8.recordSeparator: return .json
         case UInt8(ascii: "/") where try "[{".utf8.contains(window.peekAfterComments() ?? 0):
             return .json
         case .some where isPlaylist(window.unread):
@@ -47,6 +51,32 @@ extension ManifestFormat {
             window.unconsumeLine()
             return .yaml
         }
+    }
+
+    /// The number of bytes to search for signs of YAML. Bounded, because the reader of JSON starts
+    /// over.
+    private static let lookahead = 64 << 10
+
+    /// Whether a text that starts with a bracket is YAML in flow style, not JSON. The name decides,
+    /// or else the first byte that JSON does not permit.
+    private static func isYAML(_ window: ByteWindow, _ limits: ManifestLimits) throws -> Bool {
+        // A URL can have a query.
+        let path = window.input.name.utf8.prefix { $0 != UInt8(ascii: "?") }
+        let name = path.suffix(3).isWord(".gz") ? path.dropLast(3) : path
+        func ends(with suffixes: StaticString...) -> Bool {
+            suffixes.contains { name.suffix($0.utf8CodeUnitCount).isWord($0) }
+        }
+        if ends(with: ".yaml", ".yml") { return true }
+        if ends(with: ".json", ".jsonl", ".ndjson") { return false }
+        try window.fill(to: lookahead)
+        let bytes = UnsafeBufferPointer(rebasing: window.unread.prefix(lookahead))
+        var parser = JSONParser(bytes, isWhole: false, maximumDepth: limits.maximumDepth)
+        do throws(JSONParser.Error) {
+            _ = try parser.value()
+        } catch {
+            if case .syntax(let place, _) = error { return bytes.isFlowStyle(at: place) }
+        }
+        return false
     }
 
     /// Whether UTF-16 text is XML. Nil if the text is not in UTF-16.
@@ -108,6 +138,48 @@ extension ManifestFormat {
             .notAManifest,
             "the file is not a property list, JSON, YAML or a list of URLs; it starts with "
                 + String(decoding: line, as: UTF8.self).maskingSecrets.quoted(limit: 40))
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Whether JSON is invalid at `place` because the text is YAML: a comment, an anchor, an alias,
+    /// a tag, or a key or text without double quotation marks.
+    fileprivate func isFlowStyle(at place: Int) -> Bool {
+        guard place > 0, !hasBrokenLine(after: place) else { return false }
+        let first = self[place]
+        if first == UInt8(ascii: "#") { return self[place - 1].isMarkupBlank }
+        let before = self[..<place].last { !$0.isMarkupBlank } ?? 0
+        guard "[{,:".utf8.contains(before) else { return false }
+        let rest = self[(place + 1)...]
+        switch first {
+        case UInt8(ascii: "&"), UInt8(ascii: "*"), UInt8(ascii: "!"):
+            return rest.first.map { $0.isASCIILetterOrDigit || $0 == first } ?? false
+        case UInt8(ascii: "'"):
+            let after = rest.drop { $0 != first }.dropFirst().first { !$0.isMarkupBlank }
+            return after.map { "':,]}".utf8.contains($0) } ?? false
+        case _ where first.isASCIILetterOrDigit || first >= 0x80 || first == UInt8(ascii: "_"):
+            let text = self[place...].prefix { !",[]{}\"\r\n".utf8.contains($0) }
+            if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
+                let after = self[(colon + 1)...]
+                return after.starts(with: "//".utf8) || after.first?.isMarkupBlank ?? false
+            }
+            // Other programs write such words in JSON, or they are misspelled.
+            let word = text.prefix(while: \.isASCIILetterOrDigit).lowercasedASCII
+            let words = ["false", "infinity", "nan", "none", "null", "true", "undefined"]
+            return before == UInt8(ascii: ":") && !first.isDigit
+                && !words.contains { $0.utf8.starts(with: word) }
+        default: return false
+        }
+    }
+
+    /// Whether the line with `place` is a broken first line of JSON Lines. In YAML, no brace starts
+    /// the next line then.
+    private func hasBrokenLine(after place: Int) -> Bool {
+        guard first == UInt8(ascii: "{"), let end = self.place(of: 0x0A), end > place,
+            let last = self[..<end].last(where: { !$0.isMarkupBlank })
+        else { return false }
+        return !"[{,:".utf8.contains(last)
+            && self[end...].first { !$0.isMarkupBlank } == UInt8(ascii: "{")
     }
 }
 

@@ -70,6 +70,23 @@ import Testing
         }
     }
 
+    @Test func aListInFlowStyleKeepsItsStyle() throws {
+        try ExportScene.run { scene in
+            let url = "https://a.example/0.png"
+            try scene.store(ExportScene.icon(0), at: url)
+            let text = """
+                [{name: A, icon: \(url)},  # one
+                 {'name': 'B', 'icon': '\(url)'}, {"name": "C", "icon": "\(url)"}]
+
+                """
+            let target = LocalizeTarget.icons(scene.target, seenFrom: scene.directory.path(""))
+            let run = try localize(text, in: scene, target)
+            let name = try #require(run.values[url] ?? nil)
+            #expect(run.text == text.replacing(url, with: name))
+            #expect(run.report.format == .yaml && run.report.localized == 3)
+        }
+    }
+
     /// The manifest's own icons can be in a directory of the same name.
     @Test func onlyExistingFilesOfAnEarlierRunAreOwn() throws {
         try ExportScene.run { scene in
