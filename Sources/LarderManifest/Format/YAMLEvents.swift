@@ -50,8 +50,6 @@ final class YAMLEvents {
     init(_ parser: YAMLParser) { self.parser = parser }
 
     var line: Int { repeated.map { kept[$0].line } ?? parser.line }
-    var text: String { repeated.map { kept[$0].text } ?? parser.text }
-    var isPlain: Bool { repeated.map { kept[$0].isPlain } ?? parser.isPlain }
     var span: SourceSpan { repeated.map { kept[$0].span } ?? parser.span }
     var progress: Int { parser.fed + repeatedSize }
     var mark: Mark { (replays.count, depth) }
@@ -94,10 +92,13 @@ final class YAMLEvents {
         try advance()
     }
 
-    func aliasText() throws -> (text: String, isPlain: Bool) {
-        let event = kept[anchors[target].start]
-        try charge(event)
-        return (event.text, event.isPlain)
+    /// Returns the text of a scalar or of an alias for one.
+    func scalar() throws -> (text: String, isPlain: Bool) {
+        if kind == .alias { try charge(kept[anchors[target].start]) }
+        guard let index = kind == .alias ? anchors[target].start : repeated else {
+            return (parser.text, parser.isPlain)
+        }
+        return (kept[index].text, kept[index].isPlain)
     }
 
     func skip(from mark: Mark) throws {

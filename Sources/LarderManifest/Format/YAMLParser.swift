@@ -34,6 +34,8 @@ final class YAMLParser {
     private let firstLine: Int
     private let firstOffset: Int
     private var known: (index: Int, offset: Int)
+    /// The offsets of ASCII text, in which each character is a byte.
+    private var plain = 0..<0
     /// The start mark of the last event. Later marks are not before it.
     private var start = 0
     private var depth = 0
@@ -151,7 +153,7 @@ final class YAMLParser {
     /// last line's text.
     var span: SourceSpan {
         var from = position(of: start)
-        var to = bytes.position(after: Int(event.pointee.end_mark.index) - start, from: from)
+        var to = position(after: Int(event.pointee.end_mark.index) - start, from: from)
         if kind == .scalar {
             let scalar = event.pointee.data.scalar
             if scalar.anchor != nil || scalar.tag != nil {
@@ -204,8 +206,19 @@ final class YAMLParser {
 
     /// Returns a mark's position in the window. Marks must not decrease.
     private func position(of index: Int) -> Int {
-        let position = bytes.position(after: index - known.index, from: known.offset - offset)
+        let position = position(after: index - known.index, from: known.offset - offset)
         known = (index, offset + position)
+        return position
+    }
+
+    /// Returns the position after `count` characters. Text in ASCII is scanned only once.
+    private func position(after count: Int, from start: Int) -> Int {
+        let (from, to) = (offset + start, offset + start + count)
+        if count >= 0, plain.lowerBound <= from, to <= plain.upperBound { return start + count }
+        let position = bytes.position(after: count, from: start)
+        if offset + position >= plain.upperBound {
+            plain = offset + position..<offset + bytes.endOfASCII(position, bytes.count)
+        }
         return position
     }
 
@@ -248,22 +261,30 @@ final class YAMLParser {
 
 extension UnsafeBufferPointer<UInt8> {
     fileprivate func position(after count: Int, from start: Int) -> Int {
-        guard let base = baseAddress else { return start }
         var position = start
         var rest = count
         while rest > 0, position < self.count {
-            if rest >= 8, position + 8 <= self.count,
-                UnsafeRawPointer(base + position).loadUnaligned(as: UInt64.self)
-                    & 0x8080_8080_8080_8080 == 0
-            {
-                position += 8
-                rest -= 8
-                continue
-            }
+            let end = endOfASCII(position, Swift.min(self.count, position + rest))
+            rest -= end - position
+            position = end
+            guard rest > 0, position < self.count else { break }
             position += 1
-            while position < self.count, base[position] & 0xC0 == 0x80 { position += 1 }
+            while position < self.count, self[position] & 0xC0 == 0x80 { position += 1 }
             rest -= 1
         }
+        return position
+    }
+
+    fileprivate func endOfASCII(_ start: Int, _ end: Int) -> Int {
+        guard let base = baseAddress else { return start }
+        var position = start
+        while position + 8 <= end,
+            UnsafeRawPointer(base + position).loadUnaligned(as: UInt64.self)
+                & 0x8080_8080_8080_8080 == 0
+        {
+            position += 8
+        }
+        while position < end, base[position] < 0x80 { position += 1 }
         return position
     }
 

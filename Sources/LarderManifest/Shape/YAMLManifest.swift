@@ -16,7 +16,7 @@ extension ManifestDocument {
         while true {
             let kind = cursor.kind()
             if kind == .scalar,
-                let refusal = cursor.refusalOfScalar(isExplicit: recognition.isExplicit)
+                let refusal = try cursor.refusalOfScalar(isExplicit: recognition.isExplicit)
             {
                 throw refusal
             }
