@@ -34,7 +34,8 @@ final class YAMLEvents {
 
     private(set) var kind = YAMLParser.Kind.documentEnd
     private let parser: YAMLParser
-    /// The index of the current event if it is repeated. Nil for the parser's events.
+    /// The index of the current event if it is repeated. Nil for the parser's events, and only if
+    /// there are no ``replays``.
     private var repeated: Int?
     private var replays: [Replay] = []
     /// The depth in the innermost replay, or else in the document.
@@ -62,7 +63,8 @@ final class YAMLEvents {
         case .end: depth -= 1
         default: break
         }
-        while let replay = replays.last {
+        // The first condition is much faster than access to the array.
+        while repeated != nil, let replay = replays.last {
             if replay.next < replay.end {
                 replays[replays.count - 1].next += 1
                 return try use(replay.next)
@@ -89,6 +91,7 @@ final class YAMLEvents {
         replays.append(
             Replay(next: anchor.start, end: anchor.end ?? anchor.start, outerDepth: depth))
         depth = 0
+        repeated = anchor.start
         try advance()
     }
 
