@@ -35,7 +35,7 @@ final class TokenWriter {
             let text = mark + Self.escapedForXML(value) + mark
             guard case .utf16(let isBigEndian) = encoding else { return text }
             return text.flatMap { isBigEndian ? [0, $0] : [$0, 0] }
-        case .json, .jsonLines: return Array("\"\(Self.escaped(value))\"".utf8)
+        case .json, .jsonLines: return Self.quoted(value)
         case .yaml:
             // The anchor's value is the same, so the alias is kept.
             if first == UInt8(ascii: "*"), anchors.value(of: token.dropFirst()) == value {
@@ -48,7 +48,7 @@ final class TokenWriter {
                 return Array("'\(value.replacing("'", with: "''"))'".utf8)  // text: ASCII
             case .some(let first) where first != UInt8(ascii: "\"") && Self.isPlain(value):
                 return Array(value.utf8) + comment
-            default: return Array("\"\(Self.escaped(value))\"".utf8) + comment
+            default: return Self.quoted(value) + comment
             }
         }
     }
@@ -75,10 +75,13 @@ final class TokenWriter {
             && bytes.allSatisfy { $0.isASCIILetterOrDigit || "-._~/%+@=".utf8.contains($0) }
     }
 
-    private static func escaped(_ value: String) -> String {
-        guard value.utf8.contains(where: "\"\\".utf8.contains) else { return value }
-        return value.replacing("\\", with: "\\\\")  // text: ASCII
-            .replacing("\"", with: "\\\"")  // text: ASCII
+    private static func quoted(_ value: String) -> [UInt8] {
+        var token: [UInt8] = [UInt8(ascii: "\"")]
+        for byte in value.utf8 {
+            if "\"\\".utf8.contains(byte) { token.append(UInt8(ascii: "\\")) }
+            token.append(byte)
+        }
+        return token + CollectionOfOne(UInt8(ascii: "\""))
     }
 
     private static func escapedForXML(_ value: String) -> [UInt8] {
