@@ -32,6 +32,15 @@ final class XMLCursor: ManifestCursor {
 
     var progress: Int { xml.progress }
 
+    /// The depth of the element that must still be read. Nil if there is none.
+    private var openDepth: Int? {
+        switch place {
+        case .value: nil
+        case .document, .element: reader.isEmpty ? nil : reader.depth
+        case .child: reader.depth - 1
+        }
+    }
+
     /// Reads to the end, which may have errors after the root element.
     func finish() throws { while try xml.advance() != .finished {} }
 
@@ -53,19 +62,17 @@ final class XMLCursor: ManifestCursor {
     func take() throws -> Result<ManifestValue, EntryError> {
         let depth = openDepth
         var size = 0
-        let result: Result<ManifestValue, EntryError>
-        switch place {
-        case .value(let value): return value
-        case .document:
-            result = try EntryError.result { .dictionary([try member(depth: 1, size: &size)]) }
-        case .child:
-            result = try EntryError.result {
-                try content([], isAtChild: true, depth: 1, size: &size)
+        do {
+            switch place {
+            case .value(let value): return value
+            case .document: return .success(.dictionary([try member(depth: 1, size: &size)]))
+            case .child: return .success(try content([], isAtChild: true, depth: 1, size: &size))
+            case .element: return .success(try value(depth: 1, size: &size))
             }
-        case .element: result = try EntryError.result { try value(depth: 1, size: &size) }
+        } catch let error as EntryError {
+            if let depth { try xml.skip(to: depth) }
+            return .failure(error)
         }
-        if case .failure = result, let depth { try xml.skip(to: depth) }
-        return result
     }
 
     @discardableResult func skip() throws -> EntryError? {
