@@ -60,35 +60,32 @@ struct XMLTextPlace {
     }
 }
 
-struct XMLTagQueue {
-    struct Tag {
-        /// The bytes in the file of the text before the tag. Nil if unknown.
-        let text: Range<Int>?
-        var line = 0
-        var passedLine = 0
-        var attributes: [XMLAttribute] = []
-        var size = 0
-    }
+struct XMLPassedTag {
+    /// The bytes in the file of the text before the tag. Nil if unknown.
+    let text: Range<Int>?
+    var line = 0
+    var passedLine = 0
+    var attributes: [XMLAttribute] = []
+    var size = 0
+}
 
-    private(set) var waitingBytes = 0
-    private var tags: [Tag] = []
-    private var first = 0
+/// A queue that removes its first elements in batches, because each removal takes linear time.
+struct XMLQueue<Element> {
+    private var elements: [Element] = []
+    private var start = 0
 
-    mutating func append(_ tag: Tag) {
-        waitingBytes += tag.size
-        tags.append(tag)
-    }
+    var first: Element? { start < elements.count ? elements[start] : nil }
 
-    mutating func take() -> Tag? {
-        guard first < tags.count else { return nil }
-        let tag = tags[first]
-        first += 1
-        waitingBytes -= tag.size
-        if first == tags.count || first > 1024 {
-            tags.removeFirst(first)
-            first = 0
+    mutating func append(_ element: Element) { elements.append(element) }
+
+    mutating func take() -> Element? {
+        guard let first else { return nil }
+        start += 1
+        if start == elements.count || start > 1024 {
+            elements.removeFirst(start)
+            start = 0
         }
-        return tag
+        return first
     }
 }
 

@@ -10,7 +10,9 @@ final class XMLFilter {
     private let input: BufferedBytes
     private let rules: XMLRules
     private var elements: XMLElements
-    private var tags = XMLTagQueue()
+    private var tags = XMLQueue<XMLPassedTag>()
+    /// The size in bytes of the tags in the queue.
+    private var waitingBytes = 0
     private var keepsAttributes = false
     private let offsets: XMLOffsets?
     private var offset: Int
@@ -31,8 +33,7 @@ final class XMLFilter {
     private var passedLine = 1
     private var omitted = 0
     /// The number of removed lines before each line that libxml2 may still report.
-    private var omissions: [(line: Int, omitted: Int)] = []
-    private var firstOmission = 0
+    private var omissions = XMLQueue<(line: Int, omitted: Int)>()
     private var omittedBefore = 0
     private var failure: (any Error)?
     private let output: UnsafeMutablePointer<UInt8>
@@ -71,7 +72,7 @@ final class XMLFilter {
             do {
                 // An empty output would mean the end of the document.
                 while Self.capacity - end >= Self.maximumMarkup,
-                    end == 0 || tags.waitingBytes < Self.maximumWaiting, try advance()
+                    end == 0 || waitingBytes < Self.maximumWaiting, try advance()
                 {}
             } catch {
                 // libxml2 may find an earlier error in the output.
@@ -86,21 +87,18 @@ final class XMLFilter {
     }
 
     /// libxml2 reports each tag once.
-    func takeTag() -> XMLTagQueue.Tag? {
-        let tag = tags.take()
-        if let tag, tag.passedLine > 0 { _ = line(of: tag.passedLine) }
+    func takeTag() -> XMLPassedTag? {
+        guard let tag = tags.take() else { return nil }
+        waitingBytes -= tag.size
+        if tag.passedLine > 0 { _ = line(of: tag.passedLine) }
         return tag
     }
 
     /// Returns the document line for a libxml2 line. Lines must not decrease between calls.
     func line(of passed: Int) -> Int {
-        while firstOmission < omissions.count, omissions[firstOmission].line <= passed {
-            omittedBefore = omissions[firstOmission].omitted
-            firstOmission += 1
-        }
-        if firstOmission > 1024 {
-            omissions.removeFirst(firstOmission)
-            firstOmission = 0
+        while let next = omissions.first, next.line <= passed {
+            omittedBefore = next.omitted
+            _ = omissions.take()
         }
         return passed + omittedBefore
     }
@@ -302,11 +300,12 @@ final class XMLFilter {
         }
         hasTag = true
         enter(tag)
+        let size = attributes.isEmpty ? 0 : length
+        waitingBytes += size
         tags.append(
             .init(
                 text: endText(at: offset, length: fileLength(length)), line: input.line,
-                passedLine: passedLine, attributes: attributes,
-                size: attributes.isEmpty ? 0 : length))
+                passedLine: passedLine, attributes: attributes, size: size))
         put(tag.isEnd ? "</" : "<")
         put(tag.name)
         let isEmpty = tag.isEmpty
