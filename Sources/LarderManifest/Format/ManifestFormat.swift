@@ -81,11 +81,10 @@ extension ManifestFormat {
 
     /// Whether UTF-16 text is XML. Nil if the text is not in UTF-16.
     private static func isXMLInUTF16(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool? {
-        let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
-        let bracket: [[UInt8]] = [[0x3C, 0x00], [0x00, 0x3C]]
-        if bracket.contains(where: { bytes.starts(with: $0) }) { return true }
-        guard marks.contains(where: { bytes.starts(with: $0) }) else { return nil }
-        return bracket.contains { bytes.dropFirst(2).starts(with: $0) }
+        let hasMark = XMLEncoding.hasUTF16Mark(bytes)
+        let text = bytes.dropFirst(hasMark ? 2 : 0)
+        if text.starts(with: [0x3C, 0x00]) || text.starts(with: [0x00, 0x3C]) { return true }
+        return hasMark ? false : nil
     }
 
     private static func isHTML(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {

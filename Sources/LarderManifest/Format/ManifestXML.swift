@@ -10,8 +10,7 @@ final class ManifestXML {
     init(_ window: ByteWindow, limits: ManifestLimits) throws {
         source = window.input.name
         let encoding = try XMLEncoding.of(window)
-        let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
-        if marks.contains(where: { window.unread.starts(with: $0) }) { window.consume(2) }
+        if XMLEncoding.hasUTF16Mark(window.unread) { window.consume(2) }
         let decoder = TextDecoder(window, from: encoding)
         self.decoder = decoder
         let rules = XMLRules(

@@ -125,6 +125,10 @@ enum XMLEncoding {
 
     private static let longestDeclaration = 1 << 10
 
+    static func hasUTF16Mark(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE])
+    }
+
     /// Returns the encoding that the first bytes indicate, or else the declared encoding.
     static func of(_ window: ByteWindow) throws -> XMLEncoding {
         let bytes = window.unread
