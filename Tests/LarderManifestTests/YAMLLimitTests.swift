@@ -63,7 +63,8 @@ import Testing
         ("[{a: b}\0]", .malformed), ("[{a: b}]]", .malformed), ("[{a: b}", .malformed),
     ])
     func hostileFlowStyleIsRefused(text: String, code: ManifestError.Code) throws {
-        #expect(try manifestError(text)?.code == code)
+        let source = ManifestSource.bytes(Array(text.utf8), name: "test.yaml")
+        #expect(try manifestError(source)?.code == code)
     }
 
     @Test(arguments: [nil, "apps" as ManifestPath])

@@ -13,6 +13,9 @@ extension ManifestFormat {
         return (try detected(in: window, limits), window)
     }
 
+    /// Bounded, because the reader of JSON starts over.
+    private static let flowStyleLookahead = 64 << 10
+
     /// Detects the format, and consumes a UTF-8 byte order mark and white space. JSON Lines count
     /// as JSON, and XML counts as a property list, because only later text distinguishes them.
     private static func detected(
@@ -53,28 +56,20 @@ extension ManifestFormat {
         }
     }
 
-    /// The number of bytes to search for signs of YAML. Bounded, because the reader of JSON starts
-    /// over.
-    private static let lookahead = 64 << 10
-
-    /// Whether a text that starts with a bracket is YAML in flow style, not JSON. The name decides,
-    /// or else the first byte that JSON does not permit.
+    /// Whether a text that starts with a bracket is in YAML's flow style: its file is named like
+    /// YAML, and its start is not JSON.
     private static func isYAML(_ window: ByteWindow, _ limits: ManifestLimits) throws -> Bool {
         // A URL can have a query.
         let path = window.input.name.utf8.prefix { $0 != UInt8(ascii: "?") }
         let name = path.suffix(3).isWord(".gz") ? path.dropLast(3) : path
-        func ends(with suffixes: StaticString...) -> Bool {
-            suffixes.contains { name.suffix($0.utf8CodeUnitCount).isWord($0) }
-        }
-        if ends(with: ".yaml", ".yml") { return true }
-        if ends(with: ".json", ".jsonl", ".ndjson") { return false }
-        try window.fill(to: lookahead)
-        let bytes = UnsafeBufferPointer(rebasing: window.unread.prefix(lookahead))
+        guard name.suffix(5).isWord(".yaml") || name.suffix(4).isWord(".yml") else { return false }
+        try window.fill(to: flowStyleLookahead)
+        let bytes = UnsafeBufferPointer(rebasing: window.unread.prefix(flowStyleLookahead))
         var parser = JSONParser(bytes, isWhole: false, maximumDepth: limits.maximumDepth)
         do throws(JSONParser.Error) {
             _ = try parser.value()
         } catch {
-            if case .syntax(let place, _) = error { return bytes.isFlowStyle(at: place) }
+            if case .syntax = error { return true }
         }
         return false
     }
@@ -137,48 +132,6 @@ extension ManifestFormat {
             .notAManifest,
             "the file is not a property list, JSON, YAML or a list of URLs; it starts with "
                 + String(decoding: line, as: UTF8.self).maskingSecrets.quoted(limit: 40))
-    }
-}
-
-extension UnsafeBufferPointer<UInt8> {
-    /// Whether JSON is invalid at `place` because the text is YAML: a comment, an anchor, an alias,
-    /// a tag, or a key or text without double quotation marks.
-    fileprivate func isFlowStyle(at place: Int) -> Bool {
-        guard place > 0, !hasBrokenLine(after: place) else { return false }
-        let first = self[place]
-        if first == UInt8(ascii: "#") { return self[place - 1].isMarkupBlank }
-        let before = self[..<place].last { !$0.isMarkupBlank } ?? 0
-        guard "[{,:".utf8.contains(before) else { return false }
-        let rest = self[(place + 1)...]
-        switch first {
-        case UInt8(ascii: "&"), UInt8(ascii: "*"), UInt8(ascii: "!"):
-            return rest.first.map { $0.isASCIILetterOrDigit || $0 == first } ?? false
-        case UInt8(ascii: "'"):
-            let after = rest.drop { $0 != first }.dropFirst().first { !$0.isMarkupBlank }
-            return after.map { "':,]}".utf8.contains($0) } ?? false
-        case _ where first.isASCIILetterOrDigit || first >= 0x80 || first == UInt8(ascii: "_"):
-            let text = self[place...].prefix { !",[]{}\"\r\n".utf8.contains($0) }
-            if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
-                let after = self[(colon + 1)...]
-                return after.starts(with: "//".utf8) || after.first?.isMarkupBlank ?? false
-            }
-            // Other programs write such words in JSON, or they are misspelled.
-            let word = text.prefix(while: \.isASCIILetterOrDigit).lowercasedASCII
-            let words = ["false", "infinity", "nan", "none", "null", "true", "undefined"]
-            return before == UInt8(ascii: ":") && !first.isDigit
-                && !words.contains { $0.utf8.starts(with: word) }
-        default: return false
-        }
-    }
-
-    /// Whether the line with `place` is a broken first line of JSON Lines. In YAML, no brace starts
-    /// the next line then.
-    private func hasBrokenLine(after place: Int) -> Bool {
-        guard first == UInt8(ascii: "{"), let end = self.place(of: 0x0A), end > place,
-            let last = self[..<end].last(where: { !$0.isMarkupBlank })
-        else { return false }
-        return !"[{,:".utf8.contains(last)
-            && self[end...].first { !$0.isMarkupBlank } == UInt8(ascii: "{")
     }
 }
 

@@ -19,12 +19,12 @@ import Testing
 
     private func localize(
         _ text: String, in scene: ExportScene, _ target: LocalizeTarget,
-        hasPlaceholders: Bool = false
+        name: String = "test", hasPlaceholders: Bool = false
     ) throws -> Run {
         let localizer = try Localizer(
             try Cache.open(at: scene.cachePath), target, hasPlaceholders: hasPlaceholders)
         var output: [UInt8] = []
-        let catalogue = try Catalogue(.bytes(Array(text.utf8), name: "test"))
+        let catalogue = try Catalogue(.bytes(Array(text.utf8), name: name))
         let report = try localizer.localize(catalogue) { output += $0 }
         let problems = report.problems
         // Each value is counted once.
@@ -80,7 +80,7 @@ import Testing
 
                 """
             let target = LocalizeTarget.icons(scene.target, seenFrom: scene.directory.path(""))
-            let run = try localize(text, in: scene, target)
+            let run = try localize(text, in: scene, target, name: "test.yaml")
             let name = try #require(run.values[url] ?? nil)
             #expect(run.text == text.replacing(url, with: name))
             #expect(run.report.format == .yaml && run.report.localized == 3)
