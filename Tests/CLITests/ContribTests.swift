@@ -224,15 +224,6 @@ import Testing
         }
     }
 
-    /// A child process writes the program. If this process did, a process that another test starts
-    /// at that moment would inherit the descriptor, and running the program would fail with
-    /// ETXTBSY.
-    private func writeProgram(_ text: String, to path: String) throws {
-        let write = ["-c", "cat > \"$0\" && chmod 755 \"$0\"", path]
-        let finished = try RunningProcess("/bin/sh", write, standardInput: Data(text.utf8)).wait()
-        #expect(finished.status == 0, "\(finished)")
-    }
-
     /// Returns the commands of the unit that systemd runs if each of them exits with `status`. A
     /// failed command ends the unit unless it has a dash before it (systemd.service(5),
     /// "ExecStart=").

@@ -20,8 +20,8 @@ import Testing
         ] where text.contains(old) {
             text = text.replacingOccurrences(of: old, with: new)
         }
-        let path = try remote.larder.write(text.utf8, to: name)
-        chmod(path, 0o755)
+        let path = remote.larder.directory.path(name)
+        try writeProgram(text, to: path)
         return path
     }
 

@@ -62,8 +62,7 @@ struct ResizeTests {
                 done
 
                 """
-            try scene.overwrite("\(programs)/vipsthumbnail", with: Array(script.utf8))
-            #expect(chmod("\(programs)/vipsthumbnail", 0o755) == 0)
+            try writeProgram(script, to: "\(programs)/vipsthumbnail")
             try body(scene, programs)
         }
     }
@@ -358,8 +357,7 @@ struct ResizeTests {
             #expect(throws: MissingProgram.self) {
                 try export(scene, .files, programs, scales: [1]) { $0.programs = programs }
             }
-            try scene.overwrite("\(programs)/vipsthumbnail", with: Array("#!/bin/false\n".utf8))
-            chmod("\(programs)/vipsthumbnail", 0o755)
+            try writeProgram("#!/bin/false\n", to: "\(programs)/vipsthumbnail")
             #expect(throws: MissingProgram.self) {
                 try export(scene, .files, programs, scales: [1])
             }
