@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// The numbers of requests in `docs/remote.md`, compared with the requests that larder makes.
-@Suite(.timeLimit(.minutes(15))) struct ScaleTests {
+@Suite(.timeLimit(.minutes(60))) struct ScaleTests {
     private let document: OutputDocument
     private let icons = 40
 
