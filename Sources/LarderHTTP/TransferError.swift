@@ -35,14 +35,14 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
     }
 
     /// Replaces control characters in `message`, which may quote a server, with `?`.
-    package init(code: Code, url: HTTPURL? = nil, message: String) {
+    package init(_ code: Code, url: HTTPURL? = nil, _ message: String) {
         self.code = code
         self.url = url
         self.message = message.replacingControlCharacters()
     }
 
     package static func bodyTooLong(limit: Int64) -> TransferError {
-        TransferError(code: .tooLarge, message: "the body exceeds the limit of \(limit) bytes")
+        TransferError(.tooLarge, "the body exceeds the limit of \(limit) bytes")
     }
 
     package var description: String { url.map { "\($0): \(message)" } ?? message }

@@ -132,7 +132,7 @@ import Testing
 
     private static var transferCodes: [Row] {
         let transfers: [(String, Bool)] = TransferError.Code.allCases.map {
-            ($0.rawValue, ResourceFailure(TransferError(code: $0, message: "")).isTransient)
+            ($0.rawValue, ResourceFailure(TransferError($0, "")).isTransient)
         }
         let others: [(String, Bool)] = ResourceFailure.Reason.allCases.filter {
             !bodyReasons.contains($0)

@@ -40,8 +40,7 @@ final class SessionShare {
 
     init() throws(TransferError) {
         guard let pointer = larder_share_sessions() else {
-            throw TransferError(
-                code: .other, message: "libcurl could not allocate memory for TLS sessions")
+            throw TransferError(.other, "libcurl could not allocate memory for TLS sessions")
         }
         self.pointer = pointer
     }

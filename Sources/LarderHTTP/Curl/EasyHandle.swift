@@ -26,8 +26,7 @@ final class EasyHandle {
         connectTo = StringList(configuration.connectTo.map(\.text))
         resolve = StringList(configuration.resolve.map(\.text))
         guard let pointer = curl_easy_init() else {
-            throw TransferError(
-                code: .other, message: "libcurl could not allocate memory for a transfer")
+            throw TransferError(.other, "libcurl could not allocate memory for a transfer")
         }
         self.pointer = pointer
         self.configuration = configuration
@@ -105,8 +104,7 @@ final class EasyHandle {
         let request = transfer.order.request
         try setHeaders(of: request)
         if let refusal = transfer.refusalOfURL {
-            throw TransferError(
-                code: .addressRefused, message: AddressPolicy.advised(refusal, request.url))
+            throw TransferError(.addressRefused, AddressPolicy.advised(refusal, request.url))
         }
         try set(CURLOPT_URL, request.url.string)
         let waits = request.sharesConnection && request.url.scheme == .https
@@ -190,8 +188,7 @@ final class EasyHandle {
         var acceptsGzip = request.signing == nil
         for (name, value) in fields {
             guard HeaderFields.isSendable(name: name, value: value) else {
-                throw TransferError(
-                    code: .invalidRequest, message: "the header field '\(name)' cannot be sent")
+                throw TransferError(.invalidRequest, "the header field '\(name)' cannot be sent")
             }
             // libcurl merges the field with a redirect chain's cookies, because a request can have
             // only one `Cookie` field (RFC 6265, section 5.4).

@@ -77,8 +77,7 @@ extension EasyHandle {
 
     func check(_ code: CURLcode, _ option: CURLoption) throws(TransferError) {
         guard code != CURLE_OK else { return }
-        throw TransferError(
-            code: .other, message: "libcurl refused option \(option.rawValue): \(code.text)")
+        throw TransferError(.other, "libcurl refused option \(option.rawValue): \(code.text)")
     }
 }
 

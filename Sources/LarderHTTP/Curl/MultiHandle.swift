@@ -53,7 +53,7 @@ final class MultiHandle {
 
     private static func failure(_ code: CURLMcode) -> TransferError {
         let reason = String(cString: curl_multi_strerror(code))
-        return TransferError(code: .other, message: "libcurl: \(reason)")
+        return TransferError(.other, "libcurl: \(reason)")
     }
 
     func add(_ handle: EasyHandle) throws(TransferError) {

@@ -3,19 +3,18 @@ import Foundation
 
 extension EasyHandle {
     func outcome(of transfer: Transfer, _ result: CURLcode) -> TransferResult {
-        func failure(_ code: TransferError.Code, _ message: String) -> TransferResult {
-            .failure(TransferError(code: code, url: transfer.order.request.url, message: message))
-        }
-        if let reason = transfer.reason { return failure(reason.code, reason.message) }
+        if let reason = transfer.reason { return .failure(reason) }
         guard result == CURLE_OK else {
             let code = code(of: transfer, result)
-            return failure(code, message(of: transfer, result, code))
+            return .failure(TransferError(code, message(of: transfer, result, code)))
         }
         if transfer.isHeldBack, !transfer.order.request.onlyConnects {
-            return failure(.connectionLost, "the connection was lost before a response")
+            return .failure(
+                TransferError(.connectionLost, "the connection was lost before a response"))
         }
         return transfer.isWhole
-            ? .success(metrics) : failure(.bodyTruncated, "the encoded body ends early")
+            ? .success(metrics)
+            : .failure(TransferError(.bodyTruncated, "the encoded body ends early"))
     }
 
     private func code(of transfer: Transfer, _ result: CURLcode) -> TransferError.Code {

@@ -21,8 +21,7 @@ final class BodyDecoder {
     /// - Parameter codings: One or more known codings, in the field's order.
     init(_ codings: [String], limit: Int64) throws(TransferError) {
         guard codings.count <= Self.maximumLayers else {
-            throw TransferError(
-                code: .malformedResponse, message: "the body has too many content codings")
+            throw TransferError(.malformedResponse, "the body has too many content codings")
         }
         layers = try codings.map { _ throws(TransferError) in try ContentLayer(limit: limit) }
     }
@@ -84,8 +83,7 @@ final class ContentLayer {
         stream.initialize(to: z_stream())
         buffer = .allocate(byteCount: 16 << 10, alignment: 16)
         guard larder_inflate_begin(stream) == Z_OK else {
-            throw TransferError(
-                code: .other, message: "could not allocate memory to decode the body")
+            throw TransferError(.other, "could not allocate memory to decode the body")
         }
     }
 
@@ -136,8 +134,7 @@ final class ContentLayer {
         case Z_STREAM_END: state = .betweenMembers
         case Z_BUF_ERROR where unread == 0: break
         default:
-            throw TransferError(
-                code: .malformedResponse, message: "the body does not match its Content-Encoding")
+            throw TransferError(.malformedResponse, "the body does not match its Content-Encoding")
         }
         return buffer.count - Int(stream.pointee.avail_out)
     }

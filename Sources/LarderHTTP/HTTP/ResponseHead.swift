@@ -30,7 +30,7 @@ struct ResponseHeadParser {
     mutating func add(_ line: UnsafeRawBufferPointer) throws(TransferError) -> ResponseHead? {
         received += line.count
         guard received <= maximumBytes else {
-            throw TransferError(code: .headersTooLarge, message: "the response's head is too long")
+            throw TransferError(.headersTooLarge, "the response's head is too long")
         }
         guard isComplete || status != nil else {
             try addStatusLine(line)
@@ -40,8 +40,7 @@ struct ResponseHeadParser {
             fields += 1
             guard fields <= maximumFields else {
                 throw TransferError(
-                    code: .headersTooLarge,
-                    message: "the response's head has more than \(maximumFields) fields")
+                    .headersTooLarge, "the response's head has more than \(maximumFields) fields")
             }
             if !isComplete { addField(line) }
             return nil
@@ -55,8 +54,7 @@ struct ResponseHeadParser {
         guard parts.count >= 2, parts[0].starts(with: "HTTP/".utf8),
             case let digits = parts[1].prefix(while: { 0x30...0x39 ~= $0 }), digits.count == 3
         else {
-            throw TransferError(
-                code: .malformedResponse, message: "the response has no valid status line")
+            throw TransferError(.malformedResponse, "the response has no valid status line")
         }
         status = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
         version = String(decoding: parts[0].dropFirst(5), as: UTF8.self)
@@ -76,8 +74,7 @@ struct ResponseHeadParser {
         // Interim heads are checked too, because libcurl would decode the body without a limit.
         guard headers.transferCodings.isEmpty else {
             throw TransferError(
-                code: .malformedResponse,
-                message: "the response has an unsupported transfer coding")
+                .malformedResponse, "the response has an unsupported transfer coding")
         }
         if status < 200 {
             self.status = nil

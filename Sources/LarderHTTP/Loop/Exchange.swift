@@ -89,7 +89,7 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
         if let head, isError || sink == nil { return head }
         _ = try result.get()
         guard let head else {
-            throw TransferError(code: .malformedResponse, message: "the server sent no response")
+            throw TransferError(.malformedResponse, "the server sent no response")
         }
         return head
     }

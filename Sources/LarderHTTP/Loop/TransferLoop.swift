@@ -31,7 +31,7 @@ package final class TransferLoop: @unchecked Sendable {
     /// wake it.
     private var multi: MultiHandle?
     private let multiLock = Mutex(())
-    private var end: (code: TransferError.Code, message: String)?
+    private var end: TransferError?
     private var commands: [Command] = []
     private var inFlight: [TransferID: EasyHandle] = [:]
     private var idle: [EasyHandle] = []
@@ -73,7 +73,7 @@ package final class TransferLoop: @unchecked Sendable {
         ]
         for case (let name, let file?) in files where access(file, R_OK) != 0 {
             let reason = String(cString: strerror(errno))
-            throw TransferError(code: .tls, message: "\(name): \(file): \(reason)")
+            throw TransferError(.tls, "\(name): \(file): \(reason)")
         }
         self.queue = queue
         self.configuration = configuration
@@ -164,7 +164,7 @@ package final class TransferLoop: @unchecked Sendable {
     /// Queues the command, because libcurl may be calling the receiver.
     private func take(_ command: Command) {
         if let end {
-            if case .start(let order) = command { order.end(end.code, end.message) }
+            if case .start(let order) = command { order.end(.failure(end)) }
             return
         }
         commands.append(command)
@@ -197,7 +197,7 @@ package final class TransferLoop: @unchecked Sendable {
             queue.async { self.round() }
         } catch {
             hasNextRound = false
-            endAll(.other, error.message)
+            endAll(error)
             _ = onRound?()
         }
     }
@@ -226,7 +226,7 @@ package final class TransferLoop: @unchecked Sendable {
             case .start(let order): begin(order, multi)
             case .cancel(let id):
                 if let handle = inFlight[id] {
-                    release(handle, id)?.order.end(.cancelled, "cancelled")
+                    release(handle, id)?.order.end(.failure(TransferError(.cancelled, "cancelled")))
                 }
             case .resume(let id):
                 if let handle = inFlight[id], handle.transfer?.isPaused == true { resume(handle) }
@@ -252,7 +252,7 @@ package final class TransferLoop: @unchecked Sendable {
                 _ = handle.end()
                 idle.append(handle)
             }
-            order.end(error.code, error.message)
+            order.end(.failure(error))
         }
     }
 
@@ -314,15 +314,17 @@ package final class TransferLoop: @unchecked Sendable {
         return handle.end()
     }
 
-    private func stop() { endAll(.cancelled, "cancelled: the transfers were shut down") }
+    private func stop() {
+        endAll(TransferError(.cancelled, "cancelled: the transfers were shut down"))
+    }
 
-    private func endAll(_ code: TransferError.Code, _ message: String) {
+    private func endAll(_ error: TransferError) {
         guard end == nil else { return }
-        end = (code, message)
+        end = error
         for (id, handle) in inFlight.sorted(by: { $0.key.number < $1.key.number }) {
-            release(handle, id)?.order.end(code, message)
+            release(handle, id)?.order.end(.failure(error))
         }
-        for case .start(let order) in commands { order.end(code, message) }
+        for case .start(let order) in commands { order.end(.failure(error)) }
         (commands, idle) = ([], [])
         multiLock.withLock { _ in multi = nil }
     }

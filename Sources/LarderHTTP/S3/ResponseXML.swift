@@ -124,7 +124,7 @@ extension RemoteError {
         let message =
             code == .wrongRegion ? "the bucket is in another region\(place) (\(words))" : words
         // The text comes from the server, so TransferError replaces control characters.
-        self.init(code, subject: subject, TransferError(code: .other, message: message).message)
+        self.init(code, subject: subject, TransferError(.other, message).message)
         retryAfter = RetryAfter.delay(of: head).map { min($0, .seconds(60)) }
     }
 

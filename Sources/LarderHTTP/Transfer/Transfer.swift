@@ -18,7 +18,7 @@ final class Transfer {
     private var requests = 0
     /// The reason why Larder ended the transfer, or nil. libcurl reports only that a callback
     /// failed.
-    private(set) var reason: (code: TransferError.Code, message: String)?
+    private(set) var reason: TransferError?
     var isOutOfFiles = false
     private var refusedAddress: String?
     private var hasTriedAnAddress = false
@@ -66,7 +66,7 @@ final class Transfer {
         let room = UnsafeMutableRawBufferPointer(
             rebasing: buffer.prefix(Int(min(rest, Int64(buffer.count)))))
         guard let count = body.read(sentBytes, room), count > 0 else {
-            reason = (.other, "the request's body could not be read")
+            reason = TransferError(.other, "the request's body could not be read")
             return nil
         }
         sentBytes += Int64(count)
@@ -86,19 +86,20 @@ final class Transfer {
             if (300..<400).contains(head.status) { head.cookies = cookies() }
             return try receive(head, length: length())
         } catch {
-            return stop(error.code, error.message)
+            reason = error
+            return false
         }
     }
 
     private func receive(_ head: ResponseHead, length: Int64?) throws(TransferError) -> Bool {
         // Only proxies send status 407 (RFC 9110, section 15.5.8).
         if head.status == 407, let proxy {
-            return stop(.proxyRefused, "the proxy \(proxy) answered with status 407")
+            throw TransferError(.proxyRefused, "the proxy \(proxy) answered with status 407")
         }
         var hasBody = head.status != 204 && head.status != 304
         if case .head = order.request.method { hasBody = false }
         guard order.receiver.transfer(order.id, didReceive: head) else {
-            _ = stop(.abandoned, "the receiver refused the response's body")
+            reason = TransferError(.abandoned, "the receiver refused the response's body")
             isDraining = !hasBody || (length.map { $0 <= Self.maximumDrainedBytes } ?? false)
             return isDraining
         }
@@ -107,7 +108,8 @@ final class Transfer {
         let limit = order.request.maximumBodyBytes
         if !codings.isEmpty { decoder = try BodyDecoder(codings, limit: limit) }
         if let length, length > maximumEncodedBytes {
-            return stop(.tooLarge, "the body has \(length) bytes; the limit is \(limit)")
+            throw TransferError(
+                .tooLarge, "the body has \(length) bytes; the limit is \(limit)")
         }
         return true
     }
@@ -162,7 +164,7 @@ final class Transfer {
         switch verdict {
         case .proceed: decodedBytes = total
         case .pause: isPaused = true
-        case .stop: _ = stop(.abandoned, "the receiver refused the rest of the body")
+        case .stop: reason = TransferError(.abandoned, "the receiver refused the rest of the body")
         }
         return verdict
     }
@@ -171,13 +173,8 @@ final class Transfer {
     private var tooLong: TransferError { .bodyTooLong(limit: order.request.maximumBodyBytes) }
 
     private func stop(_ error: TransferError) -> ReceiveVerdict {
-        reason = (error.code, error.message)
+        reason = error
         return .stop
-    }
-
-    private func stop(_ code: TransferError.Code, _ message: String) -> Bool {
-        reason = (code, message)
-        return false
     }
 }
 
@@ -186,9 +183,8 @@ struct PendingTransfer: Sendable {
     let request: TransferRequest
     let receiver: any TransferReceiver
 
-    func end(_ result: TransferResult) { receiver.transfer(id, didEnd: result) }
-
-    func end(_ code: TransferError.Code, _ message: String) {
-        end(.failure(TransferError(code: code, url: request.url, message: message)))
+    func end(_ result: TransferResult) {
+        let result = result.mapError { TransferError($0.code, url: request.url, $0.message) }
+        receiver.transfer(id, didEnd: result)
     }
 }

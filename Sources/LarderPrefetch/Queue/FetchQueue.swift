@@ -175,7 +175,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
 
     private func endOfRound() -> ContinuousClock.Instant? {
         if loop.hasEnded, !isStopping {
-            breakOff(TransferError(code: .other, message: "libcurl cannot continue"))
+            breakOff(TransferError(.other, "libcurl cannot continue"))
         }
         feed()
         if !outbox.isEmpty,

@@ -73,7 +73,7 @@ final class OperationContext: Sendable {
             {
                 let message = "received \(body.count) of \(total) bytes"
                 if body.count < total {
-                    let error = TransferError(code: .bodyTruncated, message: message)
+                    let error = TransferError(.bodyTruncated, message)
                     return interrupted(fetch, response, ResourceFailure(error), isCancelled)
                 }
                 // A body that is too long cannot be resumed.
@@ -210,8 +210,8 @@ struct BodyCheck: Sendable {
             {
                 throw ResourceFailure(
                     TransferError(
-                        code: .malformedResponse,
-                        message: "the content encoding \(unknownCoding.quoted(limit: 40)) "
+                        .malformedResponse,
+                        "the content encoding \(unknownCoding.quoted(limit: 40)) "
                             + "is not supported"))
             }
             if acceptsAnyContent { return ObjectAttributes() }

@@ -111,7 +111,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
     private func begin(_ partial: PartialBody?) {
         response.partial = partial
         if isCancelled {
-            response.result = .failure(TransferError(code: .cancelled, message: "cancelled"))
+            response.result = .failure(TransferError(.cancelled, "cancelled"))
             return finish()
         }
         var request = stage.policy.request(

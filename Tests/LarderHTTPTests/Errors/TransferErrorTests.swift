@@ -11,14 +11,14 @@ import Testing
 
     @Test func controlCharactersInAnErrorMessageAreReplaced() {
         let error = TransferError(
-            code: .certificate, message: "name '\u{1B}[31mred\u{7}\n\u{9B}1m\u{202E}' – ü")
+            .certificate, "name '\u{1B}[31mred\u{7}\n\u{9B}1m\u{202E}' – ü")
         #expect(error.message == "name '?[31mred???1m?' – ü")
     }
 
     @Test func anErrorDescriptionHidesTheCredentialsOfItsURL() throws {
         let url = try HTTPURL("https://me:secret@example.com/a")
-        let error = TransferError(code: .timeout, url: url, message: "too late")
+        let error = TransferError(.timeout, url: url, "too late")
         #expect("\(error)" == "https://***@example.com/a: too late")
-        #expect("\(TransferError(code: .other, message: "no memory"))" == "no memory")
+        #expect("\(TransferError(.other, "no memory"))" == "no memory")
     }
 }
