@@ -33,21 +33,6 @@ package enum CurlLibrary {
     #endif
 }
 
-/// A loop's TLS sessions. Belongs to the loop's queue, so it needs no locks. Must outlive the easy
-/// handles.
-final class SessionShare {
-    let pointer: UnsafeMutableRawPointer
-
-    init() throws(TransferError) {
-        guard let pointer = larder_share_sessions() else {
-            throw TransferError(.other, "libcurl could not allocate memory for TLS sessions")
-        }
-        self.pointer = pointer
-    }
-
-    deinit { curl_share_cleanup(pointer) }
-}
-
 /// libcurl's conversion of international host names to ASCII.
 public enum CurlHosts {
     /// Installs the conversion for this process, unless one is already installed.

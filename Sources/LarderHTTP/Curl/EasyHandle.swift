@@ -10,8 +10,7 @@ final class EasyHandle {
     let connectTo: StringList
     let resolve: StringList
     private let rateLimit: RateLimit?
-    // Retained because libcurl has pointers to these two objects.
-    private let sessions: SessionShare
+    // Retained because libcurl has pointers to this object.
     private let sockets: OpenSockets
     private var headers: StringList?
     private var fields: [(name: String, value: String)]?
@@ -20,8 +19,7 @@ final class EasyHandle {
     private var hasCookies = false
 
     init(
-        configuration: TransferConfiguration, sessions: SessionShare, sockets: OpenSockets,
-        rateLimit: RateLimit?
+        configuration: TransferConfiguration, sockets: OpenSockets, rateLimit: RateLimit?
     ) throws(TransferError) {
         connectTo = StringList(configuration.connectTo.map(\.text))
         resolve = StringList(configuration.resolve.map(\.text))
@@ -31,14 +29,13 @@ final class EasyHandle {
         self.pointer = pointer
         self.configuration = configuration
         self.rateLimit = rateLimit
-        self.sessions = sessions
         self.sockets = sockets
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         try setConstants()
         try setLimits()
         try setIdentity()
-        try set(CURLOPT_SHARE, pointer: sessions.pointer)
+        try set(CURLOPT_SHARE, pointer: sockets.sessions)
         try setCallbacks()
     }
 

@@ -93,13 +93,25 @@ final class MultiHandle {
     func wake() { curl_multi_wakeup(pointer) }
 }
 
-/// libcurl's open sockets by origin. Belongs to the loop's queue.
+/// A loop's TLS sessions, and libcurl's open sockets by origin. Belongs to the loop's queue, so it
+/// needs no locks. Must outlive the easy handles and the connections.
 final class OpenSockets {
+    let sessions: UnsafeMutableRawPointer
     private let logger: Logger?
     private var origins: [CInt: String] = [:]
     private var counts: [String: Int] = [:]
 
-    init(logger: Logger? = nil) { self.logger = logger }
+    init(logger: Logger?) throws(TransferError) {
+        // A failure is reported by the multi handle.
+        _ = CurlLibrary.initialization
+        guard let sessions = larder_share_sessions() else {
+            throw TransferError(.other, "libcurl could not allocate memory for TLS sessions")
+        }
+        self.sessions = sessions
+        self.logger = logger
+    }
+
+    deinit { curl_share_cleanup(sessions) }
 
     func opened(_ descriptor: CInt, for origin: String) {
         origins[descriptor] = origin

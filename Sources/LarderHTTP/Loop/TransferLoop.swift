@@ -25,7 +25,6 @@ package final class TransferLoop: @unchecked Sendable {
 
     private let configuration: TransferConfiguration
     private let sockets: OpenSockets
-    private let sessions: SessionShare
     private let rateLimit: RateLimit?
     /// The multi handle, or nil after the loop has ended. Other threads must hold `multiLock` to
     /// wake it.
@@ -77,12 +76,11 @@ package final class TransferLoop: @unchecked Sendable {
         }
         self.queue = queue
         self.configuration = configuration
-        sockets = OpenSockets(logger: configuration.logger)
+        sockets = try OpenSockets(logger: configuration.logger)
         let multi = try MultiHandle(configuration: configuration, sockets: sockets)
         self.multi = multi
         // A higher limit would close idle connections that are needed again.
         connectionsAhead = min(configuration.maximumConnectionsAhead, multi.idleConnections / 2)
-        sessions = try SessionShare()
         rateLimit = configuration.maximumBytesPerSecond.map { RateLimit(bytesPerSecond: $0) }
         // Fails early if libcurl is too old.
         idle.append(try newHandle())
@@ -257,9 +255,7 @@ package final class TransferLoop: @unchecked Sendable {
     }
 
     private func newHandle() throws(TransferError) -> EasyHandle {
-        try EasyHandle(
-            configuration: configuration, sessions: sessions, sockets: sockets,
-            rateLimit: rateLimit)
+        try EasyHandle(configuration: configuration, sockets: sockets, rateLimit: rateLimit)
     }
 
     private func resume(_ handle: EasyHandle) {
