@@ -8,19 +8,9 @@ public struct ConnectToRule: Hashable, Sendable {
 
     /// Parses a rule, or returns nil.
     public init?(_ text: String) {
-        var rest = text[...]
-        var parts: [Substring] = []
-        while parts.count < 4 {
-            guard let start = rest.hasPrefix("[") ? rest.firstIndex(of: "]") : rest.startIndex
-            else { return nil }
-            let end = rest[start...].firstIndex(of: ":") ?? rest.endIndex
-            parts.append(rest[..<end])
-            guard end < rest.endIndex else { break }
-            rest = rest[rest.index(after: end)...]
-            if parts.count == 4 { return nil }
-        }
-        guard parts.count == 4, Self.isHost(parts[0]), Self.isHost(parts[2]),
-            Self.isPort(parts[1]), Self.isPort(parts[3])
+        let rule = /(\[[^\]]*\]|[^:]*):([^:]*):(\[[^\]]*\]|[^:]*):([^:]*)/
+        guard let parts = text.wholeMatch(of: rule)?.output, Self.isHost(parts.1),
+            Self.isPort(parts.2), Self.isHost(parts.3), Self.isPort(parts.4)
         else { return nil }
         self.text = text
     }

@@ -137,7 +137,7 @@ final class EasyHandle {
         case .delete: try set(CURLOPT_CUSTOMREQUEST, "DELETE")
         }
         if let signing = request.signing {
-            try set(CURLOPT_AWS_SIGV4, "aws:amz:\(signing.region):\(signing.service)")
+            try set(CURLOPT_AWS_SIGV4, "aws:amz:\(signing.region):s3")
         }
         if case .get = request.method, request.signing == nil { return }
         isUnsignedGET = false

@@ -180,9 +180,15 @@ package final class TransferLoop: @unchecked Sendable {
             if !commands.isEmpty { isQuiet = false }
             executeCommands(multi)
             guard end == nil else { return hasNextRound = false }
-            resumeThrottled()
+            while let id = rateLimit?.next() {
+                if let handle = inFlight[id] { resume(handle) }
+            }
             try multi.perform()
-            let isBusy = endFinished(multi)
+            var isBusy = false
+            while let (handle, code) = multi.nextFinished() {
+                finish(handle, code)
+                isBusy = true
+            }
             let next = onRound?()
             guard end == nil else { return hasNextRound = false }
             if isBusy || isDue || !commands.isEmpty {
@@ -218,9 +224,8 @@ package final class TransferLoop: @unchecked Sendable {
     }
 
     private func executeCommands(_ multi: MultiHandle) {
-        var index = 0
-        while index < commands.count {
-            switch commands[index] {
+        while !commands.isEmpty {
+            switch commands.removeFirst() {
             case .start(let order): begin(order, multi)
             case .cancel(let id):
                 if let handle = inFlight[id] {
@@ -228,13 +233,9 @@ package final class TransferLoop: @unchecked Sendable {
                 }
             case .resume(let id):
                 if let handle = inFlight[id], handle.transfer?.isPaused == true { resume(handle) }
-            case .stop:
-                commands.removeFirst(index + 1)
-                return stop()
+            case .stop: return stop()
             }
-            index += 1
         }
-        commands.removeAll(keepingCapacity: true)
     }
 
     private func begin(_ order: PendingTransfer, _ multi: MultiHandle) {
@@ -261,22 +262,6 @@ package final class TransferLoop: @unchecked Sendable {
     private func resume(_ handle: EasyHandle) {
         let code = curl_easy_pause(handle.pointer, CURLPAUSE_CONT)
         if code != CURLE_OK { finish(handle, code) }
-    }
-
-    private func resumeThrottled() {
-        guard let rateLimit else { return }
-        while let id = rateLimit.next() {
-            if let handle = inFlight[id] { resume(handle) }
-        }
-    }
-
-    private func endFinished(_ multi: MultiHandle) -> Bool {
-        var found = false
-        while let (handle, code) = multi.nextFinished() {
-            finish(handle, code)
-            found = true
-        }
-        return found
     }
 
     private func finish(_ handle: EasyHandle, _ code: CURLcode) {

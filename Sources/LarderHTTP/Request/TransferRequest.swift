@@ -78,7 +78,6 @@ package struct RequestBody: Sendable {
 /// is a prefix of another's (lib/http_aws_sigv4.c).
 package struct RequestSigning: Sendable {
     package var region: String
-    package var service: String
     package var credentials: Credentials
 }
 

@@ -43,7 +43,7 @@ extension S3Settings {
             request.headers.append(("x-amz-security-token", token))
         }
         request.signing = RequestSigning(
-            region: region, service: "s3",
+            region: region,
             credentials: Credentials(user: credentials.accessKey, password: credentials.secretKey))
         return request
     }
