@@ -55,10 +55,10 @@ final class JSONCursor: ManifestCursor {
         while try next() != end {
             try body()
             lastLine = window.line
-            switch try next() {
-            case UInt8(ascii: ","): consume()
-            case end: break
-            default: throw unexpected(wanted)
+            if try next() == UInt8(ascii: ",") {
+                consume()
+            } else if try next() != end {
+                throw unexpected(wanted)
             }
         }
         consume()
@@ -105,39 +105,35 @@ final class JSONCursor: ManifestCursor {
 
     /// Skips a value of any size and depth, without recursion.
     private func skipUnread() throws {
-        enum State { case value, string, escape, lineComment, blockComment }
-        var state = State.value
         var depth = 0
-        var previous: UInt8 = 0
+        while true {
+            switch try next() {
+            case UInt8(ascii: "\""):
+                try skipString()
+                if depth == 0 { return }
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                window.consume(1)
+                depth += 1
+            case UInt8(ascii: "]"), UInt8(ascii: "}"):
+                // The enclosing value's bracket ends a number or a literal.
+                if depth == 0 { return }
+                window.consume(1)
+                depth -= 1
+                if depth == 0 { return }
+            case UInt8(ascii: ",") where depth == 0: return
+            default: window.consume(max(1, window.unread.prefix { $0.isASCIILetterOrDigit }.count))
+            }
+        }
+    }
+
+    private func skipString() throws {
+        window.consume(1)
         repeat {
-            for (index, byte) in window.unread.enumerated() {
-                defer { previous = byte }
-                switch (state, byte) {
-                case (.lineComment, 0x0A): state = .value
-                case (.blockComment, UInt8(ascii: "/")):
-                    if previous == UInt8(ascii: "*") { state = .value }
-                case (.lineComment, _), (.blockComment, _): break
-                case (.escape, _): state = .string
-                case (.string, UInt8(ascii: "\\")): state = .escape
-                case (.string, UInt8(ascii: "\"")):
-                    state = .value
-                    if depth == 0 { return window.consume(index + 1) }
-                case (.string, _): break
-                case (.value, UInt8(ascii: "\"")): state = .string
-                case (.value, UInt8(ascii: "[")), (.value, UInt8(ascii: "{")): depth += 1
-                case (.value, UInt8(ascii: "]")), (.value, UInt8(ascii: "}")):
-                    // The enclosing value's bracket ends a number or a literal.
-                    if depth == 0 { return window.consume(index) }
-                    depth -= 1
-                    if depth == 0 { return window.consume(index + 1) }
-                case (.value, UInt8(ascii: ",")):
-                    if depth == 0 { return window.consume(index) }
-                case (.value, _):
-                    guard previous == UInt8(ascii: "/"), let isBlock = byte.isBlockComment else {
-                        break
-                    }
-                    state = isBlock ? .blockComment : .lineComment
-                }
+            while let found = window.unread.firstIndex(where: { $0 == 0x22 || $0 == 0x5C }) {
+                window.consume(found)
+                if window.unread.first == UInt8(ascii: "\"") { return window.consume(1) }
+                try window.fill(to: 2)
+                window.consume(min(2, window.count))
             }
             window.consume(window.count)
         } while try window.fill()

@@ -9,7 +9,6 @@ import LarderCore
 /// outside the range of `Int` become doubles.
 struct JSONParser {
     private let bytes: UnsafeBufferPointer<UInt8>
-    private let end: Int
     private let isWhole: Bool
     private let maximumDepth: Int
     private let isLines: Bool
@@ -33,7 +32,6 @@ struct JSONParser {
         isLines: Bool = false, offset: Int = 0
     ) {
         self.bytes = bytes
-        end = bytes.count
         self.isWhole = isWhole
         self.maximumDepth = maximumDepth
         self.isLines = isLines
@@ -92,17 +90,17 @@ struct JSONParser {
         position += 1
         while try next() != end {
             try read(&self)
-            switch try next() {
-            case UInt8(ascii: ","): position += 1
-            case end: break
-            default: throw unexpected(wanted)
+            if try next() == UInt8(ascii: ",") {
+                position += 1
+            } else if try next() != end {
+                throw unexpected(wanted)
             }
         }
         position += 1
     }
 
     private mutating func next() throws(Error) -> UInt8 {
-        while position < end {
+        while position < bytes.count {
             let byte = bytes[position]
             if byte.isMarkupBlank {
                 position += 1
@@ -114,7 +112,7 @@ struct JSONParser {
     }
 
     private mutating func skipComment() throws(Error) -> Bool {
-        guard position + 1 < end else { throw .unfinished }
+        guard position + 1 < bytes.count else { throw .unfinished }
         guard let isBlock = bytes[position + 1].isBlockComment else { return false }
         var last = position + 2
         while let found = bytes.place(of: isBlock ? UInt8(ascii: "/") : 0x0A, from: last) {
@@ -136,7 +134,7 @@ struct JSONParser {
         _ text: StaticString, _ value: ManifestValue
     ) throws(Error) -> ManifestValue {
         for offset in 0..<text.utf8CodeUnitCount {
-            guard position + offset < end else { throw .unfinished }
+            guard position + offset < bytes.count else { throw .unfinished }
             guard bytes[position + offset] == text.utf8Start[offset] else {
                 throw .syntax(at: position, "unknown word; expected true, false or null")
             }
@@ -154,18 +152,18 @@ struct JSONParser {
         if bytes[first] == UInt8(ascii: "0"), position > first + 1 {
             throw .syntax(at: first, "a number has a leading zero")
         }
-        if position < end, bytes[position] == UInt8(ascii: ".") {
+        if position < bytes.count, bytes[position] == UInt8(ascii: ".") {
             isInteger = false
             position += 1
             try digits("a digit after the decimal point")
         }
-        if position < end, bytes[position] | 0x20 == UInt8(ascii: "e") {
+        if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
             isInteger = false
             position += 1
-            if position < end, "+-".utf8.contains(bytes[position]) { position += 1 }
+            if position < bytes.count, "+-".utf8.contains(bytes[position]) { position += 1 }
             try digits("a digit in the exponent")
         }
-        guard position < end || isWhole else { throw .unfinished }
+        guard position < bytes.count || isWhole else { throw .unfinished }
         let spelling = String(decoding: bytes[start..<position], as: UTF8.self)
         if isInteger, let integer = Int(spelling) { return .integer(integer) }
         guard let double = Double(spelling) else { throw .syntax(at: start, "not a number") }
@@ -174,38 +172,37 @@ struct JSONParser {
 
     private mutating func digits(_ wanted: String) throws(Error) {
         let start = position
-        while position < end, bytes[position].isDigit { position += 1 }
+        while position < bytes.count, bytes[position].isDigit { position += 1 }
         guard position == start else { return }
-        throw position == end ? .unfinished : unexpected(wanted)
+        throw position == bytes.count ? .unfinished : unexpected(wanted)
     }
 
     /// Parses a string. Invalid bytes become U+FFFD.
     private mutating func string() throws(Error) -> (text: String, isValid: Bool) {
-        guard let base = bytes.baseAddress else { throw .unfinished }
         let start = position + 1
         var hasEscapes = false
         var hasControls = false
         var isASCII = true
         position = start
         while true {
-            position = JSONText.endOfPlainText(base, from: position, to: end, isASCII: &isASCII)
-            guard position < end else { throw .unfinished }
-            if base[position] == UInt8(ascii: "\"") { break }
-            if base[position] == UInt8(ascii: "\\") {
+            position = JSONText.endOfPlainText(bytes, from: position, isASCII: &isASCII)
+            guard position < bytes.count else { throw .unfinished }
+            if bytes[position] == UInt8(ascii: "\"") { break }
+            if bytes[position] == UInt8(ascii: "\\") {
                 hasEscapes = true
                 position += 1
-                guard position < end else { throw .unfinished }
+                guard position < bytes.count else { throw .unfinished }
                 // The next iteration handles an escaped control character.
-                if base[position] < 0x20 { continue }
+                if bytes[position] < 0x20 { continue }
             } else {
-                if isLines, base[position] == 0x0A || base[position] == 0x0D {
+                if isLines, bytes[position] == 0x0A || bytes[position] == 0x0D {
                     throw .syntax(at: position, "the line ends inside a string")
                 }
                 hasControls = true
             }
             position += 1
         }
-        let text = UnsafeBufferPointer(start: base + start, count: position - start)
+        let text = UnsafeBufferPointer(rebasing: bytes[start..<position])
         position += 1
         if hasControls { return (String(decoding: text, as: UTF8.self), false) }
         if hasEscapes { return Self.decoded(JSONText.unescaped(text)) }

@@ -1,15 +1,16 @@
 enum JSONText {
-    /// Returns the next quotation mark, backslash or control character, or else `end`. Sets
+    /// Returns the next quotation mark, backslash or control character, or else the end. Sets
     /// `isASCII` to false if an earlier byte is not ASCII.
     static func endOfPlainText(
-        _ base: UnsafePointer<UInt8>, from start: Int, to end: Int, isASCII: inout Bool
+        _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, isASCII: inout Bool
     ) -> Int {
         var position = start
         // Reads eight bytes at a time. `marks` is zero if the text continues.
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080
-        while position + 8 <= end {
-            let word = UnsafeRawPointer(base + position).loadUnaligned(as: UInt64.self)
+        let raw = UnsafeRawBufferPointer(bytes)
+        while position + 8 <= bytes.count {
+            let word = raw.loadUnaligned(fromByteOffset: position, as: UInt64.self)
             let quotes = word ^ (ones &* 0x22)
             let backslashes = word ^ (ones &* 0x5C)
             let marks =
@@ -19,13 +20,13 @@ enum JSONText {
             if word & highs != 0 { isASCII = false }
             position += 8
         }
-        while position < end {
-            let byte = base[position]
+        while position < bytes.count {
+            let byte = bytes[position]
             if byte == 0x22 || byte == 0x5C || byte < 0x20 { return position }
             if byte >= 0x80 { isASCII = false }
             position += 1
         }
-        return end
+        return position
     }
 
     /// Returns the unescaped text. Unknown escapes and unpaired surrogates become an invalid byte,
