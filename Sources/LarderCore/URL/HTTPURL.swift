@@ -104,9 +104,10 @@ extension HTTPURL {
         // If the scheme is special or missing, the first `#` begins the fragment.
         var rest = text.prefix { $0 != UInt8(ascii: "#") }
         var scheme = base?.scheme
-        if let (name, length) = explicitScheme(of: rest) {
+        if let spelled = rest.urlScheme {
+            let name = String(decoding: spelled.lowercasedASCII, as: UTF8.self)
             guard let known = Scheme(rawValue: name) else { throw .unsupportedScheme(name) }
-            rest = rest.dropFirst(length)
+            rest = rest.dropFirst(spelled.count + 1)
             scheme = known
         }
         guard let scheme else { throw .relativeWithoutBase }
@@ -122,10 +123,13 @@ extension HTTPURL {
         var spelling = Array("\(scheme.rawValue)://\(authority.host)\(explicitPort)".utf8)
         spelling.reserveCapacity(spelling.count + rest.count + 16)
         append(pathAndQuery: rest[end...], to: &spelling, root: spelling.count)
-        return HTTPURL(
-            string: String(decoding: spelling, as: UTF8.self), credentials: authority.credentials,
-            scheme: scheme, host: authority.host, port: port,
-            hasEscapes: spelling.contains(UInt8(ascii: "%")))
+        return HTTPURL(spelling, scheme, authority.host, port).with(authority.credentials)
+    }
+
+    private init(_ spelling: [UInt8], _ scheme: Scheme, _ host: String, _ port: Int) {
+        self.init(
+            string: String(decoding: spelling, as: UTF8.self), scheme: scheme, host: host,
+            port: port, hasEscapes: spelling.contains(UInt8(ascii: "%")))
     }
 
     private static func resolve(_ reference: ArraySlice<UInt8>, _ base: HTTPURL) -> HTTPURL {
@@ -133,33 +137,18 @@ extension HTTPURL {
         // The first slash after `https://`. A canonical spelling always has a path.
         let root = whole[8...].firstIndex(of: UInt8(ascii: "/")) ?? whole.endIndex
         let pathEnd = whole[root...].firstIndex(of: UInt8(ascii: "?")) ?? whole.endIndex
-        var spelling: [UInt8]
+        var spelling = whole
         switch reference.first {
-        case nil: spelling = whole
+        case nil: break
         case UInt8(ascii: "?"):
-            spelling = Array(whole[..<pathEnd])
+            spelling.removeSubrange(pathEnd...)
             append(query: reference.dropFirst(), to: &spelling)
-        case let first? where isSlash(first):
-            spelling = Array(whole[..<root])
-            append(pathAndQuery: reference, to: &spelling, root: root)
-        default:
+        case let first?:
             let folder = whole[root..<pathEnd].lastIndex(of: UInt8(ascii: "/")) ?? root
-            spelling = Array(whole[..<folder])
+            spelling.removeSubrange((isSlash(first) ? root : folder)...)
             append(pathAndQuery: reference, to: &spelling, root: root)
         }
-        return HTTPURL(
-            string: String(decoding: spelling, as: UTF8.self), scheme: base.scheme,
-            host: base.host, port: base.port, hasEscapes: spelling.contains(UInt8(ascii: "%")))
-    }
-
-    private static func explicitScheme(of text: ArraySlice<UInt8>) -> (String, Int)? {
-        guard let first = text.first, first.isASCIILetterOrDigit, first > 0x39,
-            let colon = text.firstIndex(where: {
-                !$0.isASCIILetterOrDigit && !"+-.".utf8.contains($0)
-            }), text[colon] == UInt8(ascii: ":")
-        else { return nil }
-        let name = text[..<colon].lowercasedASCII
-        return (String(decoding: name, as: UTF8.self), name.count + 1)
+        return HTTPURL(spelling, base.scheme, base.host, base.port)
     }
 
     private static func append(
@@ -218,6 +207,18 @@ extension HTTPURL {
 
     static func isSlash(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")
+    }
+}
+
+extension Collection<UInt8> {
+    /// The scheme before a colon (RFC 3986, section 3.1). Nil in a relative URL.
+    package var urlScheme: SubSequence? {
+        guard let first, first.isASCIILetterOrDigit, !first.isDigit,
+            let colon = firstIndex(where: {
+                !$0.isASCIILetterOrDigit && !"+-.".utf8.contains($0)
+            }), self[colon] == UInt8(ascii: ":")
+        else { return nil }
+        return self[..<colon]
     }
 }
 

@@ -6,15 +6,7 @@ extension String {
 
     /// The ``HTTPURL/key`` of a canonical spelling, whose escaped dots the parser has resolved.
     var normalizingEscapes: String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(utf8.count)
-        var rest = Array(utf8)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%"), let value = URLBytes.escaped(rest) else {
-                bytes.append(byte)
-                continue
-            }
-            rest = rest.dropFirst(2)
+        let bytes = Array(utf8).replacingEscapes { value, bytes in
             let isPlain = value.isUnreserved
             if isPlain { bytes.append(value) } else { bytes.append(percentEncoded: value) }
         }
@@ -43,14 +35,21 @@ extension Collection<UInt8> {
     }
 
     /// The decoded bytes. A `%` that begins no escape remains.
-    package var percentDecoded: [UInt8] {
+    package var percentDecoded: [UInt8] { replacingEscapes { $1.append($0) } }
+
+    fileprivate func replacingEscapes(
+        _ append: (_ value: UInt8, _ bytes: inout [UInt8]) -> Void
+    ) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         var rest = self[...]
         while let byte = rest.popFirst() {
-            let value = byte == UInt8(ascii: "%") ? URLBytes.escaped(rest) : nil
-            bytes.append(value ?? byte)
-            if value != nil { rest = rest.dropFirst(2) }
+            if byte == UInt8(ascii: "%"), let value = URLBytes.escaped(rest) {
+                append(value, &bytes)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
         }
         return bytes
     }
@@ -61,7 +60,7 @@ extension UInt8 {
     package var isUnreserved: Bool { isASCIILetterOrDigit || "-._~".utf8.contains(self) }
 }
 
-enum URLBytes {
+package enum URLBytes {
     /// The bytes that are not encoded in a path: `pchar` (RFC 3986, section 3.3) and slashes.
     static let path = table("/:@!$&'()*+,;=")
     /// The bytes that are not encoded in a query: `?` and the bytes of a path (RFC 3986, section
@@ -72,7 +71,8 @@ enum URLBytes {
         (0...0xFF).map { UInt8($0).isUnreserved || others.utf8.contains(UInt8($0)) }
     }
 
-    static func escaped(_ text: some Collection<UInt8>) -> UInt8? {
+    /// Returns the byte whose two digits after a percent sign start the text.
+    package static func escaped(_ text: some Collection<UInt8>) -> UInt8? {
         var digits = text.prefix(2).makeIterator()
         guard let high = digits.next()?.hexDigit, let low = digits.next()?.hexDigit
         else { return nil }

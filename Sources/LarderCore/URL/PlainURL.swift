@@ -20,61 +20,36 @@ private enum PlainURL {
         guard isHTTP || text.starts(with: "https://".utf8) else { return nil }
         let scheme = isHTTP ? HTTPURL.Scheme.http : .https
         let start = isHTTP ? 7 : 8
-        var end = start
-        while end < text.count, isInHost(text[end]) { end += 1 }
-        guard isHost(UnsafeBufferPointer(rebasing: text[start..<end])) else { return nil }
-        var position = end
-        var port: Int?
-        if position < text.count, text[position] == UInt8(ascii: ":") {
-            guard let found = number(text, after: &position), 1...65_535 ~= found,
-                found != scheme.defaultPort
-            else { return nil }
-            port = found
-        }
-        guard position < text.count,
-            let hasEscapes = escapes(in: UnsafeBufferPointer(rebasing: text[position...]))
+        guard let slash = text.place(of: UInt8(ascii: "/"), from: start),
+            let hasEscapes = escapes(in: UnsafeBufferPointer(rebasing: text[slash...]))
+        else { return nil }
+        let end = text[start..<slash].firstIndex(of: UInt8(ascii: ":")) ?? slash
+        guard isHost(text[start..<end]) else { return nil }
+        if end == slash { return (scheme, start..<end, nil, hasEscapes) }
+        let digits = text[(end + 1)..<slash]
+        guard 0x31...0x39 ~= digits.first ?? 0,
+            let port = Int(String(decoding: digits, as: UTF8.self)), port <= 65_535,
+            port != scheme.defaultPort
         else { return nil }
         return (scheme, start..<end, port, hasEscapes)
     }
 
-    private static func isInHost(_ byte: UInt8) -> Bool {
-        isLetter(byte) || byte.isDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
-    }
-
-    /// Whether a host is a decimal IPv4 address or a lower-case name. A name's last label must
-    /// begin with a letter, because a host that ends in a number is an address.
-    private static func isHost(_ host: UnsafeBufferPointer<UInt8>) -> Bool {
-        var labels = 0
-        var start = 0
-        var isNumeric = true
-        for position in 0...host.count
-        where position == host.count || host[position] == UInt8(ascii: ".") {
-            guard position > start else { return false }
-            labels += 1
-            isNumeric = isNumeric && isDecimalByte(host[start..<position])
-            if position == host.count, isLetter(host[start]) { return true }
-            start = position + 1
+    /// Whether a host is in canonical spelling. A host whose last label begins with a letter is a
+    /// name. Others can be addresses.
+    private static func isHost(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        var label = host.startIndex
+        for position in host.indices {
+            let byte = host[position]
+            if byte == UInt8(ascii: "."), position > label {
+                label = position + 1
+            } else if !isLetter(byte), !byte.isDigit, byte != UInt8(ascii: "-") {
+                return false
+            }
         }
-        return labels == 4 && isNumeric
-    }
-
-    private static func isDecimalByte(_ label: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-        guard label.count <= 3, label.count == 1 || label.first != UInt8(ascii: "0")
-        else { return false }
-        return label.allSatisfy(\.isDigit) && label.reduce(0) { $0 * 10 + Int($1 - 0x30) } <= 255
-    }
-
-    private static func number(
-        _ text: UnsafeBufferPointer<UInt8>, after position: inout Int
-    ) -> Int? {
-        let start = position + 1
-        position = start
-        var number = 0
-        while position < text.count, text[position].isDigit, position - start < 6 {
-            number = number * 10 + Int(text[position] - 0x30)
-            position += 1
-        }
-        return position > start && text[start] != UInt8(ascii: "0") ? number : nil
+        guard label < host.endIndex else { return false }
+        if isLetter(host[label]) { return true }
+        let parsed = try? URLHost.parse(ArraySlice(host))
+        return parsed?.utf8.elementsEqual(host) == true
     }
 
     /// Whether the target has escapes. Nil if the path or query may not be canonical.

@@ -79,15 +79,11 @@ package struct URLPlaceholders {
             }
             let end = word.endIndex
             guard !word.isEmpty, end < text.endIndex, text[end] == UInt8(ascii: "%"),
-                !isEscape(text), !isEscape(text[end...])
+                URLBytes.escaped(text.dropFirst()) == nil,
+                URLBytes.escaped(text[end...].dropFirst()) == nil
             else { return nil }
             return text[...end]
         default: return nil
         }
-    }
-
-    private static func isEscape(_ text: ArraySlice<UInt8>) -> Bool {
-        let digits = text.dropFirst().prefix(2)
-        return digits.count == 2 && digits.allSatisfy { $0.hexDigit != nil }
     }
 }

@@ -128,7 +128,7 @@ extension IconValue.Kind {
     private static func kind(of text: ArraySlice<UInt8>) -> Self {
         if text.prefix(5).isWord("data:") { return .data }
         if isTemplate(text) { return .template }
-        guard let scheme = scheme(of: text) else {
+        guard let scheme = text.urlScheme else {
             return isIconClass(text) ? .iconSet : .relative
         }
         if scheme.isWord("https") || scheme.isWord("http") { return .url }
@@ -144,15 +144,6 @@ extension IconValue.Kind {
         guard text.count <= ManifestLimits.maximumURLSize, URLPlaceholders.mayOccur(in: text)
         else { return false }
         return URLPlaceholders(String(decoding: text, as: UTF8.self), size: 1).unfilled != nil
-    }
-
-    private static func scheme(of text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
-        guard let first = text.first, 0x61...0x7A ~= first | 0x20,
-            let colon = text.firstIndex(where: {
-                !$0.isASCIILetterOrDigit && !"+-.".utf8.contains($0)
-            }), text[colon] == UInt8(ascii: ":")
-        else { return nil }
-        return text[..<colon]
     }
 
     /// Whether a text is like `mdi:home`, and not a URL.
