@@ -31,15 +31,13 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         }
     }
 
-    package subscript(first name: String) -> String? { firstValue(of: name).map(Self.text) }
+    package subscript(first name: String) -> String? { values(of: name).first.map(Self.text) }
 
     package func url(_ name: String) -> String? {
-        firstValue(of: name).map { String(urlBytes: Self.withoutBlanks($0)) }
+        values(of: name).first.map { String(urlBytes: Self.withoutBlanks($0)) }
     }
 
-    package func all(_ name: String) -> [String] {
-        fields.compactMap { isNamed(name, $0) ? Self.text(lines[$0.value]) : nil }
-    }
+    package func all(_ name: String) -> [String] { values(of: name).map(Self.text) }
 
     /// Returns a field's date. libcurl accepts more date formats than HTTP defines.
     package func date(_ name: String) -> Date? {
@@ -63,8 +61,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
     }
 
     private func words(of name: String, except meaningless: [String]) -> [String] {
-        fields.filter { isNamed(name, $0) }
-            .flatMap { lines[$0.value].split(separator: UInt8(ascii: ",")) }
+        values(of: name).flatMap { $0.split(separator: UInt8(ascii: ",")) }
             .map { Self.text($0).lowercased() }
             .filter { word in !word.isEmpty && !meaningless.contains { $0.isSame(as: word) } }
     }
@@ -78,15 +75,11 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
             && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
 
-    private func firstValue(of name: String) -> Bytes? {
-        fields.first { isNamed(name, $0) }.map { lines[$0.value] }
-    }
-
-    private func isNamed(_ name: String, _ field: Field) -> Bool {
-        field.name.count == name.utf8.count
-            && zip(name.utf8, lines[field.name]).allSatisfy {
-                $0.lowercasedASCII == $1.lowercasedASCII
-            }
+    private func values(of name: String) -> [Bytes] {
+        let name = name.utf8.lowercasedASCII
+        return fields.filter {
+            $0.name.count == name.count && lines[$0.name].lowercasedASCII == name
+        }.map { lines[$0.value] }
     }
 
     private static func text(_ bytes: Bytes) -> String {

@@ -21,20 +21,18 @@ extension ManifestFormat {
     private static func detected(
         in window: ByteWindow, _ limits: ManifestLimits
     ) throws -> ManifestFormat {
-        let source = window.input.name
         guard try window.peek() != nil else {
-            throw ManifestError(.empty, source: source, "the file is empty")
+            throw window.error(.empty, at: nil, "the file is empty")
         }
         if window.unread.starts(with: "bplist".utf8) { return .binaryPlist }
         if let isXML = isXMLInUTF16(window.unread) {
             if isXML { return .xmlPlist }
-            throw ManifestError(
-                .notAManifest, source: source,
-                "the file is UTF-16 text; only XML manifests may be UTF-16")
+            throw window.error(
+                .notAManifest, at: nil, "the file is UTF-16 text; only XML manifests may be UTF-16")
         }
         window.skipMark()
         switch try window.peekAfterBlanks() {
-        case nil: throw ManifestError(.empty, source: source, "the file has only white space")
+        case nil: throw window.error(.empty, at: nil, "the file has only white space")
         case UInt8(ascii: "<") where !isHTML(window.unread): return .xmlPlist
         case UInt8(ascii: "{") where window.unread.isTemplate:
             throw window.error(.notAManifest, YAMLParser.template)
@@ -44,12 +42,13 @@ extension ManifestFormat {
         case UInt8(ascii: "/") where try "[{".utf8.contains(window.peekAfterComments() ?? 0):
             return .json
         case .some where isPlaylist(window.unread):
-            throw ManifestError(
-                .notAManifest, source: source,
-                "the file is a media playlist (#EXTM3U), not a manifest")
+            throw window.error(
+                .notAManifest, at: nil, "the file is a media playlist (#EXTM3U), not a manifest")
         case .some where isURLList(window.unread): return .urlList
         case .some:
-            if let found = foreign(in: window) { throw refusal(of: window, found) }
+            if let found = foreign(in: window) {
+                throw window.error(.notAManifest, at: nil, "the file is \(found), not a manifest")
+            }
             // The indentation is restored, because libyaml needs it.
             window.unconsumeLine()
             return .yaml
@@ -119,11 +118,6 @@ extension ManifestFormat {
         let mayHaveSignature = !isText || head.first == UInt8(ascii: "%")
         return (mayHaveSignature ? ContentGuess.signature(of: content) : nil)
             ?? (head.contains(0) ? "binary data" : nil)
-    }
-
-    private static func refusal(of window: ByteWindow, _ found: String) -> ManifestError {
-        ManifestError(
-            .notAManifest, source: window.input.name, "the file is \(found), not a manifest")
     }
 
     static func refusal(of window: ByteWindow) -> ManifestError {

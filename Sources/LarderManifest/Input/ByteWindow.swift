@@ -85,6 +85,12 @@ final class ByteWindow {
     }
 
     func error(_ code: ManifestError.Code, at offset: Int = 0, _ reason: String) -> ManifestError {
-        ManifestError(code, source: input.name, at: place(at: offset), reason)
+        error(code, at: place(at: offset), reason)
+    }
+
+    func error(
+        _ code: ManifestError.Code, at place: ManifestError.Place?, _ reason: String
+    ) -> ManifestError {
+        ManifestError(code, source: input.name, at: place, reason)
     }
 }

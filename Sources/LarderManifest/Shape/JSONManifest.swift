@@ -46,8 +46,7 @@ extension ManifestDocument {
         }
         // A single object is a document. Its other members may have any size.
         let isTooLarge = length > limits.maximumEntrySize
-        try walk.emitRoot(
-            line, isAlone ? nil : isTooLarge ? .tooLarge(limits) : walk.failure)
+        try walk.emitRoot(line, isAlone ? nil : isTooLarge ? .tooLarge(limits) : walk.failure)
         try readLines(emit, line)
         return .jsonLines
     }
@@ -61,9 +60,8 @@ extension ManifestDocument {
             let content = try take(line > lastLine ? window.column - 1 : 0)
             lastLine = window.line
             if recognition.isList(content) {
-                throw ManifestError(
-                    .malformed, source: window.input.name, at: .line(line),
-                    "expected another entry, found a list of entries")
+                throw window.error(
+                    .malformed, at: .line(line), "expected another entry, found a list of entries")
             }
             let shape = recognition.lenientShape(of: content, among: recognition.lineShapes)
             try emit(RawEntry(line: line, content: content, shape: shape))
