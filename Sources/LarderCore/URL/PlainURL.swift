@@ -54,7 +54,6 @@ private enum PlainURL {
 
     /// Whether the target has escapes. Nil if the path or query may not be canonical.
     private static func escapes(in target: UnsafeBufferPointer<UInt8>) -> Bool? {
-        guard target.first == UInt8(ascii: "/") else { return nil }
         let (path, query) = (URLBytes.path, URLBytes.query)
         var (isQuery, hasEscapes) = (false, false)
         var last: UInt8 = 0

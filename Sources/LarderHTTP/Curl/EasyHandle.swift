@@ -100,7 +100,7 @@ final class EasyHandle {
     func begin(_ transfer: Transfer) throws(TransferError) {
         let request = transfer.order.request
         try setHeaders(of: request)
-        if let refusal = transfer.refusalOfURL {
+        if let refusal = configuration.addressPolicy.refusal(of: request.url) {
             throw TransferError(.addressRefused, AddressPolicy.advised(refusal, request.url))
         }
         try set(CURLOPT_URL, request.url.string)
@@ -176,9 +176,7 @@ final class EasyHandle {
         // Creating a list takes a microsecond, and most requests have the same fields.
         if isSame == true, hasSignedHeaders == (request.signing != nil) { return }
         self.fields = nil
-        // libcurl omits `name:` and sends an empty field for `name;`.
-        var lines: [UInt8] = []
-        lines.reserveCapacity(512)
+        var lines: [String] = []
         var cookie: String?
         // With CURLOPT_ACCEPT_ENCODING, libcurl would decode the body. Signed requests lack the
         // field, because intermediaries change it.
@@ -194,12 +192,10 @@ final class EasyHandle {
                 continue
             }
             if name.utf8.isWord("accept-encoding") { acceptsGzip = false }
-            lines += name.utf8
-            lines += (value.isEmpty ? ";" : ": ").utf8
-            lines += value.utf8
-            lines.append(0)
+            // libcurl omits `name:` and sends an empty field for `name;`.
+            lines.append(name + (value.isEmpty ? ";" : ": ") + value)
         }
-        if acceptsGzip { lines += "Accept-Encoding: gzip\0".utf8 }
+        if acceptsGzip { lines.append("Accept-Encoding: gzip") }
         try set(CURLOPT_COOKIE, cookie)
         let list = StringList(lines)
         try set(CURLOPT_HTTPHEADER, pointer: list.pointer)

@@ -93,36 +93,13 @@ extension Duration {
     }
 }
 
-/// A libcurl list of C strings. It needs only two allocations, because most requests need a list.
+/// A libcurl list of C strings.
 final class StringList {
-    private let text: UnsafeMutableBufferPointer<CChar>
-    private let nodes: UnsafeMutableBufferPointer<curl_slist>
+    private(set) var pointer: UnsafeMutablePointer<curl_slist>?
 
-    var pointer: UnsafeMutablePointer<curl_slist>? { nodes.isEmpty ? nil : nodes.baseAddress }
-
-    /// - Parameter lines: Null-terminated strings.
-    init(_ lines: [UInt8]) {
-        text = .allocate(capacity: lines.count)
-        nodes = .allocate(capacity: lines.count { $0 == 0 })
-        var start = 0
-        var node = 0
-        for (index, byte) in lines.enumerated() {
-            text.initializeElement(at: index, to: CChar(bitPattern: byte))
-            guard byte == 0 else { continue }
-            let next = node + 1 < nodes.count ? nodes.baseAddress! + node + 1 : nil
-            let data = text.baseAddress! + start
-            nodes.initializeElement(at: node, to: curl_slist(data: data, next: next))
-            start = index + 1
-            node += 1
-        }
+    init(_ strings: [String]) {
+        for string in strings { pointer = curl_slist_append(pointer, string)! }
     }
 
-    convenience init(_ strings: [String]) {
-        self.init(strings.flatMap { Array($0.utf8) + [0] })
-    }
-
-    deinit {
-        text.deallocate()
-        nodes.deallocate()
-    }
+    deinit { curl_slist_free_all(pointer) }
 }

@@ -53,9 +53,7 @@ struct ResponseHeadParser {
         let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
         guard parts.count >= 2, parts[0].starts(with: "HTTP/".utf8),
             case let digits = parts[1].prefix(while: { 0x30...0x39 ~= $0 }), digits.count == 3
-        else {
-            throw TransferError(.malformedResponse, "the response has no valid status line")
-        }
+        else { throw TransferError(.malformedResponse, "the response has no valid status line") }
         status = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
         version = String(decoding: parts[0].dropFirst(5), as: UTF8.self)
     }

@@ -40,7 +40,6 @@ final class Transfer {
 
     var hasHead: Bool { parser.isComplete }
     var refusal: String? { hasTriedAnAddress ? nil : refusedAddress }
-    var refusalOfURL: String? { policy.refusal(of: order.request.url) }
 
     func allows(_ address: UnsafePointer<sockaddr>, length: Int) -> Bool {
         if !allowsAnyAddress, let refusal = policy.refusal(of: address, length: length) {
@@ -108,8 +107,7 @@ final class Transfer {
         let limit = order.request.maximumBodyBytes
         if !codings.isEmpty { decoder = try BodyDecoder(codings, limit: limit) }
         if let length, length > maximumEncodedBytes {
-            throw TransferError(
-                .tooLarge, "the body has \(length) bytes; the limit is \(limit)")
+            throw TransferError(.tooLarge, "the body has \(length) bytes; the limit is \(limit)")
         }
         return true
     }

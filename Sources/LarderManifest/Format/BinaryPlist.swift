@@ -83,11 +83,8 @@ final class BinaryPlist {
         case (0x2, 2...3):
             let end = try end(reference, offset, 1 << low)
             let bits = try bytes.unsigned(at: offset + 1, width: 1 << low)
-            let double =
-                low == 3
-                ? Double(bitPattern: bits)
-                : Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
-            return .scalar(.double(double), end: end)
+            let single = Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
+            return .scalar(.double(low == 3 ? Double(bitPattern: bits) : single), end: end)
         case (0x3, 0x3):
             return .scalar(.opaque("a date"), end: try end(reference, offset, 8))
         case (0x4, _):
