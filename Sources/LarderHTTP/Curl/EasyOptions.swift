@@ -31,11 +31,13 @@ extension EasyHandle {
     }
 
     func setLimits() throws(TransferError) {
-        try set(CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.wholeMilliseconds)
+        // libcurl's maximums are 2^31 - 1 milliseconds and 2^16 - 1 seconds.
+        func milliseconds(_ time: Duration) -> Int { time.whole(.milliseconds(1), 2_000_000_000) }
+        try set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(configuration.connectTimeout))
         if configuration.maximumBytesPerSecond == nil {
-            try set(CURLOPT_TIMEOUT_MS, configuration.totalTimeout.wholeMilliseconds)
+            try set(CURLOPT_TIMEOUT_MS, milliseconds(configuration.totalTimeout))
         }
-        try set(CURLOPT_LOW_SPEED_TIME, configuration.stallTimeout.wholeSeconds)
+        try set(CURLOPT_LOW_SPEED_TIME, configuration.stallTimeout.whole(.seconds(1), 65_535))
         try set(CURLOPT_LOW_SPEED_LIMIT, max(1, configuration.stallSpeed))
         // Several pieces arrive per second even with a low rate limit. libcurl's minimum is 1 KiB.
         let eighth = configuration.maximumBytesPerSecond.map { max(1 << 10, Int($0 / 8)) }
@@ -82,14 +84,9 @@ extension EasyHandle {
 }
 
 extension Duration {
-    /// The duration in milliseconds, at most libcurl's maximum of 2^31 - 1. 0 means no limit.
-    fileprivate var wholeMilliseconds: Int {
-        Int(min(max(1, (self / .milliseconds(1)).rounded(.up)), 2_000_000_000))
-    }
-
-    /// The duration in seconds, at most libcurl's maximum of 2^16 - 1.
-    fileprivate var wholeSeconds: Int {
-        Int(min(max(1, (self / .seconds(1)).rounded(.up)), 65_535))
+    /// Returns the duration in whole units, at least 1, because 0 means no limit.
+    fileprivate func whole(_ unit: Duration, _ maximum: Double) -> Int {
+        Int(min(max(1, (self / unit).rounded(.up)), maximum))
     }
 }
 

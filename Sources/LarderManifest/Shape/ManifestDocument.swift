@@ -103,11 +103,6 @@ extension ManifestDocument {
         return url.indices
     }
 
-    private static func isSeveral(_ url: String) -> Bool {
-        let bytes = url.utf8
-        return bytes.contains(0x0D) || bytes.holds(" http://") || bytes.holds(" https://")
-    }
-
     /// Such as `out=name.png`. In a URL, a colon comes first.
     private static func isOption(_ text: some Collection<UInt8>) -> Bool {
         text.first { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") } == UInt8(ascii: "=")
