@@ -23,19 +23,17 @@ package enum SecretParameter {
     package static func isToken(_ text: Substring.UTF8View) -> Bool { isToken(text.percentDecoded) }
 
     /// Whether a parameter is a secret, or a URL with a secret in its query or fragment.
-    package static func hasOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
-        hasOne(Array(name), Array(value), depth: 0)
-    }
-
-    private static func hasOne(_ name: [UInt8], _ value: [UInt8], depth: Int) -> Bool {
+    package static func hasOne(
+        _ name: some Collection<UInt8>, _ value: some Collection<UInt8>, depth: Int = 0
+    ) -> Bool {
         let value = value.percentDecoded
-        if depth > deepest || isOne(name, value) { return true }
+        if depth > deepest || isOne(Array(name), value) { return true }
         guard let mark = value.firstIndex(where: { "?#".utf8.contains($0) }) else { return false }
         return value[mark...].split { "?&#;".utf8.contains($0) }.contains { parameter in
             let equals = parameter.firstIndex(of: UInt8(ascii: "="))
             return hasOne(
-                equals.map { Array(parameter[..<$0]) } ?? [],
-                Array(equals.map { parameter[$0...].dropFirst() } ?? parameter), depth: depth + 1)
+                parameter[..<(equals ?? parameter.startIndex)],
+                equals.map { parameter[$0...].dropFirst() } ?? parameter, depth: depth + 1)
         }
     }
 

@@ -85,7 +85,6 @@ final class EasyHandle {
         try check(
             larder_easy_set_close_socket_callback(pointer) { context, descriptor in
                 if let context {
-                    // Unretained because the multi handle keeps the sockets.
                     Unmanaged<OpenSockets>.fromOpaque(context).takeUnretainedValue()
                         .closed(descriptor)
                 }
@@ -224,25 +223,18 @@ final class EasyHandle {
     }
 
     /// Ends the transfer. The easy handle must not be in the multi handle.
-    func end() -> Transfer? {
-        defer { transfer = nil }
-        return transfer
-    }
+    func end() -> Transfer? { transfer.take() }
 
     /// Aborting would close the connection, so a connect-only transfer is ended with
     /// CURLOPT_CONNECT_ONLY. libcurl reads this option after the call (multi.c, MSTATE_DO), and
     /// stores it only in new connections.
     fileprivate func connected() -> CInt {
         guard let transfer else { return CURL_PREREQFUNC_ABORT }
-        do throws(TransferError) {
-            if !transfer.mayRequest() {
-                try set(CURLOPT_CONNECT_ONLY, 1)
-                try set(CURLOPT_FORBID_REUSE, 0)
-            }
-            return CURL_PREREQFUNC_OK
-        } catch {
-            return CURL_PREREQFUNC_ABORT
-        }
+        if transfer.mayRequest() { return CURL_PREREQFUNC_OK }
+        let isSet =
+            larder_easy_set_long(pointer, CURLOPT_CONNECT_ONLY, 1) == CURLE_OK
+            && larder_easy_set_long(pointer, CURLOPT_FORBID_REUSE, 0) == CURLE_OK
+        return isSet ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
     }
 
     fileprivate func received(header line: UnsafeRawBufferPointer) -> Int {

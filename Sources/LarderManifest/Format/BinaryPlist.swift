@@ -192,7 +192,7 @@ final class BinaryPlistBytes {
     private let input: ByteInput
     private let blocks: UnsafeMutableRawBufferPointer
     /// The block in each slot, or -1 if empty.
-    private let held: UnsafeMutablePointer<Int>
+    private var held = [Int](repeating: -1, count: BinaryPlistBytes.slotCount)
     private var scratch: UnsafeMutableRawBufferPointer
 
     private static let blockSize = 4 << 10
@@ -208,13 +208,10 @@ final class BinaryPlistBytes {
         // The buffer is allocated last, because a throwing initializer does not run deinit.
         scratch = .allocate(byteCount: 0, alignment: 1)
         blocks = .allocate(byteCount: Self.blockSize * Self.slotCount, alignment: 16)
-        held = .allocate(capacity: Self.slotCount)
-        held.initialize(repeating: -1, count: Self.slotCount)
     }
 
     deinit {
         blocks.deallocate()
-        held.deallocate()
         scratch.deallocate()
     }
 

@@ -43,14 +43,9 @@ package final class ByteInput {
 
     /// The size of a file that was opened at its start, for `read(into:at:)`.
     var seekableSize: Int? {
-        switch source {
-        case .bytes(let bytes): return bytes.count
-        case .packed: return nil
-        case .descriptor(let descriptor, _):
-            guard let size = Self.fileSize(descriptor), lseek(descriptor, 0, SEEK_CUR) == position
-            else { return nil }
-            return size
-        }
+        if case .bytes(let bytes) = source { return bytes.count }
+        guard let file, lseek(file, 0, SEEK_CUR) == position else { return nil }
+        return Self.fileSize(file)
     }
 
     var file: Int32? {
@@ -58,9 +53,7 @@ package final class ByteInput {
     }
 
     package var shareRead: Double? {
-        guard isReadInOrder, case .descriptor(let descriptor, _) = source,
-            let size = Self.fileSize(descriptor), size > 0
-        else { return nil }
+        guard isReadInOrder, let file, let size = Self.fileSize(file), size > 0 else { return nil }
         return min(1, Double(position) / Double(size))
     }
 
