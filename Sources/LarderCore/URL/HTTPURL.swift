@@ -165,12 +165,8 @@ extension HTTPURL {
                 let last = spelling[root...].lastIndex(of: UInt8(ascii: "/"))
                 spelling.removeSubrange((last ?? root)...)
             }
-            if dots == 0 {
-                spelling.append(UInt8(ascii: "/"))
-                append(segment, to: &spelling, plain: URLBytes.path)
-            } else if end == nil {
-                spelling.append(UInt8(ascii: "/"))
-            }
+            if dots == 0 || end == nil { spelling.append(UInt8(ascii: "/")) }
+            if dots == 0 { append(segment, to: &spelling, plain: URLBytes.path) }
             guard let end else { break }
             path = path[(end + 1)...]
         }
@@ -186,13 +182,10 @@ extension HTTPURL {
         _ bytes: ArraySlice<UInt8>, to spelling: inout [UInt8], plain: [Bool]
     ) {
         for (index, byte) in zip(bytes.indices, bytes) {
-            let isEscape =
-                byte == UInt8(ascii: "%") && URLBytes.escaped(bytes[(index + 1)...]) != nil
-            if isEscape || plain[Int(byte)] {
-                spelling.append(byte)
-            } else {
-                spelling.append(percentEncoded: byte)
-            }
+            let isPlain =
+                plain[Int(byte)]
+                || byte == UInt8(ascii: "%") && URLBytes.escaped(bytes[(index + 1)...]) != nil
+            if isPlain { spelling.append(byte) } else { spelling.append(percentEncoded: byte) }
         }
     }
 

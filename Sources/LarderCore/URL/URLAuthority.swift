@@ -22,9 +22,7 @@ package struct URLAuthority {
             ? rest[bracket...].firstIndex(of: UInt8(ascii: ":"))
             : rest.firstIndex(of: UInt8(ascii: ":"))
         host = try URLHost.parse(rest[..<(colon ?? rest.endIndex)])
-        port = try colon.flatMap { colon throws(HTTPURL.ParseError) in
-            try Self.port(rest[(colon + 1)...])
-        }
+        port = try Self.port(rest[(colon ?? rest.endIndex)...].dropFirst())
     }
 
     private static func port(_ digits: ArraySlice<UInt8>) throws(HTTPURL.ParseError) -> Int? {

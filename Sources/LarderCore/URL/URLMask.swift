@@ -97,20 +97,18 @@ extension String {
     /// A URL with `***` for each secret in its query, even in parameters without a name.
     package var maskingSecretsInQuery: String {
         guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return self }
-        let query = self[index(after: mark)...].utf8
         var masked = String(self[...mark])
-        var rest = query
+        var rest = self[index(after: mark)...].utf8
         while true {
             let end = rest.firstIndex { "&;".utf8.contains($0) } ?? rest.endIndex
             let parameter = rest[..<end]
             let value =
                 parameter.firstIndex(of: UInt8(ascii: "=")).map(parameter.index(after:))
                 ?? parameter.startIndex
-            if SecretParameter.hasOne(parameter[..<value].dropLast(), parameter[value...]) {
-                masked += "\(Substring(parameter[..<value]))***"
-            } else {
-                masked += Substring(parameter)
-            }
+            let isSecret = SecretParameter.hasOne(
+                parameter[..<value].dropLast(), parameter[value...])
+            masked += Substring(isSecret ? parameter[..<value] : parameter)
+            if isSecret { masked += "***" }
             guard end < rest.endIndex else { return masked }
             masked += Substring(rest[end...end])
             rest = rest[rest.index(after: end)...]

@@ -210,16 +210,12 @@ final class EasyHandle {
 
     private var cookies: [String] {
         var list: UnsafeMutablePointer<curl_slist>?
-        guard hasCookies, larder_easy_get_list(pointer, CURLINFO_COOKIELIST, &list) == CURLE_OK
+        guard hasCookies, larder_easy_get_list(pointer, CURLINFO_COOKIELIST, &list) == CURLE_OK,
+            let first = list
         else { return [] }
         defer { curl_slist_free_all(list) }
-        var cookies: [String] = []
-        var next = list
-        while let node = next {
-            if let text = node.pointee.data { cookies.append(String(cString: text)) }
-            next = node.pointee.next
-        }
-        return cookies
+        return sequence(first: first) { $0.pointee.next }
+            .compactMap { $0.pointee.data.map { String(cString: $0) } }
     }
 
     /// Ends the transfer. The easy handle must not be in the multi handle.
