@@ -20,7 +20,10 @@ enum URLHost {
         guard !name.holds(".."), name != [UInt8(ascii: ".")] else {
             throw .malformed("the host has an empty label")
         }
-        if endsInNumber(name) {
+        // The last label is a number.
+        if let last = labels(of: name).last, !last.isEmpty,
+            last.allSatisfy(\.isDigit) || number(last) != nil
+        {
             guard let host = ipv4(name) else { throw .malformed("the host is not an IPv4 address") }
             return host
         }
@@ -42,12 +45,6 @@ enum URLHost {
 
     private static func isForbidden(_ byte: UInt8) -> Bool {
         byte <= 0x20 || byte == 0x7F || "#%/:<>?@[\\]^|".utf8.contains(byte)
-    }
-
-    private static func endsInNumber(_ name: [UInt8]) -> Bool {
-        let labels = labels(of: name)
-        guard let last = labels.last, !last.isEmpty else { return false }
-        return last.allSatisfy(\.isDigit) || number(last) != nil
     }
 
     private static func labels(of name: [UInt8]) -> [ArraySlice<UInt8>] {

@@ -122,7 +122,7 @@ extension ManifestDocument {
     }
 
     private func isAtValue(_ indentation: Int) throws -> Bool {
-        while window.count <= indentation, try window.fill() {}
+        try window.fill(to: indentation + 1)
         let bytes = window.unread
         if bytes.first == UInt8.recordSeparator { return true }
         return bytes.count > indentation && bytes[indentation] == UInt8(ascii: "{")

@@ -99,12 +99,8 @@ extension ManifestDocument {
         guard let first = text.first, first != UInt8(ascii: "#") else { return nil }
         var url = text.prefix { $0 != 0x09 && $0 != 0x0A }
         if url.last == 0x0D { url = url.dropLast() }
-        if text.startIndex > line.startIndex, isOption(url) { return nil }
-        return url.indices
-    }
-
-    /// Such as `out=name.png`. In a URL, a colon comes first.
-    private static func isOption(_ text: some Collection<UInt8>) -> Bool {
-        text.first { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") } == UInt8(ascii: "=")
+        // An option, such as `out=name.png`. In a URL, a colon comes first.
+        let isOption = url.first { "=:".utf8.contains($0) } == UInt8(ascii: "=")
+        return text.startIndex > line.startIndex && isOption ? nil : url.indices
     }
 }
