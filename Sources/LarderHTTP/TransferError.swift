@@ -56,10 +56,7 @@ extension String {
             default: false
             }
         }
-        guard unicodeScalars.contains(where: isControl) else { return self }
-        var shown = UnicodeScalarView()
-        shown.append(contentsOf: unicodeScalars.lazy.map { isControl($0) ? "?" : $0 })
-        return String(shown)
+        return String(UnicodeScalarView(unicodeScalars.map { isControl($0) ? "?" : $0 }))
     }
 }
 
