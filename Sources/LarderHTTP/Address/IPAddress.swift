@@ -1,8 +1,11 @@
 import Foundation
 
-enum IPAddress: Sendable, CustomStringConvertible {
-    case v4(UInt32)
-    case v6(UInt128)
+struct IPAddress: Sendable, CustomStringConvertible {
+    fileprivate let number: UInt128
+    /// The number of bits, 32 or 128.
+    fileprivate let width: Int
+
+    fileprivate init(_ number: UInt32) { (self.number, width) = (UInt128(number), 32) }
 
     init?(_ address: UnsafePointer<sockaddr>, length: Int) {
         let bytes = UnsafeRawPointer(address)
@@ -34,25 +37,20 @@ enum IPAddress: Sendable, CustomStringConvertible {
         }
     }
 
-    private init(_ address: in_addr) { self = .v4(UInt32(bigEndian: address.s_addr)) }
+    private init(_ address: in_addr) { self.init(UInt32(bigEndian: address.s_addr)) }
 
     private init(_ address: in6_addr) {
         let number = withUnsafeBytes(of: address) { $0.loadUnaligned(as: UInt128.self) }
-        self = .v6(UInt128(bigEndian: number))
+        (self.number, width) = (UInt128(bigEndian: number), 128)
     }
 
     var description: String {
-        func text(_ family: Int32, _ address: some FixedWidthInteger) -> String {
-            withUnsafeBytes(of: address.bigEndian) { bytes in
-                withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) {
-                    inet_ntop(family, bytes.baseAddress, $0.baseAddress, socklen_t($0.count))
-                        .map { String(cString: $0) } ?? "the address"
-                }
+        let family = width == 32 ? AF_INET : AF_INET6
+        return withUnsafeBytes(of: (number << (128 - width)).bigEndian) { bytes in
+            withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) {
+                inet_ntop(family, bytes.baseAddress, $0.baseAddress, socklen_t($0.count))
+                    .map { String(cString: $0) } ?? "the address"
             }
-        }
-        return switch self {
-        case .v4(let address): text(AF_INET, address)
-        case .v6(let address): text(AF_INET6, address)
         }
     }
 }
@@ -66,20 +64,14 @@ struct IPNetwork: Sendable {
     init?(_ text: Substring) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let first = IPAddress(literal: parts[0]) else { return nil }
-        let longest = if case .v4 = first { 32 } else { 128 }
-        guard let length = parts.count == 2 ? Int(parts[1]) : longest else { return nil }
+        guard let length = parts.count == 2 ? Int(parts[1]) : first.width else { return nil }
         self.first = first
         self.length = length
     }
 
     func contains(_ address: IPAddress) -> Bool {
-        switch (address, first) {
-        case (.v4(let address), .v4(let first)):
-            (0...32).contains(length) && (address ^ first) >> (32 - length) == 0
-        case (.v6(let address), .v6(let first)):
-            (0...128).contains(length) && (address ^ first) >> (128 - length) == 0
-        default: false
-        }
+        address.width == first.width && 0...first.width ~= length
+            && (address.number ^ first.number) >> (first.width - length) == 0
     }
 }
 
@@ -89,12 +81,12 @@ extension IPAddress {
     /// The kind of a non-public address, such as `a loopback address`, or nil. An embedded IPv4
     /// address determines the kind.
     var specialKind: String? {
-        if case .v6(let number) = self, number > 1 {
+        if width == 128, number > 1 {
             let translations = Self.translations.filter { $0.network.contains(self) }
             if !translations.isEmpty {
                 return translations.compactMap { translation -> String? in
                     let bits = UInt32(truncatingIfNeeded: number >> translation.shift)
-                    let kind = IPAddress.v4(translation.isInverted ? ~bits : bits).specialKind
+                    let kind = IPAddress(translation.isInverted ? ~bits : bits).specialKind
                     return kind.map { "\($0) (\(translation.name))" }
                 }.first
             }
