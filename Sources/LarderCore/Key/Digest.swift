@@ -32,20 +32,11 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     /// Creates a digest from 64 hexadecimal digits in either case, or returns nil.
     public init?(hex: some StringProtocol) {
-        var digits = hex.utf8.makeIterator()
-        guard let first = Self.word(&digits), let second = Self.word(&digits),
-            let third = Self.word(&digits), let fourth = Self.word(&digits), digits.next() == nil
-        else { return nil }
-        words = (first, second, third, fourth)
-    }
-
-    private static func word(_ digits: inout some IteratorProtocol<UInt8>) -> UInt64? {
-        var word: UInt64 = 0
-        for _ in 0..<16 {
-            guard let value = digits.next()?.hexDigit else { return nil }
-            word = word << 4 | UInt64(value)
-        }
-        return word
+        let count = 2 * Self.byteCount
+        guard hex.utf8.count == count else { return nil }
+        let digits = hex.utf8.compactMap(\.hexDigit)
+        guard digits.count == count else { return nil }
+        self.init(bytes: (0..<Self.byteCount).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] })
     }
 
     /// The 32 bytes.
@@ -80,10 +71,6 @@ package struct RunningDigest: Sendable {
     private var hash = SHA256()
 
     package init() {}
-
-    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
-        hash.update(bufferPointer: bytes)
-    }
 
     package mutating func update(_ bytes: some DataProtocol) { hash.update(data: bytes) }
     package var digest: Digest { Digest(hash.finalize()) }
