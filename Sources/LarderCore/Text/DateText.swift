@@ -43,11 +43,10 @@ package enum HTTPDate {
         if matches("***, ## *** #### ##:##:## GMT", bytes[...]) {
             return date(bytes[5..<7], bytes[8..<11], number(bytes[12..<16]), bytes[17..<25])
         }
-        if matches("*** *** ## ##:##:## ####", bytes[...]) {
-            return date(bytes[8..<10], bytes[4..<7], number(bytes[20...]), bytes[11..<19])
-        }
-        if matches("*** ***  # ##:##:## ####", bytes[...]) {
-            return date(bytes[9..<10], bytes[4..<7], number(bytes[20...]), bytes[11..<19])
+        let hasShortDay = matches("*** ***  # ##:##:## ####", bytes[...])
+        if hasShortDay || matches("*** *** ## ##:##:## ####", bytes[...]) {
+            let day = bytes[(hasShortDay ? 9 : 8)..<10]
+            return date(day, bytes[4..<7], number(bytes[20...]), bytes[11..<19])
         }
         let rest = bytes.drop(while: \.isASCIILetterOrDigit)
         let start = rest.startIndex

@@ -39,10 +39,7 @@ final class BodyDecoder {
     ///
     /// - Throws: ``TransferError`` for damaged bytes, or a layer over the limit.
     func next() throws(TransferError) -> UnsafeRawBufferPointer? {
-        if let piece = refused {
-            refused = nil
-            return piece
-        }
+        if let piece = refused.take() { return piece }
         last = try next(of: layers.count - 1)
         return last
     }

@@ -43,25 +43,18 @@ public struct ProxySelection: Sendable {
             names.lazy.compactMap { name in environment[name].map { (name, $0) } }
                 .first { !$0.1.isEmpty }
         }
-        func server(_ text: String, from variable: String?) throws(SelectionError) -> ProxyServer {
+        func server(_ names: String...) throws(SelectionError) -> ProxyServer? {
+            let found = variable(names + ["all_proxy", "ALL_PROXY"])
+            guard let text = proxy ?? found?.value, !text.isEmpty else { return nil }
             do throws(ProxyServer.ParseError) {
                 return try ProxyServer(text)
             } catch {
-                throw SelectionError(variable: variable, reason: error)
+                throw SelectionError(variable: proxy == nil ? found?.name : nil, reason: error)
             }
         }
-        func server(_ names: String...) throws(SelectionError) -> ProxyServer? {
-            guard let found = variable(names + ["all_proxy", "ALL_PROXY"]) else { return nil }
-            return try server(found.value, from: found.name)
-        }
         exceptions = NoProxyList(noProxy ?? variable(["no_proxy", "NO_PROXY"])?.value ?? "")
-        if let proxy {
-            http = proxy.isEmpty ? nil : try server(proxy, from: nil)
-            https = http
-        } else {
-            http = try server("http_proxy")
-            https = try server("https_proxy", "HTTPS_PROXY")
-        }
+        http = try server("http_proxy")
+        https = try server("https_proxy", "HTTPS_PROXY")
     }
 
     /// Returns the proxy for a URL, or nil for a direct connection.

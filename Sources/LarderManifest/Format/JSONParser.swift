@@ -133,13 +133,13 @@ struct JSONParser {
     private mutating func literal(
         _ text: StaticString, _ value: ManifestValue
     ) throws(Error) -> ManifestValue {
-        for offset in 0..<text.utf8CodeUnitCount {
-            guard position + offset < bytes.count else { throw .unfinished }
-            guard bytes[position + offset] == text.utf8Start[offset] else {
-                throw .syntax(at: position, "unknown word; expected true, false or null")
-            }
+        let word = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        let rest = bytes[position...].prefix(word.count)
+        guard word.starts(with: rest) else {
+            throw .syntax(at: position, "unknown word; expected true, false or null")
         }
-        position += text.utf8CodeUnitCount
+        guard rest.count == word.count else { throw .unfinished }
+        position += word.count
         return value
     }
 
