@@ -3,17 +3,14 @@ extension HTTPURL {
     init?(plain text: String) {
         let found = text.utf8.withContiguousStorageIfAvailable { PlainURL.parts(of: $0) }
         guard let parts = found ?? nil else { return nil }
-        let bytes = text.utf8
-        let start = bytes.index(bytes.startIndex, offsetBy: parts.host.lowerBound)
         self.init(
-            string: text, scheme: parts.scheme,
-            host: String(text[start..<bytes.index(start, offsetBy: parts.host.count)]),
-            port: parts.port ?? parts.scheme.defaultPort, hasEscapes: parts.hasEscapes)
+            string: text, scheme: parts.scheme, host: parts.host, port: parts.port,
+            hasEscapes: parts.hasEscapes)
     }
 }
 
 private enum PlainURL {
-    typealias Parts = (scheme: HTTPURL.Scheme, host: Range<Int>, port: Int?, hasEscapes: Bool)
+    typealias Parts = (scheme: HTTPURL.Scheme, host: String, port: Int, hasEscapes: Bool)
 
     static func parts(of text: UnsafeBufferPointer<UInt8>) -> Parts? {
         let isHTTP = text.starts(with: "http://".utf8)
@@ -25,13 +22,14 @@ private enum PlainURL {
         else { return nil }
         let end = text[start..<slash].firstIndex(of: UInt8(ascii: ":")) ?? slash
         guard isHost(text[start..<end]) else { return nil }
-        if end == slash { return (scheme, start..<end, nil, hasEscapes) }
+        let host = String(decoding: text[start..<end], as: UTF8.self)
+        if end == slash { return (scheme, host, scheme.defaultPort, hasEscapes) }
         let digits = text[(end + 1)..<slash]
         guard 0x31...0x39 ~= digits.first ?? 0,
             let port = Int(String(decoding: digits, as: UTF8.self)), port <= 65_535,
             port != scheme.defaultPort
         else { return nil }
-        return (scheme, start..<end, port, hasEscapes)
+        return (scheme, host, port, hasEscapes)
     }
 
     /// Whether a host is in canonical spelling. A host whose last label begins with a letter is a

@@ -300,12 +300,6 @@ final class EasyHandle {
         return larder_easy_get_offset(pointer, info, &value) == CURLE_OK ? Int64(value) : 0
     }
 
-    func remove(from multi: UnsafeMutableRawPointer) {
-        // With CURLOPT_CONNECT_ONLY, libcurl would close the connection.
-        if transfer?.isHeldBack == true { try? set(CURLOPT_CONNECT_ONLY, 0) }
-        curl_multi_remove_handle(multi, pointer)
-    }
-
     static func owner(of pointer: UnsafeMutableRawPointer) -> EasyHandle? {
         var context: UnsafeMutableRawPointer?
         larder_easy_get_pointer(pointer, CURLINFO_PRIVATE, &context)

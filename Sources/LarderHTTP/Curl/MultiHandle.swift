@@ -61,7 +61,11 @@ final class MultiHandle {
     }
 
     /// Closes the connection of an unfinished transfer.
-    func remove(_ handle: EasyHandle) { handle.remove(from: pointer) }
+    func remove(_ handle: EasyHandle) {
+        // With CURLOPT_CONNECT_ONLY, libcurl would close the connection.
+        if handle.transfer?.isHeldBack == true { try? handle.set(CURLOPT_CONNECT_ONLY, 0) }
+        curl_multi_remove_handle(pointer, handle.pointer)
+    }
 
     func perform() throws(TransferError) {
         var running: Int32 = 0

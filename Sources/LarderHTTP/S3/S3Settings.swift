@@ -101,10 +101,7 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
 
     private static func isBucketName(_ name: String) -> Bool {
         (3...63).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                byte.isASCIILetterOrDigit && !(0x41...0x5A).contains(byte)
-                    || "-.".utf8.contains(byte)
-            }
+            && name.utf8.allSatisfy { $0.isDigit || 0x61...0x7A ~= $0 || "-.".utf8.contains($0) }
             && name.utf8.first != UInt8(ascii: ".") && name.utf8.last != UInt8(ascii: ".")
             && !name.contains("..")
     }

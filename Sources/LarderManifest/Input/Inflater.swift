@@ -33,7 +33,7 @@ final class Inflater {
         while true {
             guard try window.peek() != nil else {
                 guard isBetweenMembers else {
-                    throw failure(.malformed, "the gzip file is truncated")
+                    throw window.error(.malformed, at: nil, "the gzip file is truncated")
                 }
                 return 0
             }
@@ -54,7 +54,7 @@ final class Inflater {
             window.consume(taken)
             isBetweenMembers = code == Z_STREAM_END
             guard code == Z_STREAM_END || code == Z_OK, isBetweenMembers || taken + given > 0 else {
-                throw failure(.malformed, "the gzip file is damaged")
+                throw window.error(.malformed, at: nil, "the gzip file is damaged")
             }
             unpacked += given
             try checkLength()
@@ -65,22 +65,19 @@ final class Inflater {
     private func checkLength() throws {
         let most = limits.maximumUnpackedSize
         guard unpacked <= most else {
-            throw failure(
-                .tooLarge,
+            throw window.error(
+                .tooLarge, at: nil,
                 "the file decompresses to more than \(most) bytes;"
                     + " use --max-manifest-size to allow more")
         }
         let ratio = limits.maximumUnpackingRatio
         let (bound, isBeyond) = window.offset.multipliedReportingOverflow(by: ratio)
         guard unpacked <= ManifestLimits.freelyUnpackedSize || isBeyond || unpacked <= bound else {
-            throw failure(
-                .tooLarge,
+            throw window.error(
+                .tooLarge, at: nil,
                 "the file decompresses to more than \(ratio) times its size;"
                     + " use --max-unpack-ratio to allow more")
         }
     }
 
-    private func failure(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
-        ManifestError(code, source: window.input.name, reason)
-    }
 }

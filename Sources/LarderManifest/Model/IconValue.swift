@@ -128,9 +128,7 @@ extension IconValue.Kind {
     private static func kind(of text: ArraySlice<UInt8>) -> Self {
         if text.prefix(5).isWord("data:") { return .data }
         if isTemplate(text) { return .template }
-        guard let scheme = text.urlScheme else {
-            return isIconClass(text) ? .iconSet : .relative
-        }
+        guard let scheme = text.urlScheme else { return isIconClass(text) ? .iconSet : .relative }
         if scheme.isWord("https") || scheme.isWord("http") { return .url }
         return isIconSet(scheme, text.dropFirst(scheme.count + 1)) ? .iconSet : .otherScheme
     }
@@ -138,9 +136,7 @@ extension IconValue.Kind {
     private static func isTemplate(_ text: ArraySlice<UInt8>) -> Bool {
         // A template engine's tag can contain braces, which placeholders cannot.
         let tags: [StaticString] = ["{{", "{%", "<%"]
-        if tags.contains(where: { text.prefix(2).isWord($0) }), text.count > 2 {
-            return true
-        }
+        if tags.contains(where: { text.prefix(2).isWord($0) }), text.count > 2 { return true }
         guard text.count <= ManifestLimits.maximumURLSize, URLPlaceholders.mayOccur(in: text)
         else { return false }
         return URLPlaceholders(String(decoding: text, as: UTF8.self), size: 1).unfilled != nil
@@ -176,9 +172,7 @@ extension IconValue.Kind {
             word.count > prefix.count + 1 && word.starts(with: prefix)
                 && word.dropFirst(prefix.count).first == UInt8(ascii: "-")
         }
-        if words.count == 1 {
-            return sets.contains { hasPrefix(words[0], $0.utf8) }
-        }
+        if words.count == 1 { return sets.contains { hasPrefix(words[0], $0.utf8) } }
         return words.count <= 8
             && words.contains { word in
                 hasPrefix(word, "fa".utf8) || words.contains { hasPrefix(word, $0) }
