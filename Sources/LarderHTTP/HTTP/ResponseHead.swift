@@ -46,7 +46,19 @@ struct ResponseHeadParser {
             return nil
         }
         guard !isComplete, let status else { return nil }
-        return try end(status)
+        let headers = HeaderFields(lines: lines)
+        // Interim heads are checked too, because libcurl would decode the body without a limit.
+        guard headers.transferCodings.isEmpty else {
+            throw TransferError(
+                .malformedResponse, "the response has an unsupported transfer coding")
+        }
+        lines.removeAll(keepingCapacity: status < 200)
+        guard status >= 200 else {
+            self.status = nil
+            return nil
+        }
+        isComplete = true
+        return ResponseHead(status: status, protocolVersion: version, headers: headers)
     }
 
     private mutating func addStatusLine(_ line: UnsafeRawBufferPointer) throws(TransferError) {
@@ -67,20 +79,4 @@ struct ResponseHeadParser {
         if lines.last != 0x0A { lines.append(0x0A) }
     }
 
-    private mutating func end(_ status: Int) throws(TransferError) -> ResponseHead? {
-        let headers = HeaderFields(lines: lines)
-        // Interim heads are checked too, because libcurl would decode the body without a limit.
-        guard headers.transferCodings.isEmpty else {
-            throw TransferError(
-                .malformedResponse, "the response has an unsupported transfer coding")
-        }
-        if status < 200 {
-            self.status = nil
-            lines.removeAll(keepingCapacity: true)
-            return nil
-        }
-        isComplete = true
-        defer { lines = [] }
-        return ResponseHead(status: status, protocolVersion: version, headers: headers)
-    }
 }

@@ -63,11 +63,9 @@ package struct RequestBody: Sendable {
 
     package init(_ bytes: [UInt8]) {
         self.init(count: Int64(bytes.count)) { offset, buffer in
-            bytes.withUnsafeBytes { bytes in
-                let rest = bytes[min(Int(offset), bytes.count)...].prefix(buffer.count)
-                buffer.copyBytes(from: rest)
-                return rest.count
-            }
+            let rest = bytes.dropFirst(Int(offset)).prefix(buffer.count)
+            buffer.copyBytes(from: rest)
+            return rest.count
         }
     }
 }

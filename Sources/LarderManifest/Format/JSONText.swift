@@ -29,6 +29,9 @@ enum JSONText {
         return position
     }
 
+    /// The letters after a backslash and their bytes (RFC 8259, section 7), except Unicode escapes.
+    private static let escapes = Array(zip("\"\\/bfnrt".utf8, "\"\\/\u{8}\u{C}\n\r\t".utf8))
+
     /// Returns the unescaped text. Unknown escapes and unpaired surrogates become an invalid byte,
     /// 0xFF.
     static func unescaped(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
@@ -43,31 +46,21 @@ enum JSONText {
             }
             // A last backslash would escape the closing quotation mark.
             let escaped = text[index + 1]
-            switch escaped {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): result.append(escaped)
-            case UInt8(ascii: "b"): result.append(0x08)
-            case UInt8(ascii: "f"): result.append(0x0C)
-            case UInt8(ascii: "n"): result.append(0x0A)
-            case UInt8(ascii: "r"): result.append(0x0D)
-            case UInt8(ascii: "t"): result.append(0x09)
-            case UInt8(ascii: "u"):
-                guard let unit = unit(text, at: index) else {
-                    result.append(0xFF)
-                    break
-                }
-                index += 6
-                var scalar = Unicode.Scalar(unit)
-                if UTF16.isLeadSurrogate(unit), let trail = self.unit(text, at: index),
-                    UTF16.isTrailSurrogate(trail)
-                {
-                    scalar = UTF16.decode(UTF16.EncodedScalar([unit, trail]))
-                    index += 6
-                }
-                if let scalar { result += String(scalar).utf8 } else { result.append(0xFF) }
+            let byte = escapes.first { $0.0 == escaped }?.1
+            guard byte == nil, let unit = unit(text, at: index) else {
+                result.append(byte ?? 0xFF)
+                index += 2
                 continue
-            default: result.append(0xFF)
             }
-            index += 2
+            index += 6
+            var scalar = Unicode.Scalar(unit)
+            if UTF16.isLeadSurrogate(unit), let trail = self.unit(text, at: index),
+                UTF16.isTrailSurrogate(trail)
+            {
+                scalar = UTF16.decode(UTF16.EncodedScalar([unit, trail]))
+                index += 6
+            }
+            if let scalar { result += String(scalar).utf8 } else { result.append(0xFF) }
         }
         return result
     }

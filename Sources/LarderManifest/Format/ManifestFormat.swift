@@ -30,7 +30,7 @@ extension ManifestFormat {
             throw window.error(
                 .notAManifest, at: nil, "the file is UTF-16 text; only XML manifests may be UTF-16")
         }
-        window.skipMark()
+        window.bytes.skipMark()
         switch try window.peekAfterBlanks() {
         case nil: throw window.error(.empty, at: nil, "the file has only white space")
         case UInt8(ascii: "<") where !isHTML(window.unread): return .xmlPlist
@@ -50,7 +50,7 @@ extension ManifestFormat {
                 throw window.error(.notAManifest, at: nil, "the file is \(found), not a manifest")
             }
             // The indentation is restored, because libyaml needs it.
-            window.unconsumeLine()
+            window.bytes.unconsumeLine()
             return .yaml
         }
     }

@@ -2,7 +2,7 @@ import LarderCore
 
 final class ByteWindow {
     let input: ByteInput
-    private let bytes: BufferedBytes
+    let bytes: BufferedBytes
 
     init(_ input: ByteInput, capacity: Int = 256 << 10) {
         self.input = input
@@ -19,8 +19,6 @@ final class ByteWindow {
     func fill(to count: Int) throws { try bytes.fill(to: count) }
     func consume(_ count: Int) { bytes.consume(count) }
     func peek() throws -> UInt8? { try bytes.peek() }
-    func skipMark() { bytes.skipMark() }
-    func unconsumeLine() { bytes.unconsumeLine() }
 
     /// Skips white space. Returns the next byte without consuming it.
     func peekAfterBlanks() throws -> UInt8? {

@@ -79,5 +79,4 @@ final class Inflater {
                     + " use --max-unpack-ratio to allow more")
         }
     }
-
 }
