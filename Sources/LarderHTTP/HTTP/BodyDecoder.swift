@@ -102,8 +102,7 @@ final class ContentLayer {
     func next() throws(TransferError) -> UnsafeRawBufferPointer? {
         while mayHoldMore || unread > 0 {
             switch state {
-            case .start: state = .inside
-            case .inside: break
+            case .start, .inside: state = .inside
             case .betweenMembers:
                 // Bytes that do not start a member are padding.
                 state = stream.pointee.next_in.pointee == 0x1F ? .inside : .end
@@ -113,7 +112,16 @@ final class ContentLayer {
                 feed(.init(start: nil, count: 0))
                 continue
             }
-            let count = try inflateOnce()
+            stream.pointee.next_out = buffer.bindMemory(to: UInt8.self).baseAddress
+            stream.pointee.avail_out = UInt32(buffer.count)
+            let code = inflate(stream, Z_NO_FLUSH)
+            mayHoldMore = stream.pointee.avail_out == 0 && code == Z_OK
+            guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR && unread == 0 else {
+                throw TransferError(
+                    .malformedResponse, "the body does not match its Content-Encoding")
+            }
+            if code == Z_STREAM_END { state = .betweenMembers }
+            let count = buffer.count - Int(stream.pointee.avail_out)
             total += Int64(count)
             guard total <= limit else { throw .bodyTooLong(limit: limit) }
             if count > 0 { return .init(rebasing: buffer[..<count]) }
@@ -121,18 +129,4 @@ final class ContentLayer {
         return nil
     }
 
-    private func inflateOnce() throws(TransferError) -> Int {
-        stream.pointee.next_out = buffer.bindMemory(to: UInt8.self).baseAddress
-        stream.pointee.avail_out = UInt32(buffer.count)
-        let code = inflate(stream, Z_NO_FLUSH)
-        mayHoldMore = stream.pointee.avail_out == 0 && code == Z_OK
-        switch code {
-        case Z_OK: break
-        case Z_STREAM_END: state = .betweenMembers
-        case Z_BUF_ERROR where unread == 0: break
-        default:
-            throw TransferError(.malformedResponse, "the body does not match its Content-Encoding")
-        }
-        return buffer.count - Int(stream.pointee.avail_out)
-    }
 }

@@ -179,12 +179,11 @@ package struct UnnamedFile {
     }
 
     package func append(_ bytes: UnsafeRawBufferPointer) -> Int32 {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = write(
-                descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+        var done = 0
+        while done < bytes.count {
+            let count = write(descriptor, bytes.baseAddress! + done, bytes.count - done)
             if count >= 0 {
-                rest = rest.dropFirst(count)
+                done += count
             } else if errno != EINTR {
                 return errno
             }
