@@ -78,5 +78,4 @@ struct ResponseHeadParser {
         lines.append(contentsOf: line)
         if lines.last != 0x0A { lines.append(0x0A) }
     }
-
 }
