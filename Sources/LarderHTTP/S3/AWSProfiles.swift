@@ -27,8 +27,7 @@ struct AWSProfiles {
 
     var endpoint: String? {
         let services = value("services").map { "services \($0)" }
-        return services.flatMap { config.value("s3.endpoint_url", in: $0) }
-            ?? value("endpoint_url")
+        return services.flatMap { config.value("s3.endpoint_url", in: $0) } ?? value("endpoint_url")
     }
 
     /// - Parameter lack: Nil if a profile was chosen explicitly.
