@@ -36,9 +36,16 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
 
     /// Replaces control characters in `message`, which may quote a server, with `?`.
     package init(_ code: Code, url: HTTPURL? = nil, _ message: String) {
+        func isControl(_ scalar: Unicode.Scalar) -> Bool {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: true
+            default: false
+            }
+        }
         self.code = code
         self.url = url
-        self.message = message.replacingControlCharacters()
+        let scalars: [Unicode.Scalar] = message.unicodeScalars.map { isControl($0) ? "?" : $0 }
+        self.message = String(String.UnicodeScalarView(scalars))
     }
 
     package static func bodyTooLong(limit: Int64) -> TransferError {
@@ -46,18 +53,6 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
     }
 
     package var description: String { url.map { "\($0): \(message)" } ?? message }
-}
-
-extension String {
-    fileprivate func replacingControlCharacters() -> String {
-        func isControl(_ scalar: Unicode.Scalar) -> Bool {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator: true
-            default: false
-            }
-        }
-        return String(UnicodeScalarView(unicodeScalars.map { isControl($0) ? "?" : $0 }))
-    }
 }
 
 extension TransferError.Code {

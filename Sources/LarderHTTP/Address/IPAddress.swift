@@ -11,7 +11,8 @@ struct IPAddress: Sendable, CustomStringConvertible {
         let bytes = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {
         case AF_INET where length >= MemoryLayout<sockaddr_in>.size:
-            self.init(bytes.loadUnaligned(as: sockaddr_in.self).sin_addr)
+            let number = bytes.loadUnaligned(as: sockaddr_in.self).sin_addr.s_addr
+            self.init(UInt32(bigEndian: number))
         case AF_INET6 where length >= MemoryLayout<sockaddr_in6>.size:
             self.init(bytes.loadUnaligned(as: sockaddr_in6.self).sin6_addr)
         default: return nil
@@ -29,15 +30,13 @@ struct IPAddress: Sendable, CustomStringConvertible {
         let number = String(text.prefix { $0 != "%" })
         var (v4, v6) = (in_addr(), in6_addr())
         if inet_aton(number, &v4) != 0 {
-            self.init(v4)
+            self.init(UInt32(bigEndian: v4.s_addr))
         } else if inet_pton(AF_INET6, number, &v6) == 1 {
             self.init(v6)
         } else {
             return nil
         }
     }
-
-    private init(_ address: in_addr) { self.init(UInt32(bigEndian: address.s_addr)) }
 
     private init(_ address: in6_addr) {
         let number = withUnsafeBytes(of: address) { $0.loadUnaligned(as: UInt128.self) }
