@@ -88,8 +88,10 @@ extension ManifestDocument {
             let span = SourceSpan(start + found.lowerBound..<start + found.upperBound)
             let error = EntryError(
                 .unparsableURL, "the line has more than one URL; put each URL on its own line")
+            let separators: [StaticString] = [" http://", " https://", "\r"]
             let content: Result<ManifestValue, EntryError> =
-                Self.isSeveral(url) ? .failure(error) : .success(.string(url, at: span))
+                separators.contains(where: url.utf8.holds)
+                ? .failure(error) : .success(.string(url, at: span))
             try emit(RawEntry(line: line, content: content, shape: shape))
         }
     }
