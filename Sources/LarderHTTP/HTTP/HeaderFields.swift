@@ -5,18 +5,29 @@ import LarderCore
 /// The fields of an HTTP head, in order. Names are case-insensitive and may repeat (RFC 9110,
 /// section 5).
 ///
-/// Stored as slices, because few values are read.
+/// Stored as bytes and ranges, because few values are read.
 package struct HeaderFields: Sendable, CustomStringConvertible {
     private let lines: [UInt8]
-    private let fields: [(name: Bytes, value: Bytes)]
+    private let fields: [Field]
 
+    private typealias Field = (name: Range<Int>, value: Range<Int>)
     private typealias Bytes = ArraySlice<UInt8>
 
     init(lines: [UInt8]) {
         self.lines = lines
-        fields = lines.split(separator: UInt8(ascii: "\n")).compactMap { line in
-            let colon = line.firstIndex(of: UInt8(ascii: ":"))
-            return colon.map { (name: line[..<$0], value: line[($0 + 1)...]) }
+        fields = lines.withUnsafeBufferPointer { bytes in
+            var fields: [Field] = []
+            fields.reserveCapacity(16)
+            var start = 0
+            while start < bytes.count {
+                let end = bytes.place(of: UInt8(ascii: "\n"), from: start) ?? bytes.count
+                let line = UnsafeBufferPointer(rebasing: bytes[start..<end])
+                if let colon = line.place(of: UInt8(ascii: ":")).map({ $0 + start }) {
+                    fields.append((name: start..<colon, value: colon + 1..<end))
+                }
+                start = end + 1
+            }
+            return fields
         }
     }
 
@@ -66,8 +77,9 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
 
     private func values(of name: String) -> [Bytes] {
         let name = name.utf8.lowercasedASCII
-        return fields.filter { $0.name.count == name.count && $0.name.lowercasedASCII == name }
-            .map { $0.value }
+        return fields.filter {
+            $0.name.count == name.count && lines[$0.name].lowercasedASCII == name
+        }.map { lines[$0.value] }
     }
 
     private static func text(_ bytes: Bytes) -> String {

@@ -1,4 +1,5 @@
 import Logging
+import Synchronization
 
 /// A bucket of an S3-compatible server, with a separate transfer loop.
 ///
@@ -150,21 +151,36 @@ package final class S3Bucket: ObjectStore {
 
 /// A limit on requests in flight. Each task of a remote may make several requests at once, and
 /// HTTP/2 would send all of them.
-private actor RequestSlots {
-    private var free: Int
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+private final class RequestSlots: Sendable {
+    private let state: Mutex<State>
 
-    init(_ count: Int) { free = max(1, count) }
+    private struct State {
+        var free: Int
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    init(_ count: Int) { state = Mutex(State(free: max(1, count))) }
 
     /// Runs `body` in a slot. Waits even if the task is cancelled, because requests in flight end
     /// soon.
-    func run(_ body: @Sendable () async throws -> ResponseHead) async throws -> ResponseHead {
-        free -= 1
-        if free < 0 { await withCheckedContinuation { waiting.append($0) } }
+    func run(_ body: () async throws -> ResponseHead) async throws -> ResponseHead {
+        await withCheckedContinuation { waiter in
+            state.withLock { $0.waiting.append(waiter) }
+            admit()
+        }
         defer {
-            free += 1
-            if !waiting.isEmpty { waiting.removeFirst().resume() }
+            state.withLock { $0.free += 1 }
+            admit()
         }
         return try await body()
+    }
+
+    private func admit() {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard state.free > 0, !state.waiting.isEmpty else { return nil }
+            state.free -= 1
+            return state.waiting.removeFirst()
+        }
+        next?.resume()
     }
 }
