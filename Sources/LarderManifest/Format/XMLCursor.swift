@@ -32,15 +32,6 @@ final class XMLCursor: ManifestCursor {
 
     var progress: Int { xml.progress }
 
-    /// The depth of the element that must still be read. Nil if there is none.
-    private var openDepth: Int? {
-        switch place {
-        case .value: nil
-        case .document, .element: reader.isEmpty ? nil : reader.depth
-        case .child: reader.depth - 1
-        }
-    }
-
     /// Reads to the end, which may have errors after the root element.
     func finish() throws { while try xml.advance() != .finished {} }
 
