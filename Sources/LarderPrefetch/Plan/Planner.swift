@@ -183,5 +183,13 @@ public enum PlanStatus: Int, Sendable {
     case unavailable = 5
 
     /// The name that outputs use for the status.
-    public var name: String { self == .unavailable ? "failed" : "\(self)" }
+    public var name: String {
+        switch self {
+        case .missing: "missing"
+        case .stale: "stale"
+        case .cached: "cached"
+        case .failed, .unavailable: "failed"
+        case .skipped: "skipped"
+        }
+    }
 }
