@@ -126,12 +126,15 @@ extension Plan {
                     SELECT digest, modified FROM found
                     WHERE fetch = ?1 AND (fetch IN (SELECT fetch FROM twins)) = ?2
                     """)
-                return try page.map(\.fetch).flatMap { id -> [FoundFetch] in
-                    guard pendingStatus(of: id) != nil,
-                        let known = try select.rows(id, areTwins, as: Self.known).first
-                    else { return [] }
-                    return try fetches([id], in: db).map { (fetch: $0, known: known) }
+                var ids: [Int64] = []
+                var all: [RemoteStore.Known] = []
+                for next in page where pendingStatus(of: next.fetch) != nil {
+                    let rows = try select.rows(next.fetch, areTwins) { try Self.known(&$0) }
+                    guard let known = rows.first else { continue }
+                    ids.append(next.fetch)
+                    all.append(known)
                 }
+                return zip(try fetches(ids, in: db), all).map { (fetch: $0, known: $1) }
             }
             if !found.isEmpty { return found }
         }
