@@ -69,7 +69,8 @@ struct XMLPassedTag {
     var size = 0
 }
 
-/// A queue that removes its first elements in batches, because each removal takes linear time.
+/// A queue that removes its first elements in batches of more than half, because each removal takes
+/// linear time. Comments can add millions of elements before the first is taken.
 struct XMLQueue<Element> {
     private var elements: [Element] = []
     private var start = 0
@@ -81,7 +82,7 @@ struct XMLQueue<Element> {
     mutating func take() -> Element? {
         guard let first else { return nil }
         start += 1
-        if start == elements.count || start > 1024 {
+        if start == elements.count || start > max(1024, elements.count / 2) {
             elements.removeFirst(start)
             start = 0
         }
