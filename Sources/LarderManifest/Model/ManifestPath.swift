@@ -256,6 +256,14 @@ struct PathMatch {
 
 extension ManifestPath {
     func matches(in value: ManifestValue, limit: Int) -> [PathMatch] {
+        // The most common case, for speed.
+        if segments.count == 1, !isXML, case .member(let key) = segments[0],
+            case .dictionary(let members) = value
+        {
+            return members[key].map {
+                [PathMatch(value: $0, container: members, key: key, wildcard: nil)]
+            } ?? []
+        }
         var found: [PathMatch] = []
         let whole = PathMatch(value: value, container: [], key: "", wildcard: nil)
         collect(segments[...], whole, limit, &found)
