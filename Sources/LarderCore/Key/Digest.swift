@@ -32,11 +32,20 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     /// Creates a digest from 64 hexadecimal digits in either case, or returns nil.
     public init?(hex: some StringProtocol) {
-        let count = 2 * Self.byteCount
-        guard hex.utf8.count == count else { return nil }
-        let digits = hex.utf8.compactMap(\.hexDigit)
-        guard digits.count == count else { return nil }
-        self.init(bytes: (0..<Self.byteCount).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] })
+        var digits = hex.utf8.makeIterator()
+        guard let first = Self.word(&digits), let second = Self.word(&digits),
+            let third = Self.word(&digits), let fourth = Self.word(&digits), digits.next() == nil
+        else { return nil }
+        words = (first, second, third, fourth)
+    }
+
+    private static func word(_ digits: inout some IteratorProtocol<UInt8>) -> UInt64? {
+        var word: UInt64 = 0
+        for _ in 0..<16 {
+            guard let value = digits.next()?.hexDigit else { return nil }
+            word = word << 4 | UInt64(value)
+        }
+        return word
     }
 
     /// The 32 bytes.
