@@ -5,7 +5,7 @@ import LarderCore
 
 extension Cache {
     /// The maximum size in bytes of objects that are verified in memory. Larger objects are read
-    /// twice.
+    /// twice, first to verify them.
     private static let memoryLimit = 1 << 20
 
     package func forEachPiece(
@@ -34,8 +34,8 @@ extension Cache {
         return try file.duplicate()
     }
 
-    /// Throws `.corrupt` unless the file has the object's digest. Returns false if cancelled.
-    /// Otherwise, seeks to the start.
+    /// Checks the file's digest, then seeks to the start. Returns false if cancelled. Throws
+    /// `.corrupt` if the digest is wrong.
     package func confirm(
         _ file: FileDescriptor, is object: StoredObject, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> Bool {
@@ -47,7 +47,7 @@ extension Cache {
     }
 
     /// Opens an object's file without waiting for the disk. Returns nil unless the kernel has
-    /// cached the path (since Linux 5.12) and the file is `known`.
+    /// cached the path (since Linux 5.12) and the file's identity is `known`.
     package func lendAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
         #if os(Linux)
             let path = CacheLayout.path(digest)
@@ -76,14 +76,14 @@ extension Cache {
             return try usersDirectory(path)
         } catch  where error.code == .missing {
             let parent = path.parentDirectory
-            // The parent of "/" or "." is the same directory.
+            // "/" and "." are their own parents.
             guard !parent.isSame(as: path) else { throw error }
             return try nearestDirectory(to: parent)
         }
     }
 
-    /// Creates a hard link. Returns `errno` on failure. The caller must check the link, because
-    /// another process may have replaced the object.
+    /// Creates a hard link to an object's file. Returns nil, or `errno` on failure. The caller must
+    /// check the linked file, because another process may have replaced it.
     package func link(
         _ digest: Digest, to directory: FileDescriptor, as name: String
     ) throws(CacheError) -> Int32? {
@@ -94,14 +94,14 @@ extension Cache {
     package func outgoing(_ object: StoredObject) throws(CacheError) -> OutgoingObject {
         let object = sized(object)
         let (file, status) = try open(object)
-        // A sparse file can have any size.
+        // A sparse file can be huge, so its digest is checked before any of it is sent.
         if status.st_size > status.plausibleBytes { _ = try confirm(file, is: object) }
         return OutgoingObject(object, file: file)
     }
 
     package struct KeptManifest: Sendable {
         package let resource: Resource
-        /// A manifest's file, and its URL after redirects. The caller closes the descriptor.
+        /// The manifest's open file and its URL after redirects. The caller closes the descriptor.
         package let file: (descriptor: Int32, baseURL: HTTPURL)
     }
 
@@ -133,8 +133,8 @@ package final class LentFile: Sendable {
 
     package func descriptor() throws(CacheError) -> Int32 { try file.duplicate() }
 
-    /// Returns false if the file is too short or, with `atOnce`, if reading would wait for the
-    /// disk.
+    /// Fills the buffer. Returns false if the file is too short, if reading fails or, with
+    /// `atOnce`, if it would wait for the disk.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, atOnce: Bool = false
     ) -> Bool {
@@ -171,8 +171,8 @@ package final class OutgoingObject: Sendable {
 
     package var isCorrupt: Bool { state.withLock { $0.isDamaged } }
 
-    /// Returns the piece's size; nil if reading fails or the digest is wrong. `offset` is the end
-    /// of the previous piece, or 0.
+    /// Reads a piece and returns its size, or nil if reading fails or the digest is wrong. `offset`
+    /// is the end of the previous piece, or 0 for the first.
     package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         state.withLock { state in
             if offset == 0 { (state.hasher, state.position) = (RunningDigest(), 0) }

@@ -2,10 +2,12 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// Returns the resource with a ``Resource/key``. For a URL, use ``resource(spelledAs:)``.
+    /// Returns the resource with this ``Resource/key``, or nil. For a URL, use
+    /// ``resource(spelledAs:)``.
     public func resource(_ key: String) throws(CacheError) -> Resource? { try index?.resource(key) }
 
-    /// For speed, `rows` can contain the last known row number of each key, or 0.
+    /// Returns the resource of each key. For speed, `rows` can contain each key's last known row
+    /// number, or 0.
     package func resources(
         _ keys: [String], at rows: [Int64] = []
     ) throws(CacheError) -> [Resource?] {
@@ -26,7 +28,8 @@ extension Cache {
         }
     }
 
-    /// Returns the first `limit` keys with a prefix and, if there may be more, the last.
+    /// Returns the first `limit` keys that begin with `text`. If there may be more, adds the last
+    /// one.
     package func keys(
         beginningWith text: String, limit: Int, arePinned: Bool
     ) throws(CacheError) -> [String] {
@@ -45,13 +48,13 @@ extension Cache {
         }
     }
 
-    /// Returns the resource of a key, of a URL as spelled in the last prefetched manifest, or of
-    /// any URL with the same key (`HTTPURL.key` of LarderCore).
+    /// Returns the resource for a key or a URL. Looks for the text as a key, then as a URL in the
+    /// last prefetched manifest, then for the URL's key (`HTTPURL.key` of LarderCore).
     public func resource(spelledAs text: String) throws(CacheError) -> Resource? {
         guard let index else { return nil }
         if let resource = try index.resource(text) { return resource }
         if let resource = try index.resource(spelledAs: text) { return resource }
-        // Keys contain no credentials, so the icon of this key may belong to another user.
+        // Keys contain no credentials, so the resource with this key may belong to another user.
         guard let url = try? HTTPURL(text), url.credentials == nil else { return nil }
         return url.key.isSame(as: text) ? nil : try index.resource(url.key)
     }

@@ -11,9 +11,9 @@ public final class Cache: Sendable {
     let index: CacheIndex?
     let damage: CacheError?
     private let obstacle: CacheError?
-    /// Whether the medium, permissions or a full disk prevent writing.
+    /// Whether the medium, permissions, a full disk or another writer prevents writing.
     public let isReadOnly: Bool
-    /// The result of rebuilding the index at opening; nil if it was intact.
+    /// The result of rebuilding the index when the cache was opened; nil if the index was intact.
     public let recovery: RecoveryReport?
 
     private init(
@@ -52,9 +52,9 @@ public final class Cache: Sendable {
     /// snapshot if the index is damaged. By default, does not wait for other processes.
     ///
     /// - Parameters:
-    ///   - describe: Returns the media type and dimensions of an image, or nil for other bytes.
-    ///     Called with objects of at most 16 MiB whose dimensions are not in the index. Default:
-    ///     none are added.
+    ///   - describe: Returns the media type and dimensions of an image, or nil if the bytes are not
+    ///     an image. Called with objects of at most 16 MiB whose dimensions are not in the index.
+    ///     Default: always nil.
     ///   - isCancelled: Called often. If it returns true, the rebuild stops soon, changes nothing,
     ///     and reports the interruption. Default: never.
     /// - Throws: A ``CacheError``: `.missing` if the cache does not exist, `.locked` if it is in
@@ -65,7 +65,7 @@ public final class Cache: Sendable {
         isCancelled: @escaping @Sendable () -> Bool = { false },
         onProgress: @escaping (ObjectProgress) -> Void = { _ in }
     ) throws(CacheError) -> RecoveryReport {
-        // The directory must exist, because the next call creates a missing cache.
+        // Throws if the cache is missing, because the next call would create it.
         _ = try CacheDirectory(path: path, create: false, lock: .none)
         let directory = try CacheDirectory(
             path: path, create: true, lock: .exclusive, wait: wait, log: log)
@@ -73,12 +73,13 @@ public final class Cache: Sendable {
             describe: describe, isCancelled: isCancelled, onProgress: onProgress)
     }
 
-    /// Returns the error, or the disk's error if the disk is failing. Marks the index as damaged.
+    /// Marks the index as damaged if `error` says so. If the disk is failing, returns the disk's
+    /// error instead.
     package func noteDamage(_ error: CacheError) -> CacheError {
         let error = directory.judged(error)
         guard error.isDamage else { return error }
         IndexRecovery.markDamage(in: directory)
-        // The error of a joined query may name another database.
+        // If the query joins two databases, the error may name the other one.
         return CacheError(.damaged, subject: directory.indexPath, message: error.message)
     }
 
@@ -119,14 +120,14 @@ public final class Cache: Sendable {
             let index = try CacheIndex(of: directory, patience: waitsForWriters ? nil : .seconds(1))
             return Cache(directory: directory, index: index)
         } catch  where error.code == .storage || error.code == .locked && !waitsForWriters {
-            // SQLite needs disk space and a lock to open a writable index.
+            // SQLite needs disk space and a lock to open an index for writing, but not for reading.
             let index = try? CacheIndex(readOnly: directory, isBesideWriter: error.code == .locked)
             guard let index else { throw error }
             return Cache(directory: directory, index: index, isReadOnly: true, obstacle: error)
         }
     }
 
-    /// Opens a cache whose index may be damaged. With `isForRepair`, waits for other writers.
+    /// Opens a cache even if its index is damaged. With `isForRepair`, waits for other writers.
     package static func openDamaged(
         at path: String, wait: LockWait = .none, log: CacheLog = .none, isForRepair: Bool = false
     ) throws(CacheError) -> Cache {
@@ -184,19 +185,20 @@ public final class Cache: Sendable {
 
     /// Returns an object's bytes.
     ///
-    /// - Throws: A ``CacheError``: `.corrupt` if the file is missing or has another digest.
+    /// - Throws: A ``CacheError``: `.corrupt` if the file is missing or its digest is wrong.
     public func bytes(of object: StoredObject) throws(CacheError) -> [UInt8] {
         Array(try data(of: sized(object), unlessKnown: nil).data)
     }
 
-    /// Returns an object's bytes. Does not check the digest if the file is the `known` file.
+    /// Returns an object's bytes. Does not check the digest if the file's identity is `known`.
     package func data(
         of object: StoredObject, unlessKnown known: FileIdentity?
     ) throws(CacheError) -> (data: Data, file: FileIdentity) {
         let (file, status) = try open(object)
         let identity = FileIdentity(status)
         let isKnown = identity == known
-        // Checked before allocating memory, because a sparse file can have any size.
+        // The budget is checked before memory is allocated, because a sparse file can have any
+        // size.
         let excess = isKnown ? 0 : try directory.sparse.take(status, of: file.subject)
         var data = Data(count: Int(object.size))
         let read = data.withUnsafeMutableBytes { room in

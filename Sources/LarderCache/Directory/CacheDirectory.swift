@@ -46,7 +46,8 @@ final class CacheDirectory: Sendable {
             }
         }
         for name in CacheLayout.databaseFiles {
-            // SQLite follows symbolic links. A second hard link may belong to a backup.
+            // SQLite follows symbolic links. A second hard link may belong to a backup, which must
+            // not change.
             guard let status = try root.status(of: name) else { continue }
             let subject = "\(path)/\(name)"
             guard status.isRegularFile else {
@@ -91,7 +92,7 @@ final class CacheDirectory: Sendable {
         "\(databases)/\(CacheLayout.run(run.name, name))"
     }
 
-    /// Removes journals that SQLite would apply in other programs.
+    /// Removes journals that Larder does not use, because other programs' SQLite would apply them.
     func removeForeignJournals() {
         for name in CacheLayout.foreignJournals
         where (try? root.status(of: name))??.isRegularFile == true {
@@ -150,8 +151,8 @@ final class CacheDirectory: Sendable {
         throw CacheError(corrupt: digest, "is not a regular file")
     }
 
-    /// Prevents other processes from opening the index. Locks `tmp/`, because closing a descriptor
-    /// of the index would release SQLite's locks (fcntl(2)).
+    /// Prevents other processes from opening the index. Locks `tmp/` instead of the index, because
+    /// closing a descriptor of the index would release SQLite's locks (fcntl(2)).
     func openingLock() throws(CacheError) -> FileDescriptor {
         let temporary = try root.directory(CacheLayout.temporary, create: true)
         try wait.unlimited.take(LOCK_EX, on: temporary, subject: path) {
@@ -165,12 +166,13 @@ final class CacheDirectory: Sendable {
         return try temporary.names().count { $0 != CacheLayout.partial }
     }
 
-    /// Returns the disk's error if the disk is failing, because lost pages look like damage.
+    /// Returns `damage`, or the disk's error if the disk is failing, because lost pages look like
+    /// damage.
     func judged(_ damage: CacheError) -> CacheError {
         guard damage.isDamage, isWritable else { return damage }
         guard fsync(root.raw) == 0 else { return CacheError("fsync", subject: path, errno: errno) }
-        // On a shut-down XFS, syncing an unchanged directory succeeds, so a new directory is tried
-        // too.
+        // On a shut-down XFS, syncing an unchanged directory succeeds, but creating a directory
+        // fails.
         do throws(CacheError) {
             try RunDirectory(in: self).remove()
         } catch  where error.code == .storage {
@@ -180,7 +182,7 @@ final class CacheDirectory: Sendable {
     }
 
     /// Whether the directory is a cache. An empty directory counts as a cache. Throws `.unusable`
-    /// for another program's files under names that Larder would sweep or migrate.
+    /// if another program's files have names that Larder would sweep or migrate.
     func isCache() throws(CacheError) -> Bool {
         if try isMarked() { return true }
         for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {
@@ -217,7 +219,8 @@ final class CacheDirectory: Sendable {
         _ = try objects.directory(CacheLayout.algorithm, create: true)
         try Durability.add(objects)
         try Durability.add(root)
-        // A process killed during creation leaves an empty tag. Keep another program's tag.
+        // A process killed during creation leaves an empty tag, which is completed. Another
+        // program's tag is kept.
         let tag = try root.status(of: CacheLayout.tag)
         if let tag, !tag.isRegularFile || tag.st_size > 0 || tag.st_nlink > 1 { return }
         try root.createOrOpen(CacheLayout.tag).write(Array(CacheLayout.tagContents.utf8))

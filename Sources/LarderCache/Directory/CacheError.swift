@@ -20,10 +20,9 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         case index
         /// The index is damaged. The next run that writes rebuilds it.
         case damaged
-        /// An object's file is missing, or has another digest.
+        /// An object's file is missing, or its digest is wrong.
         case corrupt
-        /// An object's path is inaccessible or is not a regular file, or a sparse file was not
-        /// read.
+        /// An object's file is inaccessible, not a regular file, or sparse and therefore not read.
         case obstructed
     }
 
@@ -72,7 +71,7 @@ extension CacheError {
                 + " its \(size) bytes are allocated on disk", errno: EFBIG)
     }
 
-    /// Creates an error for an operation on the index or a temporary database.
+    /// Creates an error for a failed operation on the index or a temporary database.
     public init(index subject: String, _ error: any Error) {
         guard let error = error as? DatabaseError else {
             self.init(.index, subject: subject, message: "\(error)")
@@ -86,7 +85,8 @@ extension CacheError {
         case .SQLITE_IOERR where Self.isFull(subject):
             self.init("write", subject: subject, errno: ENOSPC)
         case .SQLITE_IOERR:
-            // The connection's message may be wrong, because a copy has two connections.
+            // The error's message may come from the wrong connection, because copying a database
+            // uses two.
             let message = String(cString: sqlite3_errstr(SQLITE_IOERR))
             self.init(.storage, subject: subject, message: message + Self.fileLimit)
         case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.locked, subject: subject, message: message)
@@ -125,7 +125,7 @@ extension CacheError {
         guard subject.hasPrefix("/"), faccessat(AT_FDCWD, subject, R_OK | W_OK, AT_EACCESS) != 0
         else { return 0 }
         guard Foundation.errno == ENOENT else { return Foundation.errno }
-        // SQLite tried to create the file.
+        // The file is missing, so SQLite tried to create it.
         let directory = subject.parentDirectory
         return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : Foundation.errno
     }
@@ -148,7 +148,7 @@ extension CacheError {
         return " (the limit on file sizes is \(limit.rlim_cur) bytes: ulimit -f)"
     }
 
-    /// Returns the error with advice and, if its subject is relative, the cache's path.
+    /// Adds advice to the message and, if the subject is relative, the cache's path to the subject.
     public func located(inCacheAt path: String) -> CacheError {
         guard !isLocated else { return self }
         let isRelative = errno != nil && !subject.hasPrefix("/") && !subject.contains("://")
@@ -191,8 +191,8 @@ extension CacheError {
             : "remove other files from its disk, or choose another disk with --cache"
     }
 
-    /// Whether the objects have at least the wanted size. True for 100,000 or more files, to limit
-    /// the time.
+    /// Whether all objects together have at least `wanted` bytes. To limit the time, 100,000 files
+    /// count as enough.
     private static func hasObjects(ofBytes wanted: Double, in path: String) -> Bool {
         let objects = FileManager.default.enumerator(atPath: "\(path)/\(CacheLayout.objects)")
         var (bytes, count) = (0.0, 0)

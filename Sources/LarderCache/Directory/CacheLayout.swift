@@ -42,7 +42,7 @@ enum CacheLayout {
     static let indexFiles = [index, index + "-wal", index + "-shm"]
     static let databaseFiles = indexFiles + [index + "-journal"]
 
-    /// Journals that SQLite uses in other modes. Larder never uses them.
+    /// Files of SQLite journal modes that Larder does not use for these databases.
     static let foreignJournals = [
         index + "-journal", snapshot + "-journal", snapshot + "-wal", snapshot + "-shm",
     ]

@@ -38,7 +38,7 @@ public struct LockWait: Sendable {
     var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
 
     /// Takes the lock, or throws `.locked` after the limit. Polls, because only a signal ends a
-    /// blocked flock(2), and signals belong to the program.
+    /// blocked flock(2), and signals are left to the program.
     func take(
         _ operation: Int32, on file: FileDescriptor, subject: String, describeHolder: () -> String
     ) throws(CacheError) {
@@ -65,13 +65,13 @@ public struct LockWait: Sendable {
     }
 }
 
-/// A named lock that excludes other runs. Its file is never removed, because other processes may be
-/// waiting.
+/// A named lock that only one run can hold. Its file is never removed, because other processes may
+/// be waiting for the lock.
 package final class NamedLock: Sendable {
     private let file: FileDescriptor
 
     /// Takes the lock. Call this before opening the cache, so that a waiting run holds no other
-    /// lock. Waiting processes print `command`.
+    /// lock. Processes that wait for the lock print `command`.
     package init(
         _ name: String, ofCacheAt path: String, create: Bool, for command: String,
         wait: LockWait = .none
@@ -79,7 +79,8 @@ package final class NamedLock: Sendable {
         guard Self.isName(name) else {
             throw CacheError(unusable: name, "is not a valid lock name")
         }
-        // The root stays unlocked, because its holder may be waiting for this lock.
+        // The root is not locked, because a process that has locked it may be waiting for this
+        // lock.
         let cache = try CacheDirectory(path: path, create: create, lock: .none)
         let locks = try cache.root.directory(CacheLayout.locks, create: true)
         let file = try locks.createOrOpen(name)
@@ -110,8 +111,8 @@ package final class NamedLock: Sendable {
     }
 }
 
-/// The wait for SQLite's lock on the index. The limit is at least ``grace``, because transactions
-/// are short.
+/// The wait for SQLite's lock on the index. Even if the policy allows no waiting, it lasts up to
+/// ``grace``, because other processes' transactions are short.
 final class WriterWait: Sendable {
     static let grace = Duration.seconds(5)
     static let moment = Duration.milliseconds(100)
@@ -126,7 +127,8 @@ final class WriterWait: Sendable {
         state = Locked((wait.limit.map { max($0, Self.grace) }, .now, false))
     }
 
-    /// Handles a busy index. SQLite's own busy handler would miss the short pauses of an eviction.
+    /// Sleeps, and returns whether SQLite should try again. SQLite's own busy handler sleeps longer
+    /// and would miss the short pauses of an eviction.
     func retry(_ attempt: Int) -> Bool {
         let (waited, isOver, isReporting) = state.withLock { state in
             if attempt == 0 { (state.start, state.isReported) = (.now, false) }

@@ -37,7 +37,8 @@ package enum Durability {
     }
 
     #if !canImport(Darwin)
-        /// Whether syncfs reports errors, as since Linux 5.8 (syncfs(2), "Versions").
+        /// Whether syncfs reports write errors, which it does since Linux 5.8 (syncfs(2),
+        /// "Versions").
         private static let syncfsReportsErrors: Bool = {
             var name = utsname()
             guard uname(&name) == 0 else { return false }
@@ -67,11 +68,11 @@ struct DiskSpace {
 }
 
 extension CacheDirectory {
-    /// The free space to leave, as a multiple of the reserve's size.
+    /// The free space without which no reserve is created, as a multiple of the reserve's size.
     private static let reserveMargin: Int64 = 16
 
-    /// Reserves disk space that an eviction frees first, because deleting rows needs space for the
-    /// log.
+    /// Creates a file that is removed before an eviction on a full disk, because deleting rows
+    /// needs space for SQLite's log.
     func takeReserve() {
         #if !canImport(Darwin)
             guard let index = try? root.status(of: CacheLayout.index),

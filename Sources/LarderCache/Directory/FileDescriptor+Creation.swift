@@ -2,7 +2,7 @@ import Foundation
 
 extension FileDescriptor {
     /// Creates a directory, or returns nil if `name` exists. With `keepsUmask`, the umask applies
-    /// except to the owner's permissions, so that `rm -r` works.
+    /// to all permissions but the owner's, so that `rm -r` works.
     func makeDirectory(
         _ name: String, mode: mode_t = CacheLayout.directoryMode, keepsUmask: Bool = false
     ) throws(CacheError) -> FileDescriptor? {
@@ -95,8 +95,8 @@ extension FileDescriptor {
         try status(of: name)?.isSameFile(as: file.status()) ?? false
     }
 
-    /// Removes a directory tree and returns the freed bytes. Does not follow links or enter other
-    /// file systems. Throws only if the disk fails.
+    /// Removes a directory tree. Returns whether all of it is gone, and the freed bytes. Does not
+    /// follow links or enter other file systems. Throws only if the disk fails.
     func removeTree(
         _ name: String, isDryRun: Bool = false
     ) throws(CacheError) -> (isGone: Bool, bytes: Int64) {
@@ -126,7 +126,7 @@ extension FileDescriptor {
     /// Empties a directory, and removes it if `name` still leads to it.
     func remove(_ directory: FileDescriptor, named name: String) {
         for name in (try? directory.names()) ?? [] { _ = try? directory.removeTree(name) }
-        // If the directory is replaced now, only an empty directory is removed.
+        // If another process replaces the directory now, only an empty one is removed.
         if (try? has(directory, as: name)) == true { unlinkat(raw, name, AT_REMOVEDIR) }
         withExtendedLifetime(directory) {}
     }

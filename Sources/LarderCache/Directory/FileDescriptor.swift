@@ -100,7 +100,8 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// Reads once at the file position, or like ``read(at:into:)`` at an offset.
+    /// Reads up to `limit` bytes, either with one call at the file position, or at `offset` like
+    /// ``read(at:into:)``.
     package func read(at offset: Int64? = nil, atMost limit: Int) throws(CacheError) -> [UInt8] {
         var result = Result<Void, CacheError>.success(())
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
@@ -162,7 +163,8 @@ package final class FileDescriptor: Sendable {
     }
 
     package func forEachName(_ body: (String) throws(CacheError) -> Void) throws(CacheError) {
-        // A descriptor from dup(2) would share the file position.
+        // Opens the directory again, because a descriptor from dup(2) would share the file
+        // position.
         let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let stream = fdopendir(copy) else {
             let code = errno
