@@ -1,7 +1,7 @@
 import Foundation
 
-/// Threads that report a failed start. libdispatch retries without limit, and Foundation's `Thread`
-/// silently never runs.
+/// Threads that report a failed start, after which libdispatch retries without limit and
+/// Foundation's `Thread` silently never runs.
 package enum HelperThread {
     package static var shortage: CacheError { shortage(isOfRoom: !hasRoom(usualThread)) }
 
@@ -38,10 +38,11 @@ package enum HelperThread {
         share(count) { while case let number = next.next() - 1, number < count { body(number) } }
     }
 
-    /// Dispatch would wait without limit for threads that cannot start.
+    /// Throws unless the threads of transfers can start. Dispatch would wait for them without
+    /// limit.
     package static func requireForTransfers() throws(CacheError) { try require(24) }
 
-    /// Throws unless `count` threads can start and ``room`` can be mapped.
+    /// Throws unless `count` threads can start and ``room`` bytes can be mapped.
     package static func require(_ count: Int) throws(CacheError) {
         let gate = NSCondition()
         // Unsafe because threads capture the variable. `gate` guards it.
@@ -106,7 +107,7 @@ package enum HelperThread {
     /// MiB.
     private static let usualThread = 72 << 20
 
-    /// The address space for everything except stacks, in bytes.
+    /// The address space in bytes that must remain besides the threads.
     private static let room = 96 << 20
 
     static var lacksRoom: Bool { !hasRoom(1 << 20) }

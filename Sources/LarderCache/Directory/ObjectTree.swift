@@ -1,14 +1,14 @@
 import Foundation
 import LarderCore
 
-/// The files in `objects/sha256`, independent of the index.
+/// The files in `objects/sha256`, whether or not they are in the index.
 struct ObjectTree {
     struct Entry {
         let parent: FileDescriptor
         let name: String
         let path: String
         let digest: Digest?
-        /// The digest that the name states, if the file is in a wrong directory.
+        /// The digest in the file's name, if the file is in the wrong directory.
         let misplaced: Digest?
     }
 
@@ -57,7 +57,7 @@ struct ObjectTree {
     }
 
     private static func entry(_ name: String, in parent: FileDescriptor, prefix: String) -> Entry {
-        // On most file systems, a name in upper case is a different file.
+        // On most file systems, a name in upper case is a different file, so it is no object.
         let digest = Digest(hex: name).flatMap { $0.hex == name ? $0 : nil }
         let isHome = !prefix.isEmpty && name.hasPrefix(prefix)
         return Entry(
@@ -67,7 +67,8 @@ struct ObjectTree {
     }
 }
 
-/// A file reader with one buffer, because allocating one takes longer than reading a small file.
+/// A file reader that reuses its buffer, because allocating one takes longer than reading a small
+/// file.
 package final class ObjectReader {
     // A size that needs few system calls and fits in the processor's cache.
     private let buffer = UnsafeMutableRawBufferPointer.allocate(
@@ -77,8 +78,9 @@ package final class ObjectReader {
     package init(_ budget: SparseBudget = SparseBudget()) { self.budget = budget }
     deinit { buffer.deallocate() }
 
-    /// Returns nil if cancelled. If a sparse file has the `expected` digest, returns its bytes to
-    /// the budget. Throws ``CacheError/isSparse`` if the file exceeds the budget.
+    /// Reads a file and returns its digest and size, or nil if cancelled. If a sparse file has the
+    /// `expected` digest, gives its bytes back to the budget. Throws an error with
+    /// ``CacheError/isSparse`` if the file exceeds the budget.
     package func digest(
         _ file: FileDescriptor, expecting expected: Digest? = nil,
         isCancelled: () -> Bool = { false },
@@ -112,9 +114,10 @@ package final class ObjectReader {
     }
 }
 
-/// A check for object files, with one system call per file.
+/// A check whether object files exist, with one system call per file.
 package final class ObjectPresence: @unchecked Sendable {
-    // Unchecked because of its variables. Use an instance from one thread or serial queue.
+    // Unchecked because no lock guards its variables. Use an instance from only one thread or
+    // serial queue.
     private let directory: CacheDirectory
     private var tree: FileDescriptor?
     private var canEnter = [Bool?](repeating: nil, count: 256)

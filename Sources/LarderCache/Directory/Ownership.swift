@@ -61,8 +61,8 @@ package enum Ownership {
 /// Checks for a cache's root. A read-only root may have any owner, because digests protect the
 /// objects.
 enum CacheRoot {
-    /// Throws `.unusable` if another user could change the directory or owns a link on the path, or
-    /// for a new cache inside another.
+    /// Opens the root. Throws `.unusable` if another user could change it or owns a link on the
+    /// path, or if a new cache would be inside another cache.
     static func open(
         _ path: String, create: Bool
     ) throws(CacheError) -> (root: FileDescriptor, isWritable: Bool) {

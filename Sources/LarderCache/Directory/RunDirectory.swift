@@ -85,7 +85,7 @@ final class RunDirectory: Sendable {
 }
 
 extension CacheDirectory {
-    /// Whether a name in `quarantine/` is from ``quarantine(_:from:inode:)``.
+    /// Whether ``quarantine(_:from:inode:)`` created this name in `quarantine/`.
     static func isQuarantined(_ name: String) -> Bool {
         let parts = name.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, UInt64(parts[1], radix: 36) != nil else { return false }
@@ -93,8 +93,8 @@ extension CacheDirectory {
         return Digest(hex: former)?.hex == former || ObjectTree.isFanOut(former)
     }
 
-    /// Keeps a file that failed verification. Returns the new path; nil if the file with `inode` is
-    /// gone. Moves another file back.
+    /// Moves a file that failed verification to `quarantine/` and returns its new path. Returns nil
+    /// if the file with `inode` is gone. If a different file was moved, moves it back.
     func quarantine(
         _ name: String, from parent: FileDescriptor, inode: ino_t
     ) throws(CacheError) -> String? {

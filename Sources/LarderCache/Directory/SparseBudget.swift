@@ -14,9 +14,9 @@ package final class SparseBudget: @unchecked Sendable {
 
     package init() {}
 
-    /// Returns the number of bytes taken. Throws ``CacheError/isSparse`` if too few bytes are left.
-    /// With `isLent`, waits for other loans that would suffice, so that results do not depend on
-    /// the order of files.
+    /// Takes the excess bytes of a file and returns their number. Throws an error with
+    /// ``CacheError/isSparse`` if too few are left. With `isLent`, first waits for loans whose
+    /// return could suffice, so that results do not depend on the order of files.
     package func take(
         _ status: stat, of subject: String, isLent: Bool = false
     ) throws(CacheError) -> Int64 {

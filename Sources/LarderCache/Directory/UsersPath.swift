@@ -1,8 +1,8 @@
 import CLarderSystem
 import Foundation
 
-/// A path that the user named, with links resolved. Links of other users are refused. No link is
-/// followed later, because a directory's owner can create a link at any time.
+/// A path that the user named, with links resolved. Links of other users are refused. Opening
+/// follows no more links, because a directory's owner can create one at any time.
 package struct UsersPath {
     private typealias ForeignLink = (path: String, owner: uid_t, isLast: Bool)
 
@@ -93,7 +93,8 @@ package struct UsersPath {
                 + " links of other users")
     }
 
-    /// Opens the directory. First calls `body` with it or its nearest existing parent.
+    /// Opens the directory. Before creating anything, calls `body` with it or its nearest existing
+    /// parent.
     package func directory(
         create: Bool = false, checksLinks: Bool = true,
         before body: (FileDescriptor) throws(CacheError) -> Void = {

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The objects to remove, in order, in a temporary database to limit memory.
+/// The objects to remove, in order. They are stored in a temporary database, to save memory.
 final class EvictionPlan {
     typealias Reason = EvictionReport.Reason
     typealias Hold = EvictionReport.Hold
@@ -82,7 +82,7 @@ final class EvictionPlan {
 
     func decide(at instant: Date, runStart: Date, free: Int64) throws -> Decision {
         try database.writeWithoutTransaction { db in
-            // Reading all rows has filled the page cache.
+            // Reading all rows fills the page cache, which is no longer needed.
             defer { db.releaseMemory() }
             var decision = Decision()
             let now = instant.timeIntervalSince1970
@@ -91,8 +91,7 @@ final class EvictionPlan {
                 try hold(db)
                 decision.all = try ObjectTally(db, "cache.objects")
                 var excess = EvictionExcess(policy: policy, left: decision.all, free: free)
-                // The excess if no object were held. It determines which held objects to
-                // report.
+                // The excess if no object were held, which determines the held objects to report.
                 var unheldExcess = excess
                 let insert = try db.prepared(
                     """
@@ -104,10 +103,11 @@ final class EvictionPlan {
                 while var row = try objects.next() {
                     if policy.isCancelled() { throw CancellationError() }
                     let object = try Object(&row, at: now)
-                    // All rows are read, so that damage is found.
+                    // Rows are read even if nothing more must be removed, so that damage is found.
                     guard object.mandate != nil || excess.reason != nil else { continue }
                     let room = try room(of: object)
-                    // Removing an object that frees no space would not help to reach the minimum.
+                    // Removing an object that frees no space would not help to reach the minimum of
+                    // free space.
                     func useful(_ reason: Reason?) -> Reason? {
                         reason == .free && room == 0 ? nil : reason
                     }
@@ -175,8 +175,8 @@ final class EvictionPlan {
         }
     }
 
-    /// Detaches the index, because only the index's own connections can checkpoint its log when
-    /// they close.
+    /// Closes the plan's connection to the index. The index's own connections must close last,
+    /// because only they can checkpoint its log.
     func close() throws { try database.close() }
 
     private struct Object {
@@ -219,9 +219,9 @@ final class EvictionPlan {
                 """)
     }
 
-    /// Objects to remove regardless of the limits come first, then objects larger than the maximum
-    /// size, because removing smaller objects does not help. Objects without a valid time are
-    /// treated as used now.
+    /// Selects the objects in the order of removal. Objects with a mandate come first, then objects
+    /// larger than ``EvictionPolicy/maximumBytes``, because removing smaller ones cannot suffice.
+    /// Objects without a valid time are treated as used now.
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
         let statement = try db.prepared(
             """
@@ -241,8 +241,8 @@ final class EvictionPlan {
         return statement
     }
 
-    /// Returns the hold of a run in progress. Future uses are included, because the run's clock may
-    /// be ahead.
+    /// Returns `.run` if a run in progress may have used the object. Future times count, because
+    /// the run's clock may have been ahead.
     private func runHold(on object: Object, since start: Date, _ instant: Date) -> Hold? {
         let end = start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
         return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil

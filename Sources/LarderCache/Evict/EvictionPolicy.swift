@@ -38,7 +38,7 @@ public struct EvictionOrder: Sendable, Equatable {
     /// The name of the order on the command line.
     public let name: String
     let clock: String
-    /// The SQL terms that sort objects `o` with the start of their age, `since`.
+    /// The SQL terms that sort the objects. `since` is the start of an object's age.
     var sort = "since"
 
     /// Least recently used first.
@@ -56,7 +56,7 @@ struct EvictionExcess {
 
     var missed: [EvictionReport.Reason] { Self.limits.filter(isMissed) }
 
-    /// Allocates no array, because it is read for every object.
+    /// The first exceeded limit. Allocates no array, because it is read for every object.
     var reason: EvictionReport.Reason? { Self.limits.first(where: isMissed) }
 
     private static let limits: [EvictionReport.Reason] = [.size, .count, .free]

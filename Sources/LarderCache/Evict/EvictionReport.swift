@@ -17,7 +17,7 @@ public struct EvictionReport: Sendable {
         case free
     }
 
-    /// The reason why an object beyond the limits is kept.
+    /// The reason for keeping an object that would otherwise be removed.
     public enum Hold: String, Sendable, CaseIterable {
         /// The object is in ``EvictionPolicy/keep``.
         case manifest
@@ -49,8 +49,8 @@ public struct EvictionReport: Sendable {
         public let size: Int64
         /// The reason for the removal.
         public let reason: Reason
-        /// The seconds since the last use or the storage, depending on the policy's order; 0 if
-        /// unknown.
+        /// The seconds since the object was last used or stored, depending on the policy's order; 0
+        /// if unknown.
         public internal(set) var age: Double = 0
         /// The object's first resource. Set only by a dry run.
         public internal(set) var first: Name?
@@ -72,7 +72,7 @@ public struct EvictionReport: Sendable {
     public let isDryRun: Bool
     /// The removed objects, by reason.
     public internal(set) var evicted: [Reason: ObjectTally] = [:]
-    /// The kept objects beyond the limits, by reason.
+    /// The objects that were kept but would otherwise be removed, by reason.
     public internal(set) var held: [Hold: ObjectTally] = [:]
     /// The removed leftover files, by kind.
     public internal(set) var swept: [Leftover: ObjectTally] = [:]

@@ -3,9 +3,10 @@ import GRDB
 import LarderCore
 
 extension Evictor {
-    /// Removes leftover files that are unchanged for the policy's grace period.
+    /// Removes leftover files that have not changed during the policy's grace period.
     mutating func sweep() throws {
-        // Runs need no grace period, because a run's lock shows whether it has ended.
+        // Directories of runs need no grace period, because a run's lock shows whether it has
+        // ended.
         report.swept[.runs] = try RunDirectory.sweepAbandoned(
             in: directory, isDryRun: policy.isDryRun)
         report.swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial])
@@ -74,8 +75,8 @@ extension Evictor {
         return orphans
     }
 
-    /// Whether a file is old. Checks both times, because a rename changes only the status change
-    /// time (rename(2)).
+    /// Whether a file is older than the grace period. Checks two times, because a rename changes
+    /// only the status change time (rename(2)).
     private var isOld: @Sendable (stat) -> Bool {
         { [limit = startDate.addingTimeInterval(-policy.grace)] status in
             [status.modified, status.changed].allSatisfy {

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The removal of objects until a cache is within its limits, while other processes use it.
+/// The removal of objects until a cache is within its limits, while other processes use the cache.
 ///
 /// One transaction deletes an object's rows. When this transaction is durable, a second one removes
 /// the file, unless the object has a row again. So a crash can leave a file without a row, but
@@ -12,8 +12,8 @@ struct Evictor {
     /// The maximum number of files per step. The number is large, because each durable commit makes
     /// the file system write all directories and inodes of removed files.
     static let fileLimit = 4_096
-    /// The duration above which the next step is smaller, because an interrupt waits for the end of
-    /// a step.
+    /// If a step takes longer than this, the next one is smaller, because an interrupt waits for
+    /// the end of a step.
     private static let fileTime = Duration.milliseconds(500)
     /// The free bytes below which the plan is not stored in the cache and steps are small, because
     /// SQLite's log needs space.
@@ -113,8 +113,8 @@ struct Evictor {
         return try DiskSpace(of: directory.root).free
     }
 
-    /// Records an error that ends the eviction. Rethrows errors other than cancellations and errors
-    /// of the disk or a lock.
+    /// Records a cancellation, or an error of the disk or a lock, in the report. Rethrows other
+    /// errors.
     private mutating func stop(_ error: any Error, on disk: DiskSpace) throws {
         let cause =
             (error as? DatabaseError).map { CacheError(index: "the eviction plan", $0) }
@@ -133,8 +133,8 @@ struct Evictor {
         report.missed = missed(withFree: (try? room(disk)) ?? disk.free + freed)
     }
 
-    /// Removes the victims, and returns whether all were removed. Removes the files of deleted rows
-    /// even if cancelled.
+    /// Removes the victims, and returns whether all were removed. Even if cancelled, removes the
+    /// files whose rows it has deleted.
     private mutating func remove(
         _ plan: EvictionPlan, from index: CacheIndex, on disk: DiskSpace
     ) throws -> Bool {
@@ -183,8 +183,9 @@ struct Evictor {
         }
     }
 
-    /// Deletes up to `2 * limit` rows, and returns their victims. Sets `rank` to the last victim's
-    /// rank. Skips victims used or pinned since the plan was made, and sets `isWhole` to false.
+    /// Deletes up to `2 * limit` rows, and returns the victims whose rows are all deleted. Sets
+    /// `rank` to the rank of the last victim. Skips victims used or pinned since the plan was made,
+    /// and then sets `isWhole` to false.
     private func removeRows(
         of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,
         _ isWhole: inout Bool

@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The removal of object files without rows. Write transactions prevent other processes from adding
-/// rows.
+/// The removal of object files without rows. It runs in write transactions, so that other processes
+/// cannot add rows.
 final class ObjectRemoval {
     private static let filesPerStep = 512
     /// The maximum number of threads, which mostly wait for the disk. On a virtual disk with ext4,
@@ -93,13 +93,14 @@ struct FileRemoval: Sendable {
         var open: (name: String, fanOut: FileDescriptor?)?
         var rest = own
         do throws(CacheError) {
-            // Each step removes at least one file, because a slow disk may exceed the time limit.
+            // Each step handles at least one file, because on a slow disk the time may already be
+            // over.
             while let digest = rest.first,
                 rest.count == own.count || ContinuousClock.now < end
             {
                 let name = CacheLayout.fanOut(digest)
                 if open?.name != name {
-                    open = nil  // Close it before the next one is opened.
+                    open = nil  // Closes the old directory before the next one is opened.
                     open = (name, try fanOut(name, &outcome))
                 }
                 if let fanOut = open?.fanOut, let bytes = try remove(digest, from: fanOut) {
