@@ -64,8 +64,8 @@ package final class LiveCache: @unchecked Sendable {
 
     package var generation: Int { lock.withLock { changes } }
 
-    /// Reopens a changed cache. Returns the ``generation``, which increases if the index has
-    /// changed or is unreadable.
+    /// Reopens the cache if its index was replaced. Returns the ``generation``, which increases if
+    /// the index has changed or is unreadable.
     @discardableResult
     package func refresh() -> Int {
         let isReplaced = closeIfReplaced()
@@ -77,8 +77,8 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// If the index cannot be read, for example after a rebuild, reopens the cache and retries
-    /// once.
+    /// Calls `body`. If the index cannot be read, for example after a rebuild, reopens the cache
+    /// and retries once.
     package func using<Value>(_ body: (Cache) throws -> Value) throws -> Value {
         let cache = try open()
         do {
@@ -102,7 +102,7 @@ package final class LiveCache: @unchecked Sendable {
         try using { try $0.manifest(url)?.file }
     }
 
-    /// Returns an object's bytes. Checks the digest once per file.
+    /// Returns an object's bytes. Checks the digest of each file only once.
     package func data(
         of object: StoredObject, atMost limit: Int64 = .max
     ) throws -> (data: Data, file: FileIdentity) {
@@ -132,8 +132,7 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Notes the use of an object until the next call of ``recordUse()``. Returns whether it is the
-    /// first of these objects.
+    /// Notes the use of an object for ``recordUse()``. Returns whether no other use is noted.
     @discardableResult
     package func noteUse(of object: StoredObject) -> Bool {
         guard ObjectUse.isDue(object.usedAt) else { return false }
@@ -143,8 +142,8 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Records the noted uses, for eviction. If another process is writing the index, they are
-    /// dropped, and noted again after the next look-up.
+    /// Records the noted uses in the index, for eviction. Drops them if another process is writing
+    /// the index, because they are noted again at the next use.
     package func recordUse() {
         let objects = lock.withLock {
             defer { used = [] }

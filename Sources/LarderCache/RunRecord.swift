@@ -23,13 +23,13 @@ package struct RunRecord: Sendable, Equatable, Decodable {
     }
 
     package let command: Command
-    /// The time before the run waited for locks.
+    /// The start of the run, before it waited for locks.
     package let started: Date
     package let ended: Date
     package let seconds: Double
     package let exitStatus: Int32
-    /// The counts by ``Count``. Empty if the run was stopped early. Other versions may have other
-    /// counts.
+    /// The counts by ``Count``. Empty if the run was stopped early. Different versions may have
+    /// different counts.
     package let counts: [String: Int64]
     package let version: String
 
@@ -78,7 +78,7 @@ package struct RunRecord: Sendable, Equatable, Decodable {
         else { return nil }
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601
-        // The keys of `counts` are not converted.
+        // This strategy does not convert the keys of `counts`.
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         let record = try? decoder.decode(Self.self, from: Data(bytes))
         return record?.command == command ? record : nil

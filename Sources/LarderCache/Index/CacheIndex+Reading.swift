@@ -5,7 +5,7 @@ import LarderCore
 extension CacheIndex {
     func resource(_ key: String) throws(CacheError) -> Resource? { try resources([key])[0] }
 
-    /// Returns a number that the writer's own commits do not change.
+    /// Returns a number that changes when another connection than the writer commits.
     func version() throws(CacheError) -> Int64? {
         try judging {
             try connections.writer.unsafeRead {
@@ -59,7 +59,7 @@ extension CacheIndex {
         }
     }
 
-    /// Calls `body` with pages of 500 rows, outside of transactions.
+    /// Calls `body` with pages of up to 500 rows, outside of transactions.
     func forEachPage<Row>(
         of columns: String, ordered column: String, from tables: String,
         as row: (inout RowReader) throws -> Row, key: (Row) -> String,
@@ -74,7 +74,7 @@ extension CacheIndex {
                     WHERE \(column) \(last == nil ? ">=" : ">") ? ORDER BY \(column) LIMIT 500
                     """
                 ).rows(last ?? "", as: row)
-                // With a damaged index, the query could return rows forever.
+                // If a damaged index returns rows out of order, the loop may never end.
                 guard let last, let end = page.last,
                     !last.utf8.lexicographicallyPrecedes(key(end).utf8)
                 else { return page }
@@ -156,7 +156,7 @@ extension CacheIndex {
     }
 }
 
-/// The totals of an index.
+/// Counts, sizes and times from an index.
 public struct IndexTotals: Sendable, Equatable {
     /// The number of objects.
     public var objects = 0

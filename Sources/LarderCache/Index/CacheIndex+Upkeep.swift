@@ -3,7 +3,8 @@ import GRDB
 import GRDBSQLite
 
 extension CacheIndex {
-    /// Returns SQLite's complaints. A quick check does not compare rows with indexes.
+    /// Returns descriptions of damage in the index. A quick check does not compare rows with
+    /// indexes.
     func structuralComplaints(
         isQuick: Bool = false, isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(CacheError) -> [String] {
@@ -57,8 +58,8 @@ extension CacheIndex {
         directory.log(.debug, "folded the log into the index")
     }
 
-    /// Writes one step. Pauses between steps, so that other processes can take SQLite's write lock.
-    /// Waiting processes cannot be detected.
+    /// Writes one transaction of an operation. Regularly pauses afterwards, so that other processes
+    /// can take SQLite's write lock. Whether one is waiting cannot be detected.
     func writeStep(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         try write(isDurable: isDurable, body)
         guard lastPause.withLock({ ContinuousClock.now - $0 >= WriteStep.time }) else { return }
@@ -99,7 +100,8 @@ extension CacheIndex {
     private static let pagesPerStep = 100
     private static let sparePages = 64
 
-    /// Removes free pages beyond 5 %, in steps. Indexes from older versions cannot shrink.
+    /// Removes free pages in steps until at most 5 % of the pages, or 64, are free. Indexes from
+    /// older versions cannot shrink.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
             let free = try read { db in

@@ -11,7 +11,8 @@ final class CacheIndex: Sendable {
     let uri: String
     let isFrozen: Bool
     let hasSpellings: Bool
-    /// Old keys by current key, loaded when needed. Nil if all keys are current.
+    /// The old keys of an index from an older version, by current key, loaded when needed. Nil if
+    /// all keys are current.
     let formerKeys: Locked<[String: String]?>?
     let hasDamaged: Bool
     private let wait: WriterWait
@@ -20,7 +21,7 @@ final class CacheIndex: Sendable {
     var directory: CacheDirectory { file.directory }
 
     /// Opens the index for writing. Waits up to `patience` for other writers, by default as long as
-    /// for locks.
+    /// for the directory's lock.
     init(of directory: CacheDirectory, patience: Duration? = nil) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
@@ -31,7 +32,7 @@ final class CacheIndex: Sendable {
         hasSpellings = true
         formerKeys = nil
         hasDamaged = true
-        // Without the lock, two processes would create the tables of a new file.
+        // Without this lock, two processes could both create the tables of a new file.
         let lock = try directory.openingLock()
         defer { withExtendedLifetime(lock) {} }
         do {
@@ -58,7 +59,7 @@ final class CacheIndex: Sendable {
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             inode = try directory.root.status(of: CacheLayout.index)?.st_ino
             configuration.busyMode = .timeout(10)
-            // Readers look up single rows or scan in order, so they need a small page cache.
+            // Readers look up single rows or scan in order, so a small page cache is enough.
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -512") }
             let readers = configuration
             connections = IndexConnections(writer: writer) { try file.open(.reading, readers) }
@@ -87,7 +88,7 @@ final class CacheIndex: Sendable {
         self.file = file
         inode = nil
         wait = WriterWait(.none, subject: file.path)
-        // `.alone` ignores commits in the log of a running or killed writer.
+        // `.alone` would ignore commits that a running or killed writer has left in the log.
         let log = try directory.root.status(of: CacheLayout.index + "-wal")
         let isWritten = isBesideWriter || log.map { $0.st_size > 0 } ?? false
         var access = isWritten ? DatabaseFile.Access.reading : .alone
@@ -109,7 +110,7 @@ final class CacheIndex: Sendable {
             }
             uri = file.uri(access)
             isFrozen = access == .frozen
-            // A process that was killed during creation has left no tables.
+            // An index without tables is from a process that was killed while creating it.
             guard let applied else { return nil }
             guard IndexSchema.isReadable(applied) else {
                 throw CacheError(
@@ -157,7 +158,7 @@ final class CacheIndex: Sendable {
         {
             throw DatabaseError.corruption("its header marks it as read-only")
         }
-        // A log can state any size, and a copy of that size would fill the disk.
+        // A log can state any database size, and a copy of that size would fill the disk.
         let pages = try db.prepared("PRAGMA page_count").firstInteger() ?? 0
         let pageSize = try db.prepared("PRAGMA page_size").firstInteger() ?? 0
         guard
@@ -180,22 +181,23 @@ final class CacheIndex: Sendable {
             message: "was written by a newer version of larder; use that version")
     }
 
-    /// Writes one transaction. Unless `isDurable`, ``syncLog()`` makes it durable. Throws if the
-    /// index was replaced, because the transaction is lost.
+    /// Writes one transaction. If `isDurable` is false, it becomes durable only with ``syncLog()``.
+    /// Throws if the index was replaced, because the transaction is then lost.
     func write(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
-        // A single access keeps this process's other commits durable.
+        // The mode is set and reset in a single access, so that other commits of this process stay
+        // durable.
         try withWriter { db in
             if !isDurable { try db.execute(sql: "PRAGMA synchronous = NORMAL") }
             let written = Result { try commit(db, body) }
             if !isDurable { try db.execute(sql: "PRAGMA synchronous = FULL") }
             try written.get()
-            // Other processes may overwrite this commit in the log.
+            // Without shared memory, other processes may overwrite this commit in the log.
             if SharedMemory.isLost { throw DatabaseError(resultCode: .SQLITE_IOERR) }
         }
         try confirmPlace()
     }
 
-    /// Writes one transaction, or fails if another process holds SQLite's lock for
+    /// Writes one transaction, or fails if another process holds SQLite's lock for longer than
     /// ``WriterWait/moment``.
     func writeInPassing(_ body: (Database) throws -> Void) throws(CacheError) {
         try withWriter { db in
@@ -209,7 +211,7 @@ final class CacheIndex: Sendable {
 
     private func commit(_ db: Database, _ body: (Database) throws -> Void) throws {
         try db.inTransaction(.immediate) {
-            // Confirmed first, because the files that `body` records may belong to a new index.
+            // If the index was replaced, the files that `body` records may belong to the new one.
             try confirmPlace()
             try body(db)
             return .commit
@@ -231,7 +233,7 @@ final class CacheIndex: Sendable {
         do { return try body() } catch { throw file.failure(error) }
     }
 
-    /// Reads without a transaction, which takes a fifth of the time.
+    /// Reads without a transaction, in a fifth of the time that one takes.
     func lookUp<Value>(_ body: (Database) throws -> Value) throws(CacheError) -> Value {
         try judging { try connections.reading { try $0.unsafeRead(body) } }
     }

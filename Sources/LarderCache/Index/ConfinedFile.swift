@@ -6,7 +6,8 @@ import GRDBSQLite
 ///
 /// - A read error is not reported as corruption, which would lead to a rebuild of the index.
 /// - The file behind shared memory gets its disk blocks before use. SQLite writes only one byte per
-///   4 KiB. With smaller blocks and a full disk, a later write would end the process with SIGBUS.
+///   4 KiB. If blocks are smaller and the disk is full, a later write would end the process with
+///   SIGBUS.
 /// - After shared memory was lost to a failing disk (``SharedMemory``), all methods fail, because
 ///   the newest pages cannot be found.
 enum ConfinedFile {
@@ -17,12 +18,13 @@ enum ConfinedFile {
     }
 
     private static let lock = NSLock()
-    /// The replaced methods, by `isFrozen` and original. They are never freed, because open files
-    /// use them. Unsafe because the dictionary is a variable. `lock` guards it.
+    /// The replaced methods, keyed by `isFrozen` and the original methods. They are never freed,
+    /// because open files use them. Unsafe because the dictionary is a variable. `lock` guards it.
     private nonisolated(unsafe) static var known:
         [Bool: [UnsafePointer<sqlite3_io_methods>: UnsafeMutablePointer<Methods>]] = [:]
 
-    /// Returns the replaced methods. Locks of a frozen file do nothing.
+    /// Returns replacements for the original methods. For a frozen file, those for locks do
+    /// nothing.
     static func methods(
         over original: UnsafePointer<sqlite3_io_methods>, isFrozen: Bool
     ) -> UnsafePointer<sqlite3_io_methods> {
@@ -74,7 +76,7 @@ enum ConfinedFile {
             let code = original(of: file).xShmMap(file, region, size, isExtending, address)
             guard code == SQLITE_OK, let start = address?.pointee, !allocateBlocks(start, Int(size))
             else { return code }
-            // SQLite uses the address unless it is nil.
+            // Despite the error, SQLite would use an address that is not nil.
             address?.pointee = nil
             return SQLITE_FULL
         }
@@ -87,7 +89,8 @@ private func original(of file: UnsafeMutablePointer<sqlite3_file>?) -> sqlite3_i
         .assumingMemoryBound(to: ConfinedFile.Methods.self).pointee.original.pointee
 }
 
-/// Allocates disk blocks. Returns false if the disk is full, but always true before Linux 5.14.
+/// Allocates the disk blocks of mapped memory. Returns false if the disk is full. On macOS and
+/// before Linux 5.14, always returns true.
 private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
     #if os(Linux)
         // MADV_POPULATE_WRITE (madvise(2)), which older headers do not define.
@@ -108,13 +111,13 @@ private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> B
 ///   file. SQLite would apply a foreign journal and delete its super-journal, which can be
 ///   anywhere.
 /// - `-wal`: trusted no more than the index. SQLite reads it up to the first wrong checksum, and
-///   may delete only this file.
-/// - `-shm`: cleared by the first process, so planted contents are never read.
+///   may delete it, but no other file.
+/// - `-shm`: cleared by the first process that opens it, so planted contents are never read.
 /// - files that `ATTACH` names: never opened, because only this package's statements are executed.
 ///
 /// Paths are not resolved, because SQLite would replace the link in `/proc/self/fd` with its
-/// target, which may become another file. URIs select the file system with `vfs`, so an app's other
-/// databases are not affected.
+/// target, a path that may later lead to a different file. URIs select the file system with `vfs`,
+/// so an app's other databases are not affected.
 enum ConfinedFileSystem {
     static let name = "larder"
     /// The file system for a run's new databases, which may have journals.
@@ -192,8 +195,8 @@ private nonisolated(unsafe) let system: UnsafeMutablePointer<sqlite3_vfs> =
 /// A mapped file that processes share for an index. After a disk failure, a write to it ends the
 /// process with SIGBUS.
 package enum SharedMemory {
-    /// Ignores the SIGBUS of a failed write. Later accesses to an index fail. Do not use this in
-    /// libraries, because a process has only one handler for a signal. Linux only.
+    /// Handles SIGBUS, so that a failed write does not end the process. Later accesses to an index
+    /// fail. Not for libraries, because a process has only one handler for a signal. Linux only.
     package static func guardAgainstFailingDisk() { larder_guard_shared_memory() }
     static var isLost: Bool { larder_shared_memory_is_lost() }
 }

@@ -59,7 +59,7 @@ struct DatabaseFile: Sendable {
         }
         if access == .writing || access == .making { make() }
         // The reference is weak, because connections close late and must not keep the directory
-        // locked. The path is valid only while the root is open.
+        // locked. The root is kept, because the path is valid only while it is open.
         configuration.prepareDatabase { [weak directory, name, root = directory.root] db in
             guard let directory else { return }
             try CacheRoot.confirm(root, isAt: directory.path)
@@ -87,8 +87,8 @@ struct DatabaseFile: Sendable {
         return header.count == 19 && header[18] <= 2
     }
 
-    /// The size including the log, limited by the allocated blocks, because sparse files can have
-    /// any size.
+    /// The size with the log in bytes. Limited by the allocated blocks, because sparse files can
+    /// have any size.
     var byteCount: Int64 {
         [name, name + "-wal"].reduce(0) { sum, name in
             guard let status = (try? directory.root.status(of: name)) ?? nil else { return sum }

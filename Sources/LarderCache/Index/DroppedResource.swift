@@ -26,8 +26,8 @@ package struct DroppedResource: Sendable {
         self.finding = finding
     }
 
-    /// Records the resources that `condition` selects. It is about `resources r`, `objects o` and
-    /// `tables`.
+    /// Records the resources that `condition` selects. The condition can use `resources r`,
+    /// `objects o` and the joined `tables`.
     static func keep<each Value: SQLiteValue>(
         in db: Database, joining tables: String = "", where condition: String,
         _ values: repeat each Value

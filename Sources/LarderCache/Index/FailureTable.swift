@@ -34,10 +34,10 @@ struct FailureTable {
         try db.prepared("DELETE FROM failures WHERE key = ?").run(key)
     }
 
-    /// The maximum number of failures. A server may answer 404 for all entries.
+    /// The maximum number of failures, because a server may answer 404 for all entries.
     static let rowLimit = 100_000
     static let byteLimit = 16 << 20
-    /// The lifetime of failures in seconds: a month. Failures more than a month in the future are
+    /// The lifetime of failures in seconds: 30 days. Failures more than 30 days in the future are
     /// also removed.
     static let lifetime: TimeInterval = 30 * 86_400
 
@@ -50,7 +50,7 @@ struct FailureTable {
         return (bounds.rows, bounds.bytes)
     }
 
-    /// Removes failures in steps, and returns their number.
+    /// Removes expired and excess failures in steps, and returns their number.
     static func trim(_ index: CacheIndex, unless isCancelled: () -> Bool) throws(CacheError) -> Int
     {
         let bounds = try index.read { db in try Self.bounds(db, at: Date(), to: 1) }
@@ -102,7 +102,7 @@ struct FailureTable {
                 Double(bounds.bytes + bytes) <= fraction * Double(byteLimit)
             else {
                 bounds.isExceeded = true
-                // Failures that are not newer exceed the limits, too.
+                // Failures that are as old or older exceed the limits, too.
                 if failedAt <= bounds.last { bounds.first = max(bounds.first, failedAt.nextUp) }
                 return
             }

@@ -21,7 +21,8 @@ package struct PreparedStatement {
         try finish()
     }
 
-    /// This variant is for frequent statements, because Swift does not specialize parameter packs.
+    /// Runs a frequent statement. Swift does not specialize the parameter packs of the other
+    /// variant.
     @inlinable
     package func run(_ bind: (inout Parameters) -> Void) throws {
         reset()
@@ -126,8 +127,8 @@ extension Database {
     }
 }
 
-/// A reader of columns, each once and in order. The `require` functions throw `SQLITE_CORRUPT` for
-/// another type.
+/// A reader of a row's columns, each once and in order. The `require` functions throw
+/// `SQLITE_CORRUPT` if a column has the wrong type.
 package struct RowReader {
     private let raw: OpaquePointer
     private var position: CInt = -1
@@ -183,7 +184,7 @@ package struct RowReader {
         Date(timeIntervalSince1970: try requireTime())
     }
 
-    /// The maximum time in seconds, about 30,000 years.
+    /// The maximum distance of a time from 1970 in seconds, about 30,000 years.
     package static let longestTime = 1e12
 
     package mutating func text() -> String? { value().text }

@@ -62,7 +62,7 @@ public struct Resource: Sendable {
     package var shownURL: String { url.shown(asURLOf: key) }
 }
 
-/// An object of the cache.
+/// The description of an object in the index.
 public struct StoredObject: Sendable {
     /// The SHA-256 digest of the bytes.
     public let digest: Digest
@@ -90,7 +90,7 @@ public struct StoredObject: Sendable {
     package static let columns =
         "o.digest, o.size, o.media_type, o.width, o.height, o.stored_at, o.used_at"
 
-    /// The maximum size in bytes: a terabyte. The sum of larger sizes could overflow.
+    /// The maximum size in bytes: 1 TiB. The sum of larger sizes could overflow.
     package static let largest: Int64 = 1 << 40
 
     package init(_ row: inout RowReader) throws {
@@ -108,7 +108,7 @@ public struct StoredObject: Sendable {
 }
 
 package struct IndexedObject: Sendable {
-    /// The row number. Another object can get the same number after a deletion.
+    /// The row number. After a deletion, a different object can get the same number.
     package let row: Int64
     package let digest: Digest
 

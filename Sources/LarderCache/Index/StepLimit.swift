@@ -3,7 +3,7 @@ import GRDB
 import GRDBSQLite
 
 /// A limit on a statement's steps, because the pages of an untrusted index can form a loop. The
-/// limit is several times the number of steps that a file of this size needs.
+/// limit is several times the number of steps that an intact index of the same size needs.
 final class StepLimit {
     private static let interval: CInt = 10_000
     private static let least = 4_000_000
@@ -28,8 +28,8 @@ final class StepLimit {
 
     static func install(on db: Database, indexBytes: @escaping @Sendable () -> Int64) {
         guard let connection = db.sqliteConnection else { return }
-        // Unmanaged because SQLite keeps a pointer. The function exists for its destructor, which
-        // releases the object with the connection.
+        // Unmanaged because SQLite keeps a pointer. The SQL function exists only for its
+        // destructor, which releases the object with the connection.
         let limit = Unmanaged.passRetained(StepLimit(connection, indexBytes)).toOpaque()
         sqlite3_create_function_v2(
             connection, "larder_step_limit", 0, SQLITE_UTF8, limit, { _, _, _ in }, nil, nil,
@@ -42,7 +42,8 @@ final class StepLimit {
         sqlite3_trace_v2(
             connection, UInt32(SQLITE_TRACE_STMT),
             { _, limit, _, text in
-                // SQLite reports effects such as cascading deletions as comments.
+                // SQLite reports effects such as cascading deletions as comments, which begin with
+                // `-`.
                 if text?.assumingMemoryBound(to: UInt8.self).pointee != UInt8(ascii: "-") {
                     // Unretained because the calling connection keeps the object.
                     Unmanaged<StepLimit>.fromOpaque(limit!).takeUnretainedValue().steps = 0

@@ -1,8 +1,8 @@
 import GRDB
 import LarderCore
 
-/// The migration of URL keys from earlier versions, which have libcurl's spelling: characters such
-/// as `|` are not encoded, backslashes and escapes are kept, and an empty query is dropped.
+/// The migration of URL keys from earlier versions. These keys have libcurl's spelling: characters
+/// such as `|` are not encoded, backslashes and escapes are kept, and an empty query is dropped.
 enum URLKeys {
     private static let pageLimit = 500
     private static let mayDiffer = #"key GLOB 'http*' AND key GLOB '*[]"%<>[\^`{|}'']*'"#
@@ -40,7 +40,7 @@ enum URLKeys {
         }
     }
 
-    /// Calls `body` with spellings whose current key differs from their resource's.
+    /// Calls `body` with each spelling whose key now differs from the key of its resource.
     static func forEachSpelling(
         in schema: String = "", _ db: Database,
         _ body: (_ text: String, _ old: String, _ new: HTTPURL) throws -> Void
@@ -102,7 +102,8 @@ extension CacheIndex {
         }
     }
 
-    /// Lists former keys. Returns false if all keys are current.
+    /// Creates a table with the former key of each changed key. Returns false if all keys are
+    /// current.
     func listFormerKeys(in db: Database) throws -> Bool {
         guard formerKeys != nil else { return false }
         try db.execute(
