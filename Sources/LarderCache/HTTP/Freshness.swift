@@ -3,15 +3,15 @@ import LarderCore
 
 /// The freshness of responses (RFC 9111, section 4.2). Durations are in seconds.
 package enum Freshness {
-    /// The lifetime in seconds without any information: a day.
+    /// The lifetime in seconds of a response that has no field to derive it from: a day.
     static let fallback: TimeInterval = 86_400
     /// The maximum lifetime in seconds derived from `Last-Modified`: a week.
     static let longestGuess: TimeInterval = 7 * 86_400
     /// The tolerated difference between two clocks in seconds: a minute.
     package static let clockSkew: TimeInterval = 60
 
-    /// Returns the end of a response's freshness. The age on arrival, including `delay`, shortens
-    /// the lifetime. Responses with `no-cache`, `no-store` or `Vary: *` are never fresh.
+    /// Returns the time until which a response is fresh. Its age on arrival, including `delay`,
+    /// shortens the lifetime. Responses with `no-cache`, `no-store` or `Vary: *` are never fresh.
     package static func expiry(
         of validators: Validators, receivedAt: Date, delay: TimeInterval = 0
     ) -> Date {
@@ -24,8 +24,8 @@ package enum Freshness {
         if let maxAge = directives.maxAge {
             lifetime = TimeInterval(maxAge)
         } else if let expires = validators.expires {
-            // An invalid date means that the response is stale (section 5.3). Both dates are from
-            // the origin's clock.
+            // An invalid `Expires` means that the response is stale (section 5.3). Both dates are
+            // from the origin's clock.
             lifetime = HTTPDate.parse(expires)?.timeIntervalSince(date ?? receivedAt) ?? 0
         } else {
             lifetime = guess(validators, date ?? receivedAt)
@@ -33,8 +33,8 @@ package enum Freshness {
         return receivedAt.addingTimeInterval(max(0, lifetime) - age)
     }
 
-    /// Returns the age on arrival (section 4.2.3). Ignores a `Date` less than a minute ago, because
-    /// clocks differ.
+    /// Returns the age on arrival (section 4.2.3). Ignores a `Date` up to a minute before the
+    /// arrival, because clocks differ.
     private static func age(
         of validators: Validators, date: Date?, receivedAt: Date, delay: TimeInterval
     ) -> TimeInterval {
@@ -79,13 +79,13 @@ package struct CacheControl: Equatable, Sendable {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }
 
-    /// Returns the field, with `private` added for a request with credentials unless shared caches
-    /// may store the response. A later push does not know of the credentials.
+    /// Returns the Cache-Control field for a response to a request with credentials. Adds `private`
+    /// unless shared caches may store it, because a later push does not know about the credentials.
     package static func ofPersonal(_ field: String?) -> String? {
         let directives = CacheControl(field)
         guard directives.mayBeShared(isPersonal: false), !directives.mayBeShared(isPersonal: true)
         else { return field }
-        // `private` comes first, because an unclosed quotation mark would hide it.
+        // `private` comes first, because an unclosed quotation mark in the field would hide it.
         return "private" + (field.map { ", \($0)" } ?? "")
     }
 

@@ -40,8 +40,8 @@ public struct Validators: Sendable, Equatable, Codable {
         vary = list("Vary")
     }
 
-    /// Returns these fields, completed with fields from `older` except `Date` and `Age`. A 304 need
-    /// not repeat fields (RFC 9111, section 3.2).
+    /// Returns these fields. Takes missing ones except `Date` and `Age` from `older`, because a 304
+    /// need not repeat them (RFC 9111, section 3.2).
     public func completed(from older: Validators) -> Validators {
         var merged = self
         merged.etag = etag ?? older.etag
@@ -52,7 +52,8 @@ public struct Validators: Sendable, Equatable, Codable {
         return merged
     }
 
-    /// Whether a 304 confirms `stored`: ETags must match, weak or not (RFC 9111, section 4.3.4).
+    /// Whether a 304 with these fields confirms `stored`. If both have ETags, they must match, weak
+    /// or not (RFC 9111, section 4.3.4).
     package func vouch(for stored: Validators) -> Bool {
         guard let etag, let known = stored.etag else { return true }
         func opaque(_ tag: String) -> Substring.UTF8View {
@@ -66,8 +67,9 @@ public struct Validators: Sendable, Equatable, Codable {
         etag.flatMap { $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } ? $0 : nil }
     }
 
-    /// Returns the header fields of a conditional request (RFC 9111, section 4.3.1). For another
-    /// variant, returns only the ETag, because variants are often modified at the same time.
+    /// Returns the header fields of a conditional request (RFC 9111, section 4.3.1). For a
+    /// different variant, returns only the ETag, because variants are often modified at the same
+    /// time.
     package func conditions(sameVariant: Bool = true) -> [(name: String, value: String)] {
         var conditions: [(name: String, value: String)] = []
         if let etag = sendableETag { conditions.append(("If-None-Match", etag)) }
@@ -82,7 +84,8 @@ public struct Validators: Sendable, Equatable, Codable {
 package struct Vary: Equatable, Sendable {
     /// Whether the response depends on more than header fields (`*`).
     package let isAny: Bool
-    /// The sorted names in lower case, without `accept-encoding`: bodies are stored decoded.
+    /// The sorted names in lower case, without `accept-encoding`, because bodies are stored
+    /// decoded.
     package let names: [String]
 
     package init(_ field: String) {
@@ -101,15 +104,15 @@ package struct Vary: Equatable, Sendable {
         self.names = names.sorted()
     }
 
-    /// Returns a digest, because the selecting fields may be secrets; nil without such fields.
-    /// Fields with the same name are combined (RFC 9111, section 4.1).
+    /// Returns a digest of the request fields with these names, which may be secret, or nil without
+    /// names. Fields with the same name are combined (RFC 9111, section 4.1).
     package func variant(for fields: [(name: String, value: String)]) -> Digest? {
         guard !names.isEmpty else { return nil }
         var sent: [[UInt8]: [UInt8]] = [:]
         for (name, value) in fields {
             let name = name.utf8.lowercasedASCII
             // The colon distinguishes an empty field from a missing one. Fields contain no line
-            // feed.
+            // feed, so it can separate them.
             sent[name] =
                 (sent[name].map { $0 + Array(", ".utf8) } ?? Array(":".utf8))
                 + value.utf8.trimmingBlanks

@@ -99,8 +99,8 @@ struct IndexRecovery {
         return report
     }
 
-    /// Copies the rows of the index and then blocks its writers, or copies the snapshot of a
-    /// damaged index.
+    /// Copies the rows of the index, or of the snapshot if the index is damaged. Blocks other
+    /// writers of the index until `stop` is closed.
     private func copyRows(
         to database: DatabaseQueue, _ stop: inout DatabaseQueue?,
         unless isCancelled: @escaping @Sendable () -> Bool
@@ -129,18 +129,19 @@ struct IndexRecovery {
                     if source == .index { stop = try? Self.stopCommits(to: file, wait) }
                     continue
                 }
-                // The copy must be complete, because the log is removed with the old file.
+                // The copy must include all commits, because the old index and its log are removed.
                 if source == .index {
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.truncate) }
                     stop = try Self.stopCommits(to: file, wait)
-                    // Commits after the first checkpoint must survive if this process is killed.
+                    // Commits since the first checkpoint must survive if this process is killed
+                    // after removing the log.
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.passive) }
                 }
                 try old.copy(to: database, unless: isCancelled)
                 try database.writeWithoutTransaction { db in
                     try db.execute(sql: "PRAGMA journal_mode = MEMORY")
                     for (table, condition) in IndexSchema.brokenRows {
-                        // Resources of deleted objects remain until their URLs have been kept.
+                        // Resources of deleted objects remain until their URLs have been recorded.
                         let key = table == "objects" ? "OFF" : "ON"
                         try db.execute(sql: "PRAGMA foreign_keys = \(key)")
                         // An older index may lack the column.
@@ -148,7 +149,8 @@ struct IndexRecovery {
                     }
                     // Migrations must accept resources without an object.
                     try db.execute(sql: "PRAGMA foreign_keys = OFF")
-                    // A quick check does not compare rows with their indexes, so they are rebuilt.
+                    // A quick check does not compare rows with their indexes, so the indexes are
+                    // rebuilt.
                     try db.execute(sql: "REINDEX")
                 }
                 let rest = try database.read(unless: isCancelled) {
@@ -158,7 +160,7 @@ struct IndexRecovery {
                 return source
             } catch let error as DatabaseError {
                 let isConstraint = error.resultCode == .SQLITE_CONSTRAINT
-                // On a failing disk, rows that look damaged may be intact and must stay.
+                // On a failing disk, rows that cannot be read may be intact, so the rebuild fails.
                 let error = CacheError(index: "\(directory.path)/\(name)", error)
                 guard error.isDamage || isConstraint else { throw error }
                 try DatabaseQueue().backup(to: database)
@@ -180,8 +182,8 @@ struct IndexRecovery {
         return database
     }
 
-    /// Removes the rows of damaged objects but keeps their URLs, and adds rows for objects without
-    /// a row.
+    /// Removes the rows of damaged objects, but records their URLs. Adds rows for objects without a
+    /// row.
     private func compareWithTree(
         _ database: DatabaseQueue, _ report: inout RecoveryReport,
         _ describe: (([UInt8]) -> ObjectAttributes?)?, unless isCancelled: () -> Bool,
@@ -199,8 +201,8 @@ struct IndexRecovery {
                     CREATE TEMP TABLE found (digest BLOB PRIMARY KEY, is_good INTEGER) WITHOUT ROWID
                     """)
             try db.inTransaction {
-                // Resources without objects are deleted first, because added objects can get their
-                // row numbers.
+                // Resources without objects are deleted first, because added objects can get the
+                // missing row numbers.
                 try DroppedResource.keep(in: db, where: "o.id IS NULL")
                 try db.execute(
                     sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
@@ -243,12 +245,12 @@ struct IndexRecovery {
                     } catch { throw CacheError(index: CacheLayout.index, error) }
                 }
                 if isCancelled() { throw CancellationError() }
-                // An object that is in the snapshot but now missing may have been evicted.
+                // An object of the snapshot that is missing now may have been evicted.
                 let isLost = report.source == .index ? "f.is_good IS NOT 1" : "f.is_good = 0"
                 try DroppedResource.keep(
                     in: db, joining: "LEFT JOIN temp.found f ON f.digest = o.digest", where: isLost)
-                // This also removes resources. Unreadable objects keep their rows, because they may
-                // be intact.
+                // This also removes the objects' resources. Unreadable objects keep their rows,
+                // because they may be intact.
                 try db.execute(
                     sql: """
                         DELETE FROM objects WHERE digest NOT IN
@@ -310,9 +312,9 @@ struct IndexRecovery {
 
 /// The result of rebuilding an index.
 public struct RecoveryReport: Sendable, Equatable {
-    /// A source of rows.
+    /// A source of URLs and validators.
     public enum Source: String, Sendable, CaseIterable {
-        /// The sound index.
+        /// The old index, which was intact.
         case index
         /// The last snapshot of the index.
         case snapshot
@@ -320,7 +322,7 @@ public struct RecoveryReport: Sendable, Equatable {
         case nothing
     }
 
-    /// The source of URLs and validators.
+    /// The source that was used.
     public internal(set) var source = Source.nothing
     /// The number of intact objects in the new index.
     public internal(set) var objects = 0
