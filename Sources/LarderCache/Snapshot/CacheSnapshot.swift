@@ -21,7 +21,7 @@ struct CacheSnapshot {
             let database = try DatabaseFile(draft, in: copy).open(.making)
             // The index is copied first, so that it lists no object that is stored later.
             try index?.connections.reading { try $0.copy(to: database, unless: isCancelled) }
-            // A cycle of pages would return rows forever.
+            // If pages of the index form a cycle, reading it would never end.
             let complaints = try database.read { try $0.complaints(isQuick: true, limit: 1) }
             if let complaint = complaints.first { throw DatabaseError.corruption(complaint) }
             try database.writeWithoutTransaction {
@@ -82,7 +82,7 @@ struct CacheSnapshot {
                 case .cancelled: throw CancellationError()
                 case .damaged, .unreadable:
                     left.append(object.digest)
-                    // An eviction deletes the row before the file.
+                    // An eviction deletes an object's row before its file.
                     if try index?.object(object.digest) == nil {
                         report.evicted += 1
                     } else if case .unreadable = copied {

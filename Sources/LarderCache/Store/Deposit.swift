@@ -1,8 +1,8 @@
 import Foundation
 import LarderCore
 
-/// The result of a fetch, for the next batch. This is a class, because copies of its many fields
-/// are slow.
+/// The result of a fetch, to be stored with the next batch. A class, because copies of its many
+/// fields are slow.
 package final class Deposit: Sendable {
     /// Only `staged` and `unchanged` change the resource.
     package enum Content: Sendable {

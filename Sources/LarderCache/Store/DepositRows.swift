@@ -22,7 +22,7 @@ struct DepositRows {
             INSERT INTO objects (digest, size, media_type, width, height, stored_at, used_at)
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """)
-        // The time never decreases, because a wrong clock could cause an eviction. It always
+        // The time of use never decreases, because a wrong clock could cause an eviction. It always
         // changes, so that an eviction in progress notices the use.
         touch = try db.prepared(
             """
@@ -34,8 +34,7 @@ struct DepositRows {
             UPDATE objects SET media_type = ?, width = ?, height = ?
             WHERE id = ? AND media_type IS NULL
             """)
-        // The statement has no DO UPDATE, which may change a foreign key. For each such key, SQLite
-        // allocates 64 KB.
+        // A DO UPDATE could change a foreign key. For each such key, SQLite allocates 64 KB.
         add = try db.prepared(
             """
             INSERT INTO resources (key, url, object, etag, last_modified, date, age,
@@ -65,8 +64,8 @@ struct DepositRows {
     func record(_ object: StagedObject, isGone: Bool, at instant: Date) throws -> Int64? {
         let attributes = object.attributes
         if let row = try use(object.digest, at: instant) {
-            // The row may lack attributes, if the object was rebuilt from its file or stored as
-            // other content.
+            // The row may lack attributes, if a rebuild of the index added it or the object was not
+            // stored as an image.
             if let mediaType = attributes.mediaType {
                 try describe.run(mediaType, attributes.width, attributes.height, row)
             }

@@ -6,7 +6,7 @@ import LarderCore
 package final class PartialBodies: Sendable {
     private let temporary: FileDescriptor
     fileprivate let run: RunDirectory
-    /// The names of existing files, so that other URLs need no system call.
+    /// The names of existing files, so that URLs without a file need no system call.
     private let names: Locked<Set<String>>
 
     init(in directory: CacheDirectory, run: RunDirectory) throws(CacheError) {
@@ -37,7 +37,7 @@ package final class PartialBodies: Sendable {
         else { return nil }
         let claimed = run.uniqueName()
         guard renameat(partial.raw, name, run.directory.raw, claimed) == 0 else {
-            // A new download has started, so this partial body can no longer be resumed.
+            // The body cannot be moved, so it cannot be resumed.
             unlinkat(partial.raw, name, 0)
             return nil
         }
@@ -54,8 +54,8 @@ package final class PartialBodies: Sendable {
         return PartialBody(trailer, in: self, name: name, hasher: hasher, claim: (claimed, file))
     }
 
-    /// Keeps only bodies larger than ``StagedBody/memoryLimit``. The body cannot be used
-    /// afterwards.
+    /// Keeps an interrupted body larger than ``StagedBody/memoryLimit`` for a later run. The body
+    /// cannot be used afterwards.
     package func keep(
         _ body: StagedBody, of url: String, validator: String, fields: Validators,
         totalBytes: Int64?

@@ -8,9 +8,10 @@ package final class StagedBody: @unchecked Sendable {
     // to the serial queue `writer` until `finish` has waited for the queue.
 
     package static let memoryLimit = 64 * 1024
-    /// The number of waiting bytes at which the transfer pauses.
+    /// The number of unwritten bytes at which the transfer pauses.
     static let backlogLimit = 512 * 1024
-    /// The size of the buffer, which has room for one more piece and is never reallocated.
+    /// The size of the buffer. It has room for one piece beyond the limit, so it is never
+    /// reallocated.
     private static let capacity = memoryLimit + 16 * 1024
 
     package enum Acceptance: Sendable {

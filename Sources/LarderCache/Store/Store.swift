@@ -32,7 +32,7 @@ package final class Store: @unchecked Sendable {
     private let reportSlots = DispatchSemaphore(value: reportLimit)
     private let lock = NSLock()
     private var pending: [(deposit: Deposit, depositor: (any Depositor)?)] = []
-    /// This run's deposits, which need not be staged again.
+    /// The objects deposited in this run, which need not be staged again.
     private var deposited: Set<Digest> = []
     /// Whether the index was empty at the start. If it was, only `deposited` is searched.
     private var isCold: Bool
@@ -40,7 +40,7 @@ package final class Store: @unchecked Sendable {
     private var batchNumber = 0
     private var failure: CacheError?
     private var hasCommitted = false
-    /// Upper bounds for recorded failures; nil until one is added.
+    /// Upper bounds of the number and size of recorded failures; nil until one is added.
     private var remembered: (rows: Int, bytes: Int)?
 
     init(directory: CacheDirectory, index: CacheIndex) throws(CacheError) {
@@ -143,7 +143,7 @@ package final class Store: @unchecked Sendable {
         reports.sync {}
     }
 
-    /// Calls `body` after the reports of earlier batches, on their queue.
+    /// Calls `body` on the queue of reports, after the reports of earlier batches.
     package func afterCommits(_ body: @escaping @Sendable () -> Void) {
         commits.async { [reports] in reports.async(execute: body) }
     }
@@ -224,8 +224,8 @@ package final class Store: @unchecked Sendable {
         var outcomes: [Outcome] = []
         try index.write { db in
             outcomes = []
-            // Evictions remove files in write transactions, so existing files remain in place. A
-            // missing file was evicted earlier.
+            // Evictions remove files in write transactions, so existing files remain during this
+            // one. A missing file was evicted earlier.
             let vanished = try directory.absent(published)
             var failures = try FailureTable(db)
             let rows = try DepositRows(db)
@@ -244,7 +244,7 @@ package final class Store: @unchecked Sendable {
         return outcomes
     }
 
-    /// Trims failures. Counts them only at first and when the bounds exceed a limit.
+    /// Trims failures. Counts them only the first time and when an upper bound exceeds its limit.
     private func bound(_ failures: FailureTable, _ db: Database) throws {
         let added = failures.added
         guard added.rows > 0 else { return }

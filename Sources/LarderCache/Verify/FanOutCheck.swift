@@ -17,7 +17,7 @@ struct FanOutCheck {
     mutating func run(beneath root: FileDescriptor?) throws(CacheError) -> VerifyReport {
         let name = ObjectTree.fanOut(byte)
         let isSelected = try options.selection.objects(byte)
-        // Objects that were stored later look orphaned, so their rows are looked up again.
+        // Objects that are stored after this look orphaned, so their rows are looked up again.
         if let index {
             for object in try index.objects(fanOut: byte) where isSelected(object.digest) {
                 expected[object.digest] = object
@@ -35,7 +35,7 @@ struct FanOutCheck {
                     try check(entry, digest, expected.removeValue(forKey: digest))
                 }
             } catch  where error.errno == ENOENT {
-                // The file was just removed. noteMissing looks up the row again.
+                // The directory was just removed. noteMissing looks up its rows again.
             } catch  where error.concernsFile {
                 expected = [:]
                 add(.unreadable, root.path(of: name), error.message)
@@ -149,7 +149,7 @@ struct FanOutCheck {
     private mutating func noteMissing() throws(CacheError) {
         guard let index else { return }
         for object in expected.values {
-            // An eviction deletes the row before the file.
+            // An eviction deletes an object's row before its file.
             guard try index.object(object.digest) != nil,
                 try directory.size(of: object.digest) == nil, try index.object(object.digest) != nil
             else { continue }

@@ -15,7 +15,8 @@ struct Repairer {
     let index: CacheIndex
     let reader: ObjectReader
 
-    /// Repairs findings. Returns the resources to download, which count as lost until then.
+    /// Repairs findings. Returns the resources to download. Their findings count as lost until
+    /// then.
     func repair(
         _ findings: inout [VerifyReport.Finding], isCancelled: () -> Bool
     ) throws(CacheError) -> [DroppedResource] {
@@ -138,7 +139,8 @@ struct Repairer {
         }
     }
 
-    /// Quarantines the object if its digest is wrong or its directory already has the object.
+    /// Moves a misplaced object to its directory. If its digest is wrong or the directory already
+    /// has the object, quarantines it.
     private func moveHome(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         guard let digest = finding.digest else { return }
         let objects = try directory.objects()
@@ -152,7 +154,7 @@ struct Repairer {
                 read = try reader.digest(file, expecting: digest)
             } catch  where error.isSparse { return }
             if read?.digest == digest {
-                // The file may not be durable, and an index row may exist.
+                // An index row may exist, so the file must be durable.
                 try Self.makeReadOnly(file)
                 guard fsync(file.raw) == 0 else {
                     throw CacheError("fsync", subject: finding.subject, errno: errno)
@@ -190,7 +192,7 @@ struct Repairer {
         }
     }
 
-    /// Sets an object's mode. Returns false if the file has other hard links.
+    /// Sets an object's mode to 0444. Returns false if the file has other hard links.
     @discardableResult
     private static func makeReadOnly(_ file: FileDescriptor) throws(CacheError) -> Bool {
         guard try file.status().st_nlink == 1 else { return false }

@@ -11,7 +11,7 @@ final class Verifier: @unchecked Sendable {
     private let lock = NSLock()
     private var report = VerifyReport()
     private var failure: CacheError?
-    /// The leading bytes of directories. Threads have taken the first `next`.
+    /// The leading bytes of the directories to check. Threads have taken the first `next` of them.
     private var leadingBytes: [UInt8] = []
     private var next = 0
     private var done = VerifyPosition()
@@ -182,7 +182,7 @@ final class Verifier: @unchecked Sendable {
     }
 
     private func noteDamaged(_ index: CacheIndex) throws(CacheError) {
-        // Damaged resources have no objects to select. ManifestCoverage reports them.
+        // Damaged resources have no objects that could be named. ManifestCoverage reports them.
         if case .named = options.selection { return }
         let known = Dictionary(
             report.findings.enumerated().compactMap { position, finding in

@@ -74,8 +74,8 @@ public enum VerifySelection: Sendable {
         }
     }
 
-    /// Returns the part of a digest. Multiplies instead of dividing, so that every value is in
-    /// exactly one part.
+    /// Returns the number of the part that contains a digest. Multiplies instead of dividing, so
+    /// that every value is in exactly one part.
     private static func part(of bits: UInt64, count: Int) -> Int {
         Int(bits.multipliedFullWidth(by: UInt64(count)).high) + 1
     }
@@ -95,7 +95,7 @@ public enum VerifySelection: Sendable {
 
 /// The leading bytes of completed directories, saved in an expendable file.
 struct VerifyPosition {
-    /// The number of positions at which all others are deleted.
+    /// The number of saved positions at which all are deleted before another is saved.
     private static let limit = 100
 
     private var bits = [UInt8](repeating: 0, count: Digest.byteCount)

@@ -66,7 +66,7 @@ public struct VerifyReport: Sendable {
     public package(set) var seconds: Double = 0
     /// The names of the manifests that limited the verification.
     public package(set) var manifests: [String] = []
-    /// The demands of manifest entries on damaged resources, by key.
+    /// The digests and sizes that manifest entries require of damaged resources, by key.
     package var demands: [String: Set<Demand>] = [:]
 
     /// Creates an empty report.
@@ -146,14 +146,14 @@ public struct VerifyReport: Sendable {
             case link
             /// The index is damaged.
             case index
-            /// Another file in place of an object directory.
+            /// A file in place of an object directory.
             case obstructed
             /// An object without an index row, left by a crash. Eviction removes it.
             case orphaned
             /// An object in the wrong directory.
             case misplaced
-            /// A file that does not belong to the cache. Repairs move only directories in place of
-            /// objects.
+            /// A file that does not belong to the cache. Repairs move it only if it is a directory
+            /// in place of an object.
             case foreign
             /// An intact object whose mode is not 0444, for example after copying.
             case mode
@@ -171,7 +171,7 @@ public struct VerifyReport: Sendable {
         public enum Repair: String, Sendable, CaseIterable {
             /// The object is intact again, with the same bytes.
             case restored
-            /// The resource was downloaded again with other bytes.
+            /// The resource was downloaded again with different bytes.
             case changed
             /// The file was moved away, and no URL needs it.
             case removed
