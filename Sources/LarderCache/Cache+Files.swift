@@ -5,7 +5,7 @@ import LarderCore
 
 extension Cache {
     /// The maximum size in bytes of objects that are verified in memory. Larger objects are read
-    /// twice, first to verify them.
+    /// twice.
     private static let memoryLimit = 1 << 20
 
     package func forEachPiece(
@@ -82,8 +82,8 @@ extension Cache {
         }
     }
 
-    /// Creates a hard link to an object's file. Returns nil, or `errno` on failure. The caller must
-    /// check the linked file, because another process may have replaced it.
+    /// Creates a hard link to an object's file. Returns `errno` on failure. The caller must check
+    /// the linked file, because another process may have replaced it.
     package func link(
         _ digest: Digest, to directory: FileDescriptor, as name: String
     ) throws(CacheError) -> Int32? {
@@ -94,7 +94,7 @@ extension Cache {
     package func outgoing(_ object: StoredObject) throws(CacheError) -> OutgoingObject {
         let object = sized(object)
         let (file, status) = try open(object)
-        // A sparse file can be huge, so its digest is checked before any of it is sent.
+        // A sparse file can be huge, so it is checked before it is sent.
         if status.st_size > status.plausibleBytes { _ = try confirm(file, is: object) }
         return OutgoingObject(object, file: file)
     }
@@ -133,8 +133,8 @@ package final class LentFile: Sendable {
 
     package func descriptor() throws(CacheError) -> Int32 { try file.duplicate() }
 
-    /// Fills the buffer. Returns false if the file is too short, if reading fails or, with
-    /// `atOnce`, if it would wait for the disk.
+    /// Fills the buffer. Returns false if the file is too short or, with `atOnce`, if reading would
+    /// wait for the disk.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, atOnce: Bool = false
     ) -> Bool {
@@ -172,7 +172,7 @@ package final class OutgoingObject: Sendable {
     package var isCorrupt: Bool { state.withLock { $0.isDamaged } }
 
     /// Reads a piece and returns its size, or nil if reading fails or the digest is wrong. `offset`
-    /// is the end of the previous piece, or 0 for the first.
+    /// is the end of the previous piece, or 0.
     package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         state.withLock { state in
             if offset == 0 { (state.hasher, state.position) = (RunningDigest(), 0) }

@@ -48,8 +48,8 @@ extension Cache {
         }
     }
 
-    /// Returns the resource for a key or a URL. Looks for the text as a key, then as a URL in the
-    /// last prefetched manifest, then for the URL's key (`HTTPURL.key` of LarderCore).
+    /// Returns the resource with this key, with this URL in the last prefetched manifest, or with
+    /// the key of this URL (`HTTPURL.key` of LarderCore).
     public func resource(spelledAs text: String) throws(CacheError) -> Resource? {
         guard let index else { return nil }
         if let resource = try index.resource(text) { return resource }

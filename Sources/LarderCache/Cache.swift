@@ -13,7 +13,7 @@ public final class Cache: Sendable {
     private let obstacle: CacheError?
     /// Whether the medium, permissions, a full disk or another writer prevents writing.
     public let isReadOnly: Bool
-    /// The result of rebuilding the index when the cache was opened; nil if the index was intact.
+    /// The result of rebuilding the index at opening; nil if the index was intact.
     public let recovery: RecoveryReport?
 
     private init(
@@ -55,8 +55,8 @@ public final class Cache: Sendable {
     ///   - describe: Returns the media type and dimensions of an image, or nil if the bytes are not
     ///     an image. Called with objects of at most 16 MiB whose dimensions are not in the index.
     ///     Default: always nil.
-    ///   - isCancelled: Called often. If it returns true, the rebuild stops soon, changes nothing,
-    ///     and reports the interruption. Default: never.
+    ///   - isCancelled: Called often. Returning true stops the rebuild soon, without changes.
+    ///     Default: never.
     /// - Throws: A ``CacheError``: `.missing` if the cache does not exist, `.locked` if it is in
     ///   use.
     public static func reindex(
@@ -120,7 +120,7 @@ public final class Cache: Sendable {
             let index = try CacheIndex(of: directory, patience: waitsForWriters ? nil : .seconds(1))
             return Cache(directory: directory, index: index)
         } catch  where error.code == .storage || error.code == .locked && !waitsForWriters {
-            // SQLite needs disk space and a lock to open an index for writing, but not for reading.
+            // SQLite needs disk space and a lock to open an index for writing.
             let index = try? CacheIndex(readOnly: directory, isBesideWriter: error.code == .locked)
             guard let index else { throw error }
             return Cache(directory: directory, index: index, isReadOnly: true, obstacle: error)

@@ -143,7 +143,7 @@ package final class LiveCache: @unchecked Sendable {
     }
 
     /// Records the noted uses in the index, for eviction. Drops them if another process is writing
-    /// the index, because they are noted again at the next use.
+    /// the index; the next uses are noted again.
     package func recordUse() {
         let objects = lock.withLock {
             defer { used = [] }

@@ -138,7 +138,6 @@ final class CacheDirectory: Sendable {
         return absent
     }
 
-    /// Opens an object's file. Throws `.corrupt` if it is missing or not a regular file.
     func open(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         do {
             let file = try fanOut(digest).file(digest.hex)

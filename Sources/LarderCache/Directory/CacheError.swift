@@ -99,7 +99,7 @@ extension CacheError {
             .SQLITE_MISMATCH:
             self.init(damaged: subject, message)
         case .SQLITE_INTERRUPT:
-            // ``StepLimit`` raises this error. Cancellations are caught earlier.
+            // ``StepLimit`` raises this error.
             self.init(damaged: subject, "a query exceeded the step limit for an index of this size")
         default: self.init(.index, subject: subject, message: message)
         }
@@ -130,7 +130,7 @@ extension CacheError {
         return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : Foundation.errno
     }
 
-    /// Whether the disk is full. For mapped files, SQLite reports a full disk as an I/O error.
+    /// For mapped files, SQLite reports a full disk as an I/O error.
     private static func isFull(_ path: String) -> Bool {
         var status = statvfs()
         guard path.hasPrefix("/"), statvfs(path.parentDirectory, &status) == 0 else { return false }
@@ -171,7 +171,6 @@ extension CacheError {
         }
     }
 
-    /// Suggests an eviction if the cache has enough objects to free the suggested space.
     private static func adviceOnFullDisk(at path: String) -> String {
         var (room, value, free) = (1e9, "1GB", 0.0)
         var status = statvfs()
@@ -191,8 +190,7 @@ extension CacheError {
             : "remove other files from its disk, or choose another disk with --cache"
     }
 
-    /// Whether all objects together have at least `wanted` bytes. To limit the time, 100,000 files
-    /// count as enough.
+    /// To limit the time, 100,000 files count as enough.
     private static func hasObjects(ofBytes wanted: Double, in path: String) -> Bool {
         let objects = FileManager.default.enumerator(atPath: "\(path)/\(CacheLayout.objects)")
         var (bytes, count) = (0.0, 0)

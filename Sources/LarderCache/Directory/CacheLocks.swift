@@ -37,8 +37,8 @@ public struct LockWait: Sendable {
 
     var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
 
-    /// Takes the lock, or throws `.locked` after the limit. Polls, because only a signal ends a
-    /// blocked flock(2), and signals are left to the program.
+    /// Takes the lock, or throws `.locked` after the limit. Polls, because only a signal could end
+    /// a blocked flock(2).
     func take(
         _ operation: Int32, on file: FileDescriptor, subject: String, describeHolder: () -> String
     ) throws(CacheError) {
@@ -66,7 +66,7 @@ public struct LockWait: Sendable {
 }
 
 /// A named lock that only one run can hold. Its file is never removed, because other processes may
-/// be waiting for the lock.
+/// be waiting for it.
 package final class NamedLock: Sendable {
     private let file: FileDescriptor
 
@@ -99,7 +99,6 @@ package final class NamedLock: Sendable {
             && text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "._-".utf8.contains($0) }
     }
 
-    /// Returns the command that holds the lock, or nil if its process has ended.
     private static func holder(_ file: FileDescriptor) -> String? {
         guard let bytes = try? file.read(at: 0, atMost: 200) else { return nil }
         let line = String(decoding: bytes, as: UTF8.self).prefix { $0 != "\n" }
@@ -111,8 +110,8 @@ package final class NamedLock: Sendable {
     }
 }
 
-/// The wait for SQLite's lock on the index. Even if the policy allows no waiting, it lasts up to
-/// ``grace``, because other processes' transactions are short.
+/// The wait for SQLite's lock on the index. Even ``LockWait/none`` waits up to ``grace``, because
+/// transactions are short.
 final class WriterWait: Sendable {
     static let grace = Duration.seconds(5)
     static let moment = Duration.milliseconds(100)
@@ -127,8 +126,8 @@ final class WriterWait: Sendable {
         state = Locked((wait.limit.map { max($0, Self.grace) }, .now, false))
     }
 
-    /// Sleeps, and returns whether SQLite should try again. SQLite's own busy handler sleeps longer
-    /// and would miss the short pauses of an eviction.
+    /// Sleeps, and returns whether SQLite should retry. SQLite's own busy handler sleeps longer and
+    /// would miss an eviction's short pauses.
     func retry(_ attempt: Int) -> Bool {
         let (waited, isOver, isReporting) = state.withLock { state in
             if attempt == 0 { (state.start, state.isReported) = (.now, false) }

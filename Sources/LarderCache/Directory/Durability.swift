@@ -68,7 +68,7 @@ struct DiskSpace {
 }
 
 extension CacheDirectory {
-    /// The free space without which no reserve is created, as a multiple of the reserve's size.
+    /// The free space required for a reserve, as a multiple of its size.
     private static let reserveMargin: Int64 = 16
 
     /// Creates a file that is removed before an eviction on a full disk, because deleting rows

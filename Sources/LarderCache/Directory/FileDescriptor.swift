@@ -62,7 +62,6 @@ package final class FileDescriptor: Sendable {
         return copy
     }
 
-    /// Creates an error with the current `errno`, about this file or a name in this directory.
     func failure(_ call: String, of name: String? = nil) -> CacheError {
         CacheError(call, subject: name.map(path(of:)) ?? subject, errno: errno)
     }
@@ -86,7 +85,6 @@ package final class FileDescriptor: Sendable {
     }
 
     package func write(_ bytes: [UInt8]) throws(CacheError) {
-        // `withUnsafeBytes` loses the type of a thrown error.
         try bytes.withUnsafeBufferPointer { (bytes) throws(CacheError) in
             try write(UnsafeRawBufferPointer(bytes))
         }
@@ -100,8 +98,8 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// Reads up to `limit` bytes, either with one call at the file position, or at `offset` like
-    /// ``read(at:into:)``.
+    /// Reads up to `limit` bytes: once at the file position, or like ``read(at:into:)`` at
+    /// `offset`.
     package func read(at offset: Int64? = nil, atMost limit: Int) throws(CacheError) -> [UInt8] {
         var result = Result<Void, CacheError>.success(())
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
@@ -136,7 +134,7 @@ package final class FileDescriptor: Sendable {
         return status
     }
 
-    /// Returns the status of a name without following links, or nil if the name does not exist.
+    /// Returns the status of a name without following links; nil if it does not exist.
     package func status(of name: String) throws(CacheError) -> stat? {
         var status = stat()
         if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
@@ -163,8 +161,7 @@ package final class FileDescriptor: Sendable {
     }
 
     package func forEachName(_ body: (String) throws(CacheError) -> Void) throws(CacheError) {
-        // Opens the directory again, because a descriptor from dup(2) would share the file
-        // position.
+        // Opened again, because a descriptor from dup(2) would share the file position.
         let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let stream = fdopendir(copy) else {
             let code = errno

@@ -6,7 +6,6 @@ package struct FileIdentity: Sendable, Hashable {
     private let device: UInt64
     private let inode: UInt64
     package let size: Int64
-    /// The modification time in nanoseconds since 1970.
     private let modified: Int64
     private let changed: Int64
 

@@ -57,7 +57,7 @@ struct ObjectTree {
     }
 
     private static func entry(_ name: String, in parent: FileDescriptor, prefix: String) -> Entry {
-        // On most file systems, a name in upper case is a different file, so it is no object.
+        // On most file systems, a name in upper case is a different file, not an object.
         let digest = Digest(hex: name).flatMap { $0.hex == name ? $0 : nil }
         let isHome = !prefix.isEmpty && name.hasPrefix(prefix)
         return Entry(
@@ -70,7 +70,6 @@ struct ObjectTree {
 /// A file reader that reuses its buffer, because allocating one takes longer than reading a small
 /// file.
 package final class ObjectReader {
-    // A size that needs few system calls and fits in the processor's cache.
     private let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 256 * 1024, alignment: 16)
     private let budget: SparseBudget
@@ -78,9 +77,9 @@ package final class ObjectReader {
     package init(_ budget: SparseBudget = SparseBudget()) { self.budget = budget }
     deinit { buffer.deallocate() }
 
-    /// Reads a file and returns its digest and size, or nil if cancelled. If a sparse file has the
-    /// `expected` digest, gives its bytes back to the budget. Throws an error with
-    /// ``CacheError/isSparse`` if the file exceeds the budget.
+    /// Returns a file's digest and size, or nil if cancelled. Gives a sparse file's bytes back to
+    /// the budget if it has the `expected` digest. Throws ``CacheError/isSparse`` if it exceeds the
+    /// budget.
     package func digest(
         _ file: FileDescriptor, expecting expected: Digest? = nil,
         isCancelled: () -> Bool = { false },

@@ -62,7 +62,7 @@ package enum Ownership {
 /// objects.
 enum CacheRoot {
     /// Opens the root. Throws `.unusable` if another user could change it or owns a link on the
-    /// path, or if a new cache would be inside another cache.
+    /// path, or if a new cache would be inside another.
     static func open(
         _ path: String, create: Bool
     ) throws(CacheError) -> (root: FileDescriptor, isWritable: Bool) {
@@ -86,8 +86,7 @@ enum CacheRoot {
         return (try root.reopened(as: path, isGuarded: true), true)
     }
 
-    /// Whether the directory has a cache tag. Ignores directories that other users could change,
-    /// because they could add the tag.
+    /// Ignores tags in directories that other users could change.
     private static func isTagged(_ path: String) -> Bool {
         let tag = Array(CacheLayout.tagContents.utf8)
         guard let directory = try? FileDescriptor.open(path, flags: O_RDONLY | O_DIRECTORY),

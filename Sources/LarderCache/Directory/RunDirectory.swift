@@ -93,8 +93,8 @@ extension CacheDirectory {
         return Digest(hex: former)?.hex == former || ObjectTree.isFanOut(former)
     }
 
-    /// Moves a file that failed verification to `quarantine/` and returns its new path. Returns nil
-    /// if the file with `inode` is gone. If a different file was moved, moves it back.
+    /// Moves a file that failed verification to `quarantine/` and returns its new path, or nil if
+    /// the file with `inode` is gone. Moves a different file back.
     func quarantine(
         _ name: String, from parent: FileDescriptor, inode: ino_t
     ) throws(CacheError) -> String? {

@@ -14,9 +14,9 @@ package final class SparseBudget: @unchecked Sendable {
 
     package init() {}
 
-    /// Takes the excess bytes of a file and returns their number. Throws an error with
-    /// ``CacheError/isSparse`` if too few are left. With `isLent`, first waits for loans whose
-    /// return could suffice, so that results do not depend on the order of files.
+    /// Takes a file's excess bytes and returns their number. Throws ``CacheError/isSparse`` if too
+    /// few are left. With `isLent`, first waits for other loans that could suffice, so that results
+    /// do not depend on the order of files.
     package func take(
         _ status: stat, of subject: String, isLent: Bool = false
     ) throws(CacheError) -> Int64 {

@@ -82,7 +82,7 @@ final class EvictionPlan {
 
     func decide(at instant: Date, runStart: Date, free: Int64) throws -> Decision {
         try database.writeWithoutTransaction { db in
-            // Reading all rows fills the page cache, which is no longer needed.
+            // Reading all rows fills the page cache.
             defer { db.releaseMemory() }
             var decision = Decision()
             let now = instant.timeIntervalSince1970
@@ -103,11 +103,10 @@ final class EvictionPlan {
                 while var row = try objects.next() {
                     if policy.isCancelled() { throw CancellationError() }
                     let object = try Object(&row, at: now)
-                    // Rows are read even if nothing more must be removed, so that damage is found.
+                    // The remaining rows are read, too, so that damage is found.
                     guard object.mandate != nil || excess.reason != nil else { continue }
                     let room = try room(of: object)
-                    // Removing an object that frees no space would not help to reach the minimum of
-                    // free space.
+                    // Removing an object that frees no space would not help to reach the minimum.
                     func useful(_ reason: Reason?) -> Reason? {
                         reason == .free && room == 0 ? nil : reason
                     }
@@ -175,8 +174,8 @@ final class EvictionPlan {
         }
     }
 
-    /// Closes the plan's connection to the index. The index's own connections must close last,
-    /// because only they can checkpoint its log.
+    /// Detaches the index. Its own connections must close last, because only they can checkpoint
+    /// its log.
     func close() throws { try database.close() }
 
     private struct Object {
@@ -242,7 +241,7 @@ final class EvictionPlan {
     }
 
     /// Returns `.run` if a run in progress may have used the object. Future times count, because
-    /// the run's clock may have been ahead.
+    /// the run's clock may be ahead.
     private func runHold(on object: Object, since start: Date, _ instant: Date) -> Hold? {
         let end = start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
         return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil

@@ -25,8 +25,8 @@ public struct EvictionPolicy {
     public var grace: TimeInterval = 3_600
     /// Whether to only report what would be removed. Default: false.
     public var isDryRun = false
-    /// Called often after the keys have been read. If it returns true, the eviction stops soon and
-    /// reports the removed objects. Default: never.
+    /// Called often after the keys have been read. Returning true stops the eviction soon. Default:
+    /// never.
     public var isCancelled: () -> Bool = { false }
 
     /// Creates a policy that removes only leftover files.
@@ -38,7 +38,7 @@ public struct EvictionOrder: Sendable, Equatable {
     /// The name of the order on the command line.
     public let name: String
     let clock: String
-    /// The SQL terms that sort the objects. `since` is the start of an object's age.
+    /// The SQL terms of the order. `since` is the start of an object's age.
     var sort = "since"
 
     /// Least recently used first.

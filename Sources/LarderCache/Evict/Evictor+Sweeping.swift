@@ -75,8 +75,8 @@ extension Evictor {
         return orphans
     }
 
-    /// Whether a file is older than the grace period. Checks two times, because a rename changes
-    /// only the status change time (rename(2)).
+    /// Whether a file is older than the grace period. Also checks the status change time, because a
+    /// rename changes only this time (rename(2)).
     private var isOld: @Sendable (stat) -> Bool {
         { [limit = startDate.addingTimeInterval(-policy.grace)] status in
             [status.modified, status.changed].allSatisfy {

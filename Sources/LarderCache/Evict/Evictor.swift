@@ -9,8 +9,8 @@ import LarderCore
 /// never a row without a file. A store commits a row only if the file exists during the same
 /// transaction.
 struct Evictor {
-    /// The maximum number of files per step. The number is large, because each durable commit makes
-    /// the file system write all directories and inodes of removed files.
+    /// The maximum number of files per step. It is large, because each durable commit makes the
+    /// file system write all directories and inodes of removed files.
     static let fileLimit = 4_096
     /// If a step takes longer than this, the next one is smaller, because an interrupt waits for
     /// the end of a step.
@@ -183,9 +183,9 @@ struct Evictor {
         }
     }
 
-    /// Deletes up to `2 * limit` rows, and returns the victims whose rows are all deleted. Sets
-    /// `rank` to the rank of the last victim. Skips victims used or pinned since the plan was made,
-    /// and then sets `isWhole` to false.
+    /// Deletes up to `2 * limit` rows, and returns the victims without any rows left. Sets `rank`
+    /// to the last victim's rank. Skips victims used or pinned since the plan was made, and then
+    /// sets `isWhole` to false.
     private func removeRows(
         of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,
         _ isWhole: inout Bool

@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The removal of object files without rows. It runs in write transactions, so that other processes
-/// cannot add rows.
+/// The removal of object files without rows, in write transactions, so that other processes cannot
+/// add rows.
 final class ObjectRemoval {
     private static let filesPerStep = 512
     /// The maximum number of threads, which mostly wait for the disk. On a virtual disk with ext4,
@@ -11,7 +11,7 @@ final class ObjectRemoval {
     private static let mostThreads = 8
     private static let filesPerThread = 16
 
-    /// The directory of objects. It is opened before rows are deleted, because opening may fail.
+    /// Opened before rows are deleted, because opening may fail.
     private let objects: FileDescriptor?
     private(set) var failure: CacheError?
     private var threads = ObjectRemoval.mostThreads

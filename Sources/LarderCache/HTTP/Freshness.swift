@@ -3,7 +3,7 @@ import LarderCore
 
 /// The freshness of responses (RFC 9111, section 4.2). Durations are in seconds.
 package enum Freshness {
-    /// The lifetime in seconds of a response that has no field to derive it from: a day.
+    /// The lifetime in seconds if no field determines it: a day.
     static let fallback: TimeInterval = 86_400
     /// The maximum lifetime in seconds derived from `Last-Modified`: a week.
     static let longestGuess: TimeInterval = 7 * 86_400
@@ -79,8 +79,8 @@ package struct CacheControl: Equatable, Sendable {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }
 
-    /// Returns the Cache-Control field for a response to a request with credentials. Adds `private`
-    /// unless shared caches may store it, because a later push does not know about the credentials.
+    /// Returns the field of a response to a request with credentials. Adds `private` unless shared
+    /// caches may store it, because a later push does not know about the credentials.
     package static func ofPersonal(_ field: String?) -> String? {
         let directives = CacheControl(field)
         guard directives.mayBeShared(isPersonal: false), !directives.mayBeShared(isPersonal: true)

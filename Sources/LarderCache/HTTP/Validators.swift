@@ -104,15 +104,15 @@ package struct Vary: Equatable, Sendable {
         self.names = names.sorted()
     }
 
-    /// Returns a digest of the request fields with these names, which may be secret, or nil without
-    /// names. Fields with the same name are combined (RFC 9111, section 4.1).
+    /// Returns a digest of the named request fields, which may be secret; nil without names.
+    /// Combines fields with the same name (RFC 9111, section 4.1).
     package func variant(for fields: [(name: String, value: String)]) -> Digest? {
         guard !names.isEmpty else { return nil }
         var sent: [[UInt8]: [UInt8]] = [:]
         for (name, value) in fields {
             let name = name.utf8.lowercasedASCII
             // The colon distinguishes an empty field from a missing one. Fields contain no line
-            // feed, so it can separate them.
+            // feed.
             sent[name] =
                 (sent[name].map { $0 + Array(", ".utf8) } ?? Array(":".utf8))
                 + value.utf8.trimmingBlanks

@@ -58,8 +58,8 @@ extension CacheIndex {
         directory.log(.debug, "folded the log into the index")
     }
 
-    /// Writes one transaction of an operation. Regularly pauses afterwards, so that other processes
-    /// can take SQLite's write lock. Whether one is waiting cannot be detected.
+    /// Writes one transaction of an operation. Pauses regularly, so that other processes, which it
+    /// cannot detect, can take SQLite's write lock.
     func writeStep(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         try write(isDurable: isDurable, body)
         guard lastPause.withLock({ ContinuousClock.now - $0 >= WriteStep.time }) else { return }
@@ -100,8 +100,8 @@ extension CacheIndex {
     private static let pagesPerStep = 100
     private static let sparePages = 64
 
-    /// Removes free pages in steps until at most 5 % of the pages, or 64, are free. Indexes from
-    /// older versions cannot shrink.
+    /// Removes free pages in steps, down to 5 % of all pages or 64. Indexes from older versions
+    /// cannot shrink.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
             let free = try read { db in
@@ -111,7 +111,7 @@ extension CacheIndex {
                 return free - max(Self.sparePages, pages / 20)
             }
             guard free > 0 else { return }
-            // This step need not be durable, because losing it does no harm.
+            // Losing this step does no harm.
             try writeStep(isDurable: false) { db in
                 let deadline = ContinuousClock.now + WriteStep.time
                 let vacuum = try db.prepared(
@@ -130,7 +130,7 @@ extension DatabaseQueue {
         }
     }
 
-    /// Writes a copy without free pages or a log. The copy is not durable.
+    /// Writes a copy without free pages or a log, but not durably.
     func compact(into file: DatabaseFile) throws {
         file.make()
         try writeWithoutTransaction { db in

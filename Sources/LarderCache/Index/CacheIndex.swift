@@ -11,8 +11,8 @@ final class CacheIndex: Sendable {
     let uri: String
     let isFrozen: Bool
     let hasSpellings: Bool
-    /// The old keys of an index from an older version, by current key, loaded when needed. Nil if
-    /// all keys are current.
+    /// The keys in an older version's index, by current key, loaded when needed; nil if all are
+    /// current.
     let formerKeys: Locked<[String: String]?>?
     let hasDamaged: Bool
     private let wait: WriterWait
@@ -181,11 +181,10 @@ final class CacheIndex: Sendable {
             message: "was written by a newer version of larder; use that version")
     }
 
-    /// Writes one transaction. If `isDurable` is false, it becomes durable only with ``syncLog()``.
-    /// Throws if the index was replaced, because the transaction is then lost.
+    /// Writes one transaction. Unless `isDurable`, it is durable only after ``syncLog()``. Throws
+    /// if the index was replaced, because the transaction is then lost.
     func write(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
-        // The mode is set and reset in a single access, so that other commits of this process stay
-        // durable.
+        // One access sets and resets the mode, so that this process's other commits stay durable.
         try withWriter { db in
             if !isDurable { try db.execute(sql: "PRAGMA synchronous = NORMAL") }
             let written = Result { try commit(db, body) }

@@ -5,9 +5,8 @@ import GRDBSQLite
 /// SQLite's methods for an open file of a cache. Some methods are replaced:
 ///
 /// - A read error is not reported as corruption, which would lead to a rebuild of the index.
-/// - The file behind shared memory gets its disk blocks before use. SQLite writes only one byte per
-///   4 KiB. If blocks are smaller and the disk is full, a later write would end the process with
-///   SIGBUS.
+/// - The file behind shared memory gets its disk blocks before use. Otherwise, a later write to a
+///   full disk would end the process with SIGBUS.
 /// - After shared memory was lost to a failing disk (``SharedMemory``), all methods fail, because
 ///   the newest pages cannot be found.
 enum ConfinedFile {
@@ -23,8 +22,7 @@ enum ConfinedFile {
     private nonisolated(unsafe) static var known:
         [Bool: [UnsafePointer<sqlite3_io_methods>: UnsafeMutablePointer<Methods>]] = [:]
 
-    /// Returns replacements for the original methods. For a frozen file, those for locks do
-    /// nothing.
+    /// Returns replacements for the original methods. On a frozen file, locking does nothing.
     static func methods(
         over original: UnsafePointer<sqlite3_io_methods>, isFrozen: Bool
     ) -> UnsafePointer<sqlite3_io_methods> {
@@ -89,8 +87,8 @@ private func original(of file: UnsafeMutablePointer<sqlite3_file>?) -> sqlite3_i
         .assumingMemoryBound(to: ConfinedFile.Methods.self).pointee.original.pointee
 }
 
-/// Allocates the disk blocks of mapped memory. Returns false if the disk is full. On macOS and
-/// before Linux 5.14, always returns true.
+/// Allocates disk blocks for mapped memory. Returns false if the disk is full; always true on macOS
+/// and before Linux 5.14.
 private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
     #if os(Linux)
         // MADV_POPULATE_WRITE (madvise(2)), which older headers do not define.
@@ -111,13 +109,13 @@ private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> B
 ///   file. SQLite would apply a foreign journal and delete its super-journal, which can be
 ///   anywhere.
 /// - `-wal`: trusted no more than the index. SQLite reads it up to the first wrong checksum, and
-///   may delete it, but no other file.
+///   may delete only this file.
 /// - `-shm`: cleared by the first process that opens it, so planted contents are never read.
 /// - files that `ATTACH` names: never opened, because only this package's statements are executed.
 ///
 /// Paths are not resolved, because SQLite would replace the link in `/proc/self/fd` with its
-/// target, a path that may later lead to a different file. URIs select the file system with `vfs`,
-/// so an app's other databases are not affected.
+/// target, whose path may be replaced. URIs select the file system with `vfs`, so an app's other
+/// databases are not affected.
 enum ConfinedFileSystem {
     static let name = "larder"
     /// The file system for a run's new databases, which may have journals.
@@ -177,8 +175,7 @@ enum ConfinedFileSystem {
         return made
     }
 
-    /// Registers a file system. The structure is never freed, because SQLite uses it until the
-    /// process ends.
+    /// The structure is never freed, because SQLite uses it until the process ends.
     private static func register(named name: String, _ vfs: sqlite3_vfs) {
         let place = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
         place.initialize(to: vfs)

@@ -26,8 +26,7 @@ package struct DroppedResource: Sendable {
         self.finding = finding
     }
 
-    /// Records the resources that `condition` selects. The condition can use `resources r`,
-    /// `objects o` and the joined `tables`.
+    /// Records the resources that `condition` selects from `resources r`, `objects o` and `tables`.
     static func keep<each Value: SQLiteValue>(
         in db: Database, joining tables: String = "", where condition: String,
         _ values: repeat each Value

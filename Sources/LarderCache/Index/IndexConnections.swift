@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 
-/// One writing and up to four reading connections to an index. GRDB's own pool would look for the
-/// log by path instead of URI, and write when it is opened.
+/// One writing and up to four reading connections. GRDB's own pool looks for the log by path
+/// instead of URI, and writes on each opening.
 final class IndexConnections: Sendable {
     private static let readerLimit = 4
 

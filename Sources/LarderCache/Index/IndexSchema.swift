@@ -11,8 +11,8 @@ enum IndexSchema {
         case foreign
     }
 
-    /// Compares the schema with the known ones. Must be called before any table is read, because a
-    /// table can be an endless view.
+    /// Compares the schema with the known ones. Call this before reading any table, because it may
+    /// be an endless view.
     static func origin(of db: Database) throws -> Origin {
         let made = try statements(of: db)
         if made.isEmpty { return .none }
@@ -38,11 +38,10 @@ enum IndexSchema {
         return names.contains(nil) ? nil : Set(names.compactMap(\.self))
     }
 
-    /// The type, name, table and SQL, as bytes.
     private typealias Statement = [[UInt8]]
 
-    /// The digests of the schema, by the number of applied migrations. They are constants, because
-    /// computing them took a tenth of a short run's time.
+    /// The schema's digest after each number of migrations. Constants, because computing them took
+    /// a tenth of a short run's time.
     static let known = [
         "e30fa713fd8f8a9b90b2c2587a67edbebbed5a082c6d2e335a7b4edc220b8d3c",
         "fa6ee121e44915efc95ebb0dd8bb4e40208ec8f8f27df63af2e6969d8dc66ee2",
@@ -56,8 +55,7 @@ enum IndexSchema {
 
     static func digest(of db: Database) throws -> String { digest(of: try statements(of: db)) }
 
-    /// Returns a digest of statements. Includes the length of each value, so that different
-    /// statements have different bytes.
+    /// Includes the length of each value, so that different statements have different bytes.
     private static func digest(of statements: [Statement]) -> String {
         var running = RunningDigest()
         for value in statements.joined() {
@@ -67,7 +65,7 @@ enum IndexSchema {
         return running.digest.hex
     }
 
-    /// Returns the schema's statements, at most 64, which is more than Larder's schema has.
+    /// Returns up to 64 statements of the schema, more than Larder's has.
     private static func statements(of db: Database) throws -> [Statement] {
         try db.prepared(
             """
@@ -173,10 +171,10 @@ enum IndexSchema {
             pinned_at REAL NOT NULL
         ) STRICT, WITHOUT ROWID;
         """,
-        // A key is from a manifest if the row has a separate URL or the key does not look like a
-        // URL. If two rows get the same key, one icon is downloaded again. Rows of URLs that look
-        // like embedded icons are deleted, because their bytes may be forged. An ambiguous pin
-        // protects both rows.
+        // Keys with a separate URL, or that do not look like URLs, are from manifests. If two rows
+        // get the same key, one icon is downloaded again. Rows of URLs that look like embedded
+        // icons are deleted, because their bytes may be forged. An ambiguous pin protects both
+        // rows.
         "4: keys apart from URLs": """
         DELETE FROM resources WHERE url IS NULL AND date IS NULL AND etag IS NULL
             AND last_modified IS NULL AND response_url IS NULL

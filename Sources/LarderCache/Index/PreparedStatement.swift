@@ -21,8 +21,7 @@ package struct PreparedStatement {
         try finish()
     }
 
-    /// Runs a frequent statement. Swift does not specialize the parameter packs of the other
-    /// variant.
+    /// For frequent statements, because Swift does not specialize parameter packs.
     @inlinable
     package func run(_ bind: (inout Parameters) -> Void) throws {
         reset()
@@ -128,7 +127,7 @@ extension Database {
 }
 
 /// A reader of a row's columns, each once and in order. The `require` functions throw
-/// `SQLITE_CORRUPT` if a column has the wrong type.
+/// `SQLITE_CORRUPT` for the wrong type.
 package struct RowReader {
     private let raw: OpaquePointer
     private var position: CInt = -1
@@ -184,7 +183,7 @@ package struct RowReader {
         Date(timeIntervalSince1970: try requireTime())
     }
 
-    /// The maximum distance of a time from 1970 in seconds, about 30,000 years.
+    /// The maximum distance from 1970 in seconds, about 30,000 years.
     package static let longestTime = 1e12
 
     package mutating func text() -> String? { value().text }

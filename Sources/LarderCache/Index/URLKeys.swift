@@ -102,8 +102,7 @@ extension CacheIndex {
         }
     }
 
-    /// Creates a table with the former key of each changed key. Returns false if all keys are
-    /// current.
+    /// Creates a table of former keys. Returns false if all keys are current.
     func listFormerKeys(in db: Database) throws -> Bool {
         guard formerKeys != nil else { return false }
         try db.execute(

@@ -51,7 +51,7 @@ struct IndexRecovery {
         _ = try? directory.root.createOrOpen(CacheLayout.damage)
     }
 
-    /// Rebuilds the index. Throws `.index` if a newer version wrote the index.
+    /// Throws `.index` if a newer version wrote the index.
     func rebuild(
         describe: (([UInt8]) -> ObjectAttributes?)? = nil,
         isCancelled: @escaping @Sendable () -> Bool = { false },
@@ -63,7 +63,6 @@ struct IndexRecovery {
         var stop: DatabaseQueue?
         defer { try? stop?.close() }
         do {
-            // Versions are checked before any file is changed.
             let index = DatabaseFile(CacheLayout.index, in: directory)
             if try directory.root.status(of: index.name)?.isRegularFile == true {
                 try CacheIndex.refuseNewerVersion(of: index)
@@ -133,8 +132,7 @@ struct IndexRecovery {
                 if source == .index {
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.truncate) }
                     stop = try Self.stopCommits(to: file, wait)
-                    // Commits since the first checkpoint must survive if this process is killed
-                    // after removing the log.
+                    // Newer commits must survive if this process is killed after removing the log.
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.passive) }
                 }
                 try old.copy(to: database, unless: isCancelled)
@@ -265,7 +263,7 @@ struct IndexRecovery {
 
     private typealias Content = (isGood: Bool, whole: (size: Int64, modified: TimeInterval)?)
 
-    /// Checks a file's digest. Returns nil if cancelled. An unreadable file counts as good.
+    /// Returns nil if cancelled. An unreadable file counts as good.
     private static func check(
         _ entry: ObjectTree.Entry, _ digest: Digest, _ reader: ObjectReader,
         _ isCancelled: () -> Bool

@@ -21,7 +21,7 @@ struct CacheSnapshot {
             let database = try DatabaseFile(draft, in: copy).open(.making)
             // The index is copied first, so that it lists no object that is stored later.
             try index?.connections.reading { try $0.copy(to: database, unless: isCancelled) }
-            // If pages of the index form a cycle, reading it would never end.
+            // A cycle of pages would make reading endless.
             let complaints = try database.read { try $0.complaints(isQuick: true, limit: 1) }
             if let complaint = complaints.first { throw DatabaseError.corruption(complaint) }
             try database.writeWithoutTransaction {
@@ -103,7 +103,6 @@ struct CacheSnapshot {
             for digest in left { try delete.run(digest) }
             let resize = try db.prepared("UPDATE objects SET size = ?2 WHERE digest = ?1")
             for (digest, size) in resized { try resize.run(digest, size) }
-            // Older indexes do not have this table.
             if try db.tableExists("damaged") { try db.execute(sql: "DELETE FROM damaged") }
         }
     }
@@ -150,8 +149,8 @@ struct CacheSnapshot {
     }
 }
 
-/// The destination of a snapshot and the temporary directory next to it. Both are used by
-/// descriptor, because the parent's owner can replace them at any time.
+/// The destination of a snapshot and the temporary directory next to it, both used by descriptor,
+/// because the parent's owner can replace them at any time.
 struct SnapshotPlace {
     private let path: String
     private let name: String
@@ -257,8 +256,8 @@ extension Cache {
     ///
     /// - Parameters:
     ///   - path: The destination: a missing or empty directory.
-    ///   - isCancelled: Called often. If it returns true, the copy stops soon and is removed.
-    ///     Default: never.
+    ///   - isCancelled: Called often. Returning true stops the copy soon and removes it. Default:
+    ///     never.
     /// - Throws: A ``CacheError``, for example `.unusable` if the destination is not empty or is
     ///   inside the cache. A `CancellationError` if cancelled.
     public func snapshot(

@@ -54,7 +54,7 @@ struct DepositRows {
         move = try db.prepared("UPDATE resources SET object = ? WHERE key = ?")
     }
 
-    /// Records the use of an object. Returns the object's row, or nil if it was evicted.
+    /// Records a use. Returns the object's row, or nil if it was evicted.
     func use(_ digest: Digest, at instant: Date) throws -> Int64? {
         guard let row = try find.firstInteger(digest) else { return nil }
         try touch.run(instant.timeIntervalSince1970, row)
@@ -64,8 +64,8 @@ struct DepositRows {
     func record(_ object: StagedObject, isGone: Bool, at instant: Date) throws -> Int64? {
         let attributes = object.attributes
         if let row = try use(object.digest, at: instant) {
-            // The row may lack attributes, if a rebuild of the index added it or the object was not
-            // stored as an image.
+            // The row lacks attributes if a rebuild added it or the object was not stored as an
+            // image.
             if let mediaType = attributes.mediaType {
                 try describe.run(mediaType, attributes.width, attributes.height, row)
             }

@@ -10,8 +10,7 @@ package final class StagedBody: @unchecked Sendable {
     package static let memoryLimit = 64 * 1024
     /// The number of unwritten bytes at which the transfer pauses.
     static let backlogLimit = 512 * 1024
-    /// The size of the buffer. It has room for one piece beyond the limit, so it is never
-    /// reallocated.
+    /// The size of the buffer. It has room for one piece beyond the limit, so it never grows.
     private static let capacity = memoryLimit + 16 * 1024
 
     package enum Acceptance: Sendable {
@@ -120,7 +119,7 @@ package final class StagedBody: @unchecked Sendable {
         return hasher.digest
     }
 
-    /// Calls `body` with the bytes. Call after ``finish()``.
+    /// Call after ``finish()``.
     package func withBytes<Value>(
         _ body: (UnsafeRawBufferPointer) throws -> Value
     ) throws -> Value {
@@ -143,7 +142,7 @@ package final class StagedBody: @unchecked Sendable {
         return name
     }
 
-    /// Returns the unfinished file, which the caller then owns, or nil if the body is in memory.
+    /// Returns the unfinished file, which the caller then owns; nil if the body is in memory.
     func takeUnfinished() throws(CacheError) -> (file: RunFile, digest: Digest)? {
         guard lock.withLock({ writer }) != nil else { return nil }
         let digest = try finish()

@@ -8,7 +8,7 @@ import LarderCore
 /// which the next repair or prefetch fixes. Every finding is checked again before and during the
 /// transaction that deletes the rows, because other processes may have stored the object.
 struct Repairer {
-    /// The number of objects per transaction. It is small, because other writers wait for the end.
+    /// The number of objects per transaction, small because other writers wait for the end.
     private static let batch = 64
 
     let directory: CacheDirectory

@@ -11,7 +11,7 @@ final class Verifier: @unchecked Sendable {
     private let lock = NSLock()
     private var report = VerifyReport()
     private var failure: CacheError?
-    /// The leading bytes of the directories to check. Threads have taken the first `next` of them.
+    /// The leading bytes of directories to check. Threads have taken the first `next`.
     private var leadingBytes: [UInt8] = []
     private var next = 0
     private var done = VerifyPosition()

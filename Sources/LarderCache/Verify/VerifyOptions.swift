@@ -14,8 +14,7 @@ public struct VerifyOptions: Sendable {
     ///
     /// Needs ``VerifySelection/all`` or ``VerifySelection/part(_:of:)``, and a writable cache.
     public var maximumDuration: Duration?
-    /// Called often, from any thread. If it returns true, the verification stops soon. Default:
-    /// never.
+    /// Called often, from any thread. Returning true stops the verification soon. Default: never.
     public var isCancelled: @Sendable () -> Bool = { false }
 
     /// Creates default options.
@@ -74,8 +73,8 @@ public enum VerifySelection: Sendable {
         }
     }
 
-    /// Returns the number of the part that contains a digest. Multiplies instead of dividing, so
-    /// that every value is in exactly one part.
+    /// Returns the number of a digest's part. Multiplication, unlike division, puts every value in
+    /// exactly one part.
     private static func part(of bits: UInt64, count: Int) -> Int {
         Int(bits.multipliedFullWidth(by: UInt64(count)).high) + 1
     }
@@ -95,7 +94,7 @@ public enum VerifySelection: Sendable {
 
 /// The leading bytes of completed directories, saved in an expendable file.
 struct VerifyPosition {
-    /// The number of saved positions at which all are deleted before another is saved.
+    /// The number of saved positions at which all are deleted.
     private static let limit = 100
 
     private var bits = [UInt8](repeating: 0, count: Digest.byteCount)
