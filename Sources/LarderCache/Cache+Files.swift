@@ -76,7 +76,6 @@ extension Cache {
             return try usersDirectory(path)
         } catch  where error.code == .missing {
             let parent = path.parentDirectory
-            // "/" and "." are their own parents.
             guard !parent.isSame(as: path) else { throw error }
             return try nearestDirectory(to: parent)
         }

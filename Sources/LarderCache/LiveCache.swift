@@ -132,7 +132,7 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Notes the use of an object for ``recordUse()``. Returns whether no other use is noted.
+    /// Notes the use of an object for ``recordUse()``. Returns whether it is the first.
     @discardableResult
     package func noteUse(of object: StoredObject) -> Bool {
         guard ObjectUse.isDue(object.usedAt) else { return false }

@@ -1,8 +1,7 @@
 import Foundation
 import LarderCore
 
-/// The result of a command's last run, stored in `runs/<command>.json` for users and monitoring.
-/// Contains no paths.
+/// The result of a command's last run, stored in `runs/<command>.json`. Contains no paths.
 package struct RunRecord: Sendable, Equatable, Decodable {
     package enum Command: String, Sendable, Decodable, CaseIterable {
         case prefetch, push, pull, verify, evict, reindex

@@ -180,8 +180,8 @@ final class CacheDirectory: Sendable {
         return damage
     }
 
-    /// Whether the directory is a cache. An empty directory counts as a cache. Throws `.unusable`
-    /// if another program's files have names that Larder would sweep or migrate.
+    /// Whether the directory is a cache or empty. Throws `.unusable` if another program's files
+    /// have names that Larder would sweep or migrate.
     func isCache() throws(CacheError) -> Bool {
         if try isMarked() { return true }
         for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {
@@ -218,8 +218,7 @@ final class CacheDirectory: Sendable {
         _ = try objects.directory(CacheLayout.algorithm, create: true)
         try Durability.add(objects)
         try Durability.add(root)
-        // A process killed during creation leaves an empty tag, which is completed. Another
-        // program's tag is kept.
+        // A process killed during creation leaves an empty tag. Another program's tag is kept.
         let tag = try root.status(of: CacheLayout.tag)
         if let tag, !tag.isRegularFile || tag.st_size > 0 || tag.st_nlink > 1 { return }
         try root.createOrOpen(CacheLayout.tag).write(Array(CacheLayout.tagContents.utf8))

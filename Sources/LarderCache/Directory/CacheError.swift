@@ -85,8 +85,7 @@ extension CacheError {
         case .SQLITE_IOERR where Self.isFull(subject):
             self.init("write", subject: subject, errno: ENOSPC)
         case .SQLITE_IOERR:
-            // The error's message may come from the wrong connection, because copying a database
-            // uses two.
+            // The message may come from the wrong connection, because copying a database uses two.
             let message = String(cString: sqlite3_errstr(SQLITE_IOERR))
             self.init(.storage, subject: subject, message: message + Self.fileLimit)
         case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.locked, subject: subject, message: message)

@@ -71,7 +71,7 @@ package final class NamedLock: Sendable {
     private let file: FileDescriptor
 
     /// Takes the lock. Call this before opening the cache, so that a waiting run holds no other
-    /// lock. Processes that wait for the lock print `command`.
+    /// lock. Waiting processes print `command`.
     package init(
         _ name: String, ofCacheAt path: String, create: Bool, for command: String,
         wait: LockWait = .none

@@ -1,9 +1,6 @@
 /// A receiver of diagnostic messages about a cache. Secrets in URLs are masked.
 ///
-///     let log = CacheLog { level, message in
-///         if level >= .info { print(message()) }
-///     }
-///     let cache = try Cache.open(at: path, log: log)
+///     let log = CacheLog { level, message in if level >= .info { print(message()) } }
 public struct CacheLog: Sendable {
     /// The importance of a message.
     public enum Level: Int, Sendable, Comparable, CaseIterable {

@@ -53,7 +53,6 @@ package enum Durability {
 
 struct DiskSpace {
     let size: Int64
-    /// The bytes available to unprivileged users.
     let free: Int64
 
     init(of file: FileDescriptor) throws(CacheError) {

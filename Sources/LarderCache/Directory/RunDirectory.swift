@@ -85,7 +85,6 @@ final class RunDirectory: Sendable {
 }
 
 extension CacheDirectory {
-    /// Whether ``quarantine(_:from:inode:)`` created this name in `quarantine/`.
     static func isQuarantined(_ name: String) -> Bool {
         let parts = name.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, UInt64(parts[1], radix: 36) != nil else { return false }

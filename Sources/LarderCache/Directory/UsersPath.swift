@@ -193,7 +193,7 @@ extension FileDescriptor {
 }
 
 extension statfs {
-    /// Whether the file system is procfs. On macOS, no file system has this number
-    /// (PROC_SUPER_MAGIC in linux/magic.h).
+    /// Whether the file system is procfs. macOS does not use this number (PROC_SUPER_MAGIC in
+    /// linux/magic.h).
     fileprivate var isOfProcesses: Bool { UInt32(truncatingIfNeeded: f_type) == 0x9FA0 }
 }

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The objects to remove, in order. They are stored in a temporary database, to save memory.
+/// The objects to remove, in order, stored in a temporary database to save memory.
 final class EvictionPlan {
     typealias Reason = EvictionReport.Reason
     typealias Hold = EvictionReport.Hold
@@ -218,9 +218,9 @@ final class EvictionPlan {
                 """)
     }
 
-    /// Selects the objects in the order of removal. Objects with a mandate come first, then objects
-    /// larger than ``EvictionPolicy/maximumBytes``, because removing smaller ones cannot suffice.
-    /// Objects without a valid time are treated as used now.
+    /// Selects the objects in the order of removal: first those with a mandate, then those larger
+    /// than ``EvictionPolicy/maximumBytes``, because removing smaller ones cannot suffice. Objects
+    /// without a valid time are treated as used now.
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
         let statement = try db.prepared(
             """

@@ -72,7 +72,7 @@ public struct EvictionReport: Sendable {
     public let isDryRun: Bool
     /// The removed objects, by reason.
     public internal(set) var evicted: [Reason: ObjectTally] = [:]
-    /// The objects that were kept but would otherwise be removed, by reason.
+    /// The kept objects that would otherwise be removed, by reason.
     public internal(set) var held: [Hold: ObjectTally] = [:]
     /// The removed leftover files, by kind.
     public internal(set) var swept: [Leftover: ObjectTally] = [:]

@@ -4,16 +4,15 @@ import LarderCore
 
 /// The removal of objects until a cache is within its limits, while other processes use the cache.
 ///
-/// One transaction deletes an object's rows. When this transaction is durable, a second one removes
-/// the file, unless the object has a row again. So a crash can leave a file without a row, but
-/// never a row without a file. A store commits a row only if the file exists during the same
-/// transaction.
+/// One transaction deletes an object's rows. When it is durable, a second one removes the file,
+/// unless the object has a row again. A crash can leave a file without a row, but never a row
+/// without a file. A store commits a row only if the file exists during the same transaction.
 struct Evictor {
     /// The maximum number of files per step. It is large, because each durable commit makes the
     /// file system write all directories and inodes of removed files.
     static let fileLimit = 4_096
-    /// If a step takes longer than this, the next one is smaller, because an interrupt waits for
-    /// the end of a step.
+    /// If a step takes longer than this, the next one is smaller, because an interrupt waits for a
+    /// step's end.
     private static let fileTime = Duration.milliseconds(500)
     /// The free bytes below which the plan is not stored in the cache and steps are small, because
     /// SQLite's log needs space.
@@ -45,7 +44,6 @@ struct Evictor {
             report.isInterrupted = policy.isCancelled()
             if let index, let plan {
                 freed = report.swept.values.reduce(0) { $0 + $1.bytes }
-                // A dry run needs no space and may have a read-only index.
                 if isReadOnly || isTight(disk) {
                     try evict(plan, from: index, in: run, on: disk)
                 } else {

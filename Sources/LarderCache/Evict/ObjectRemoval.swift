@@ -6,8 +6,8 @@ import LarderCore
 /// add rows.
 final class ObjectRemoval {
     private static let filesPerStep = 512
-    /// The maximum number of threads, which mostly wait for the disk. On a virtual disk with ext4,
-    /// one thread removed 9,000 files a second and eight removed 28,000.
+    /// The maximum number of threads, which mostly wait for the disk. With ext4, one thread removed
+    /// 9,000 files a second and eight removed 28,000.
     private static let mostThreads = 8
     private static let filesPerThread = 16
 
@@ -22,8 +22,8 @@ final class ObjectRemoval {
         } catch  where error.isAbsence { objects = nil }
     }
 
-    /// Makes the index durable, and then removes the regular files of objects without rows,
-    /// directory by directory, because other orders take several times as long.
+    /// Makes the index durable, then removes the regular files of objects without rows, directory
+    /// by directory, because other orders take several times as long.
     @discardableResult
     func removeFiles(
         of digests: [Digest], in index: CacheIndex,

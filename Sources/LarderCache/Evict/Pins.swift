@@ -56,7 +56,7 @@ extension Cache {
             if step.count == ObjectUse.stepLimit { try finishStep() }
         }
         if !step.isEmpty { try finishStep() }
-        // A rebuild of the index takes pins from the snapshot, because objects do not contain them.
+        // A rebuild takes pins from the snapshot, because objects do not contain them.
         if count > 0 { index.trySnapshot() }
         return count
     }

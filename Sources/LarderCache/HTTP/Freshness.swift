@@ -53,7 +53,7 @@ package enum Freshness {
 }
 
 /// The directives of a response's Cache-Control field (RFC 9111, section 5.2.2; `immutable`: RFC
-/// 8246). A cache directory is a private cache. A remote is a shared cache.
+/// 8246). A cache directory is a private cache, a remote a shared one.
 package struct CacheControl: Equatable, Sendable {
     /// `max-age` in seconds; 0 if its value is not a number (section 4.2.1).
     package private(set) var maxAge: Int?

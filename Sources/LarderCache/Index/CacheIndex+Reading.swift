@@ -59,7 +59,7 @@ extension CacheIndex {
         }
     }
 
-    /// Calls `body` with pages of up to 500 rows, outside of transactions.
+    /// Calls `body` with pages of up to 500 rows, outside transactions.
     func forEachPage<Row>(
         of columns: String, ordered column: String, from tables: String,
         as row: (inout RowReader) throws -> Row, key: (Row) -> String,
@@ -99,7 +99,6 @@ extension CacheIndex {
     ) throws(CacheError) -> [Value] {
         let rest = Digest.byteCount - 1
         return try read { db in
-            // With two bounds, SQLite uses the column's index.
             try db.prepared("SELECT \(columns) FROM objects o WHERE o.digest BETWEEN ? AND ?").rows(
                 Data([byte] + [UInt8](repeating: 0, count: rest)),
                 Data([byte] + [UInt8](repeating: 255, count: rest)), as: row)

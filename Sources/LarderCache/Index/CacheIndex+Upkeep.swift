@@ -95,7 +95,7 @@ extension CacheIndex {
     }
 
     static let usualCache = 2_000
-    /// The size of the page cache for work on all rows, in KiB.
+    /// The page cache's size for work on all rows, in KiB.
     private static let roomyCache = 8_000
     private static let pagesPerStep = 100
     private static let sparePages = 64

@@ -88,7 +88,7 @@ final class CacheIndex: Sendable {
         self.file = file
         inode = nil
         wait = WriterWait(.none, subject: file.path)
-        // `.alone` would ignore commits that a running or killed writer has left in the log.
+        // `.alone` would ignore commits in the log of a running or killed writer.
         let log = try directory.root.status(of: CacheLayout.index + "-wal")
         let isWritten = isBesideWriter || log.map { $0.st_size > 0 } ?? false
         var access = isWritten ? DatabaseFile.Access.reading : .alone
@@ -110,7 +110,7 @@ final class CacheIndex: Sendable {
             }
             uri = file.uri(access)
             isFrozen = access == .frozen
-            // An index without tables is from a process that was killed while creating it.
+            // Without tables, a process was killed while creating the index.
             guard let applied else { return nil }
             guard IndexSchema.isReadable(applied) else {
                 throw CacheError(
@@ -139,7 +139,7 @@ final class CacheIndex: Sendable {
         return tables ?? false
     }
 
-    /// Throws if a newer version wrote the index. Call this before creating or changing any file.
+    /// Throws if a newer version wrote the index. Call this before changing any file.
     static func refuseNewerVersion(of file: DatabaseFile) throws {
         let root = file.directory.root
         guard let index = try root.status(of: file.name), index.st_size > 0 else { return }

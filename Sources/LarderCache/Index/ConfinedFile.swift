@@ -184,8 +184,8 @@ enum ConfinedFileSystem {
     }
 }
 
-/// SQLite's own file system, not an app's default. Unsafe because pointers are not `Sendable`. The
-/// file system is never unregistered.
+/// SQLite's own file system, not an app's default. Unsafe because pointers are not `Sendable`. It
+/// is never unregistered.
 private nonisolated(unsafe) let system: UnsafeMutablePointer<sqlite3_vfs> =
     sqlite3_vfs_find("unix") ?? sqlite3_vfs_find(nil)
 
@@ -193,7 +193,7 @@ private nonisolated(unsafe) let system: UnsafeMutablePointer<sqlite3_vfs> =
 /// process with SIGBUS.
 package enum SharedMemory {
     /// Handles SIGBUS, so that a failed write does not end the process. Later accesses to an index
-    /// fail. Not for libraries, because a process has only one handler for a signal. Linux only.
+    /// fail. Not for libraries, because a process has only one handler per signal. Linux only.
     package static func guardAgainstFailingDisk() { larder_guard_shared_memory() }
     static var isLost: Bool { larder_shared_memory_is_lost() }
 }

@@ -80,8 +80,8 @@ struct DatabaseFile: Sendable {
     /// Creates the file, because SQLite would apply the umask to its mode.
     func make() { _ = try? directory.root.create(name) }
 
-    /// Whether SQLite can write the file format. A copy has the same format
-    /// (sqlite.org/fileformat2.html, "File format version numbers").
+    /// Whether SQLite can write the file format, which copies keep (sqlite.org/fileformat2.html,
+    /// "File format version numbers").
     func hasWrittenFormat() throws -> Bool {
         let header = try directory.root.file(name).read(atMost: 19)
         return header.count == 19 && header[18] <= 2

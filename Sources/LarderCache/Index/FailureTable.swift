@@ -192,6 +192,6 @@ public struct PastFailure: Sendable, Equatable {
         "size-mismatch": "the icon did not have the size that the manifest requires",
     ]
 
-    /// The statuses of permanent failures. See `PlanPolicy.failureLifetime`.
+    /// The statuses of permanent failures.
     package static let permanentStatuses = [404, 410]
 }

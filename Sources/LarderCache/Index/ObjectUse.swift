@@ -4,7 +4,7 @@ import LarderCore
 
 /// The times at which objects were last stored, confirmed, found fresh by a prefetch, or read.
 package enum ObjectUse {
-    /// The minimum time in seconds between recorded uses of an object, so that frequent runs write
+    /// The minimum time in seconds between an object's recorded uses, so that frequent runs write
     /// nothing.
     package static let precision: TimeInterval = 3_600
     package static let stepLimit = 2_000
@@ -40,7 +40,7 @@ package enum ObjectUse {
         }
     }
 
-    /// The number of days that doubtful times are kept. See ``settle(in:)``.
+    /// The number of days that ``settle(in:)`` keeps doubtful times.
     private static let patience = 7
 
     /// Replaces times before ``earliest`` and future times with the current time. If most times are

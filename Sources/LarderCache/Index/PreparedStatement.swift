@@ -168,7 +168,6 @@ package struct RowReader {
 
     package mutating func bool() -> Bool { sqlite3_column_int(raw, advance()) != 0 }
 
-    /// Returns the next column, or 0 for NULL.
     package mutating func double() -> Double { sqlite3_column_double(raw, advance()) }
 
     package mutating func requireTime() throws -> Double {
@@ -202,7 +201,7 @@ package struct RowReader {
         throw corrupt("a row has an invalid digest")
     }
 
-    /// Returns the next column, which is valid until the statement's next step.
+    /// Returns the next column, valid until the statement's next step.
     package mutating func value() -> Column { Column(raw: raw, position: advance()) }
 
     private func corrupt(_ message: String) -> DatabaseError {

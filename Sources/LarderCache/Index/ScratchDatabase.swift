@@ -15,7 +15,6 @@ enum ScratchDatabase {
             try db.execute(sql: "PRAGMA main.journal_mode = OFF; PRAGMA main.synchronous = OFF")
             try db.execute(sql: "PRAGMA main.locking_mode = EXCLUSIVE")
             if isFrozen {
-                // With exclusive access, SQLite needs no shared memory.
                 try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
                 larder_sqlite_configure(db.sqliteConnection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             }

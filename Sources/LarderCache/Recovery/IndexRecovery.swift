@@ -99,7 +99,7 @@ struct IndexRecovery {
     }
 
     /// Copies the rows of the index, or of the snapshot if the index is damaged. Blocks other
-    /// writers of the index until `stop` is closed.
+    /// writers until `stop` is closed.
     private func copyRows(
         to database: DatabaseQueue, _ stop: inout DatabaseQueue?,
         unless isCancelled: @escaping @Sendable () -> Bool
@@ -200,7 +200,7 @@ struct IndexRecovery {
                     """)
             try db.inTransaction {
                 // Resources without objects are deleted first, because added objects can get the
-                // missing row numbers.
+                // missing objects' row numbers.
                 try DroppedResource.keep(in: db, where: "o.id IS NULL")
                 try db.execute(
                     sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")

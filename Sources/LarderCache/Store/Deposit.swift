@@ -1,8 +1,8 @@
 import Foundation
 import LarderCore
 
-/// The result of a fetch, to be stored with the next batch. A class, because copies of its many
-/// fields are slow.
+/// The result of a fetch, for the store's next batch. A class, because copies of its many fields
+/// are slow.
 package final class Deposit: Sendable {
     /// Only `staged` and `unchanged` change the resource.
     package enum Content: Sendable {
@@ -56,7 +56,7 @@ package struct StagedObject: Sendable {
 }
 
 package protocol Depositor: AnyObject, Sendable {
-    /// Receives the outcomes of a batch, in order, on the store's queue of reports. While this call
+    /// Receives a batch's outcomes, in order, on the store's queue of reports. While this call
     /// blocks, the store can commit two further batches.
     func committed(_ outcomes: [Store.Outcome])
 }

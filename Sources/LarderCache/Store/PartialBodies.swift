@@ -145,7 +145,7 @@ struct PartialTrailer: Codable {
     /// The digest of the body, which detects damage by a power cut, because the file is not synced.
     let digest: String
 
-    /// The mark at the end of the file. The length of the JSON text (four bytes) precedes it.
+    /// The mark at the end of the file, after the JSON text and its length (four bytes).
     private static let mark = Array("larderpb".utf8)
     private static let longest = 16 << 10
 

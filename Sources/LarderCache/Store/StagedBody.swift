@@ -19,7 +19,7 @@ package final class StagedBody: @unchecked Sendable {
         case full
     }
 
-    /// The writer queues. All bodies share them, because each queue takes a thread.
+    /// All bodies share these queues, because each queue takes a thread.
     static let writers = (1...4).map { DispatchQueue(label: "larder.writer.\($0)") }
     private static let begun = Counter(0)
 

@@ -127,8 +127,8 @@ package final class Store: @unchecked Sendable {
         if count == Self.batchLimit {
             commits.async { [self] in commitPending() }
         } else if count == 1 {
-            // The reference is weak, so that the cache's lock is released with the last user of the
-            // store.
+            // The reference is weak, so that the cache's lock is released with the store's last
+            // user.
             commits.asyncAfter(deadline: .now() + Self.batchInterval) { [weak self] in
                 guard let self, lock.withLock({ self.batchNumber == number }) else { return }
                 commitPending()

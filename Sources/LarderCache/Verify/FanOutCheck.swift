@@ -17,7 +17,7 @@ struct FanOutCheck {
     mutating func run(beneath root: FileDescriptor?) throws(CacheError) -> VerifyReport {
         let name = ObjectTree.fanOut(byte)
         let isSelected = try options.selection.objects(byte)
-        // Objects that are stored after this look orphaned, so their rows are looked up again.
+        // Objects stored after this look orphaned, so their rows are looked up again.
         if let index {
             for object in try index.objects(fanOut: byte) where isSelected(object.digest) {
                 expected[object.digest] = object
@@ -167,7 +167,6 @@ struct FanOutCheck {
 }
 
 extension CacheError {
-    /// Whether the error is about the file, not this process's descriptors or memory.
     fileprivate var concernsFile: Bool {
         errno.map { ![EMFILE, ENFILE, ENOMEM].contains($0) } ?? false
     }

@@ -29,7 +29,7 @@ struct Repairer {
                 default: continue
                 }
             } catch  where [EACCES, EPERM, EBUSY, ENOENT].contains(error.errno) {
-                // The file belongs to another user or was removed.
+                // The file was removed or belongs to another user.
             }
         }
         let bad = findings.indices.filter {

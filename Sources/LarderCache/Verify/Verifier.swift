@@ -74,7 +74,6 @@ final class Verifier: @unchecked Sendable {
                 }
             }
         } catch  where error.isDamage {
-            // The verification starts again without the index.
             report = before
             giveUpIndex(error)
             try walk(from: position)
