@@ -129,7 +129,7 @@ extension CacheError {
         return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : Foundation.errno
     }
 
-    /// For mapped files, SQLite reports a full disk as an I/O error.
+    /// Whether the disk is full, which SQLite reports as an I/O error for mapped files.
     private static func isFull(_ path: String) -> Bool {
         var status = statvfs()
         guard path.hasPrefix("/"), statvfs(path.parentDirectory, &status) == 0 else { return false }

@@ -107,7 +107,7 @@ package enum HelperThread {
     /// MiB.
     private static let usualThread = 72 << 20
 
-    /// The address space in bytes that must remain besides the threads.
+    /// The address space in bytes that must remain once the threads run.
     private static let room = 96 << 20
 
     static var lacksRoom: Bool { !hasRoom(1 << 20) }

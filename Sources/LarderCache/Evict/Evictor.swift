@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The removal of objects until a cache is within its limits, while other processes use the cache.
+/// The removal of objects until a cache is within its limits, while other processes use it.
 ///
 /// One transaction deletes an object's rows. When it is durable, a second one removes the file,
 /// unless the object has a row again. A crash can leave a file without a row, but never a row

@@ -100,8 +100,8 @@ extension CacheIndex {
     private static let pagesPerStep = 100
     private static let sparePages = 64
 
-    /// Removes free pages in steps, down to 5 % of all pages or 64. Indexes from older versions
-    /// cannot shrink.
+    /// Removes free pages in steps until only 5 % of all pages, or 64, are free. Indexes from older
+    /// versions cannot shrink.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
             let free = try read { db in

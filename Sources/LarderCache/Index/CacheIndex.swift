@@ -110,7 +110,7 @@ final class CacheIndex: Sendable {
             }
             uri = file.uri(access)
             isFrozen = access == .frozen
-            // Without tables, a process was killed while creating the index.
+            // The index has no tables if a process was killed while creating it.
             guard let applied else { return nil }
             guard IndexSchema.isReadable(applied) else {
                 throw CacheError(
@@ -232,7 +232,7 @@ final class CacheIndex: Sendable {
         do { return try body() } catch { throw file.failure(error) }
     }
 
-    /// Reads without a transaction, in a fifth of the time that one takes.
+    /// Reads without a transaction, which would take five times as long.
     func lookUp<Value>(_ body: (Database) throws -> Value) throws(CacheError) -> Value {
         try judging { try connections.reading { try $0.unsafeRead(body) } }
     }

@@ -40,8 +40,8 @@ enum IndexSchema {
 
     private typealias Statement = [[UInt8]]
 
-    /// The schema's digest after each number of migrations. Constants, because computing them took
-    /// a tenth of a short run's time.
+    /// The schema's digest for each number of applied migrations. Constants, because computing them
+    /// took a tenth of a short run's time.
     static let known = [
         "e30fa713fd8f8a9b90b2c2587a67edbebbed5a082c6d2e335a7b4edc220b8d3c",
         "fa6ee121e44915efc95ebb0dd8bb4e40208ec8f8f27df63af2e6969d8dc66ee2",
@@ -65,7 +65,7 @@ enum IndexSchema {
         return running.digest.hex
     }
 
-    /// Returns up to 64 statements of the schema, more than Larder's has.
+    /// Returns up to 64 statements of the schema, more than Larder's schema has.
     private static func statements(of db: Database) throws -> [Statement] {
         try db.prepared(
             """

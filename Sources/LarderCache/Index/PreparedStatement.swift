@@ -21,7 +21,7 @@ package struct PreparedStatement {
         try finish()
     }
 
-    /// For frequent statements, because Swift does not specialize parameter packs.
+    /// Runs a frequent statement faster, because Swift does not specialize parameter packs.
     @inlinable
     package func run(_ bind: (inout Parameters) -> Void) throws {
         reset()
@@ -151,7 +151,6 @@ package struct RowReader {
         return nil
     }
 
-    /// Returns the next column, or 0 for NULL.
     package mutating func integer() -> Int64 { sqlite3_column_int64(raw, advance()) }
     package mutating func optionalInteger() -> Int64? { optional { $0.integer() } }
 

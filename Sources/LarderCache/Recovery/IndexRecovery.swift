@@ -132,7 +132,8 @@ struct IndexRecovery {
                 if source == .index {
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.truncate) }
                     stop = try Self.stopCommits(to: file, wait)
-                    // Newer commits must survive if this process is killed after removing the log.
+                    // Commits since the first checkpoint must survive if this process is killed
+                    // after removing the log.
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.passive) }
                 }
                 try old.copy(to: database, unless: isCancelled)
@@ -312,7 +313,7 @@ struct IndexRecovery {
 public struct RecoveryReport: Sendable, Equatable {
     /// A source of URLs and validators.
     public enum Source: String, Sendable, CaseIterable {
-        /// The old index, which was intact.
+        /// The intact old index.
         case index
         /// The last snapshot of the index.
         case snapshot

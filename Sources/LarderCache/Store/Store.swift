@@ -244,7 +244,7 @@ package final class Store: @unchecked Sendable {
         return outcomes
     }
 
-    /// Trims failures. Counts them only the first time and when an upper bound exceeds its limit.
+    /// Trims failures. Counts them only at first and when an upper bound exceeds its limit.
     private func bound(_ failures: FailureTable, _ db: Database) throws {
         let added = failures.added
         guard added.rows > 0 else { return }
