@@ -100,7 +100,7 @@ extension Cache {
 
     package struct KeptManifest: Sendable {
         package let resource: Resource
-        /// The manifest's open file and its URL after redirects. The caller closes the descriptor.
+        /// The manifest's file and its URL after redirects. The caller closes the descriptor.
         package let file: (descriptor: Int32, baseURL: HTTPURL)
     }
 

@@ -150,7 +150,7 @@ final class CacheDirectory: Sendable {
         throw CacheError(corrupt: digest, "is not a regular file")
     }
 
-    /// Prevents other processes from opening the index. Locks `tmp/` instead of the index, because
+    /// Prevents other processes from opening the index. Locks `tmp/`, not the index, because
     /// closing a descriptor of the index would release SQLite's locks (fcntl(2)).
     func openingLock() throws(CacheError) -> FileDescriptor {
         let temporary = try root.directory(CacheLayout.temporary, create: true)

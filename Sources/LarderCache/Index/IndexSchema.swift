@@ -76,8 +76,7 @@ enum IndexSchema {
         ).rows { row in (0..<4).map { _ in row.value().withBytes { Array($0) } } }
     }
 
-    /// Conditions that select invalid rows, which SQLite's own check misses on read-only
-    /// connections.
+    /// Conditions that select invalid rows, which SQLite's check misses on read-only connections.
     static let brokenRows = [
         "objects": """
         typeof(digest) IS NOT 'blob' OR length(digest) IS NOT 32 OR typeof(size) IS NOT 'integer'
