@@ -20,14 +20,14 @@ package struct HealthFinding {
     package let message: String
 }
 
-/// The findings about the icons of manifests, in the plan's database to limit memory.
+/// The findings about icons in manifests, kept in the plan's database to limit memory.
 package struct HealthReport {
     package let files: Int
-    /// The number of findings, or of ``otherHosts``, by kind, without zeros.
+    /// The number of findings of each kind (for `thirdParty`: of ``otherHosts``). Omits zeros.
     package let counts: [HealthFinding.Kind: Int]
-    /// The host of most icons, or nil without URLs.
+    /// The host with the most icons, or nil if no icon has a URL.
     package let ownHost: String?
-    /// The hosts except ``ownHost`` and its subdomains, with most icons first.
+    /// All hosts except ``ownHost`` and its subdomains. The host with the most icons comes first.
     package let otherHosts: [(host: String, icons: Int)]
     private let plan: Plan
 
@@ -63,7 +63,7 @@ package struct HealthReport {
 
     package var icons: Int { plan.summary.icons - counts[.noIcon, default: 0] }
 
-    /// The number of icons that are neither fetched nor files, by their `IconValue.Kind`.
+    /// The number of icons that are neither fetched nor checked as files, by `IconValue.Kind`.
     package var unfetched: [String: Int] {
         let relative = [IconValue.Kind.relative.rawValue: -files]
         return plan.summary.unfetched.merging(relative, uniquingKeysWith: +).filter { $1 > 0 }
@@ -83,8 +83,8 @@ package struct HealthReport {
 }
 
 extension Planner {
-    /// Returns the report. Icons larger than twice `shownPixels` are oversized. Relative icons are
-    /// files in `directory`, or are not checked.
+    /// Checks icons, and passes the report to `conclude`. Icons larger than twice `shownPixels` are
+    /// oversized. Relative icons are read from `directory`. If it is nil, they are not checked.
     package func health(
         of manifests: [ManifestSource], shownPixels: Int?, filesIn directory: String?,
         onProgress: @escaping (PlanProgress) -> Void,

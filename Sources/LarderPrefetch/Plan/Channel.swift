@@ -3,7 +3,7 @@ import Foundation
 /// A bounded channel to one consumer (a task or a thread). Tasks must not call `send`, which blocks
 /// while the channel is full.
 final class Channel<Element: Sendable>: @unchecked Sendable {
-    // Unchecked because the state is mutable. Every access holds `condition`.
+    // Unchecked because the state is mutable. Every access to it locks `condition`.
     private let capacity: Int
     private let condition = NSCondition()
     private var elements: [Element] = []

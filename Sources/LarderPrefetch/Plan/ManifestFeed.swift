@@ -17,7 +17,7 @@ final class ManifestFeed: Sendable {
     private let channel = Channel<Message>(capacity: 4)
 
     init(_ manifests: [ManifestSource], rules: ManifestRules, sendsValues: Bool = false) {
-        // The parsers are recursive, so nested manifests need a large stack.
+        // The parsers are recursive, so deeply nested manifests need a large stack.
         let hasThread = HelperThread.start(stackSize: 4 << 20) { [self] in
             channel.finish(Result { try read(manifests, rules, sendsValues) })
         }
@@ -28,7 +28,7 @@ final class ManifestFeed: Sendable {
         try channel.take(unless: isCancelled)
     }
 
-    /// Does not wait for the thread to end, because a pipe may block it.
+    /// Stops the thread, but does not wait for it, because it may be blocked in a read from a pipe.
     func close() { channel.abandon() }
 
     private func read(

@@ -5,7 +5,8 @@ import LarderCore
 import LarderManifest
 
 extension Plan {
-    /// Entries come in pages, the leader first.
+    /// Calls `body` with an index in `fetches` and a page of that fetch's entries. The first page
+    /// has only the leader.
     func forEachEntry(of fetches: [Int64], _ body: (Int, [PlannedEntry]) throws -> Void) throws {
         guard !fetches.isEmpty else { return }
         let leaders = try database.unsafeRead { db in
@@ -26,7 +27,8 @@ extension Plan {
         }
     }
 
-    /// Must be called before ``releaseIndex()`` and before any fetch finishes.
+    /// Calls `body` with pages of the entries that need no fetch. Must be called before
+    /// ``releaseIndex()`` and before any fetch finishes.
     func forEachSettledEntry(
         includesCached: Bool = true, _ body: ([PlannedEntry]) throws -> Void
     ) throws {
@@ -39,12 +41,12 @@ extension Plan {
             arePending: false, body)
     }
 
-    /// Calls `body` in manifest order. Must be called before ``releaseIndex()``.
+    /// Calls `body` with each entry, in manifest order. Must be called before ``releaseIndex()``.
     func forEachEntry(in db: Database, _ body: (PlannedEntry) throws -> Void) throws {
         let select = hasIndex ? Self.selectEntryWithObject : Self.selectEntry
         try db.prepared(select + " ORDER BY e.id").forEach { row in
             var entry = try entry(&row)
-            // The row of a missing icon can be damaged.
+            // Ignores a damaged object row. Its icon already counts as missing.
             entry.object = try? row.optional { try StoredObject(&$0) }
             try body(entry)
         }
@@ -87,7 +89,8 @@ extension Plan {
 
     static let pageLimit = 512
 
-    /// A page shorter than ``pageLimit`` is the last. `body` may use the database.
+    /// Calls `body` with pages from `next`, until one has fewer than ``pageLimit`` rows. `body` may
+    /// use the database.
     func forEachPage<Row>(
         _ body: ([Row]) throws -> Void, reading next: (Database, _ last: Row?) throws -> [Row]
     ) throws {
@@ -166,7 +169,7 @@ extension Plan {
 
 /// The plan for one icon, or for an entry without an icon.
 public struct PlannedEntry: Sendable {
-    /// The icon's URL with masked credentials, if any.
+    /// The icon's URL with masked credentials, or nil if there is no URL.
     public let url: String?
     /// The name of the manifest, as given by the caller.
     public let manifest: String
@@ -176,7 +179,7 @@ public struct PlannedEntry: Sendable {
     public let icon: Int
     /// The app's name. Untrusted text.
     public let name: String
-    /// The status of the resource, if any.
+    /// The status of the resource, or nil if the entry has none.
     public let status: PlanStatus?
     /// Whether an earlier entry names the same resource.
     public let isDuplicate: Bool
@@ -199,8 +202,8 @@ public struct PlannedEntry: Sendable {
 
 /// The reason why an entry fails or is skipped.
 public struct EntryFailure: Sendable, Equatable {
-    /// Whether the entry is skipped: it has no icon, the icon's kind is never fetched, or the run
-    /// leaves the icon out.
+    /// Whether the entry is skipped, because it has no icon, its icon's kind is never fetched, or
+    /// the run leaves its icon out. If false, the entry fails.
     public let isSkip: Bool
     /// The name of the reason, for example `unparsable-url`.
     public let code: String

@@ -5,8 +5,9 @@ import LarderCore
 import Synchronization
 
 extension Plan {
-    /// Lists the fetches in an order. This is done on demand, because sorting a million rows takes
-    /// half a second. The index covers all columns to avoid random lookups.
+    /// Fills the table `pending` with the remaining fetches, and indexes it in the given order.
+    /// Called only when needed, because sorting a million rows takes half a second. The index
+    /// covers all columns to avoid random lookups.
     private func list(by order: String) throws {
         try database.writeWithoutTransaction { db in
             try db.inTransaction {
@@ -44,8 +45,8 @@ extension Plan {
         return try read(select) { try $0.rows { (Int($0.integer()), Int($0.integer())) } }
     }
 
-    /// Returns the next pending resources in fetch order, with the cached state of stale ones. Must
-    /// be called after ``orderFetches()``.
+    /// Returns the next pending resources in fetch order. Stale ones include the cached resource.
+    /// Must be called after ``orderFetches()``.
     func fetches(
         ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int, knownTo cache: Cache
     ) throws -> [PlannedResource] {
@@ -70,7 +71,7 @@ extension Plan {
         return page
     }
 
-    /// Returns a page of places. It may include finished resources.
+    /// Returns the next page of fetches in fetch order. It may include finished fetches.
     func places(after last: PlannedResource.Place?) throws -> [PlannedResource.Place] {
         if let next = nextInOrder(after: last, limit: Self.pageLimit) {
             return next.map { PlannedResource.Place(turn: 0, fetch: $0) }
@@ -134,15 +135,15 @@ extension Plan {
     }
 }
 
-/// The resources to fetch, in memory, so that planning and reporting write no rows. Each entry
-/// takes one bit, and four more bytes if any resource is stale.
+/// The resources to fetch. They are in memory, so that planning and reporting write no rows. Each
+/// entry takes one bit. If any resource is stale, each takes four more bytes.
 struct PendingFetches: Sendable {
-    /// Whether all resources have the same origin and priority. Fetch order is then numerical,
-    /// without the table `pending`.
+    /// Whether all resources have the same origin and priority. Fetch order is then the order of
+    /// fetch numbers, and the table `pending` is not needed.
     let areInOrder: Bool
     private var fetches: BitSet
-    /// The row of each fetch in the cache's index, or 0 for a missing resource. Empty without stale
-    /// resources.
+    /// The row of each fetch in the cache's index, or 0 for a missing resource. Empty if no
+    /// resource is stale.
     private var rows: [UInt32] = []
     private let lastEntry: Int64
 

@@ -5,10 +5,11 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// The entries of manifests and the resources to fetch, in a temporary database to limit memory.
+/// The entries of manifests and the resources to fetch, kept in a temporary database to limit
+/// memory.
 ///
 /// Each icon of an entry is a row, in manifest order. The first row of a resource is its leader,
-/// whose number identifies the fetch. Later rows are followers.
+/// whose number identifies the fetch. Its later rows are followers.
 final class Plan: Sendable {
     let manifests: [String]
     let summary: PlanSummary
@@ -17,8 +18,8 @@ final class Plan: Sendable {
     let seal = CredentialSeal()
     let pending: Mutex<PendingFetches>
     let hasFollowers: Bool
-    /// Read without transactions, which make SQLite compile all statements again. No other
-    /// connection uses the database.
+    /// Read without transactions, because each would make SQLite compile all statements again. This
+    /// is safe, because no other connection uses the database.
     let database: DatabaseQueue
 
     init(
@@ -75,7 +76,8 @@ final class Plan: Sendable {
         pending = Mutex(toFetch)
     }
 
-    // No other index exists, because updating it for each entry would take most of the time.
+    // `entries` has no index except `followers`, because updating one for each entry would take
+    // most of the time.
     private static let tables = """
         PRAGMA main.cache_size = -1536; -- KiB; a sort uses as much again
         CREATE TABLE main.entries (
@@ -115,8 +117,8 @@ final class Plan: Sendable {
             object INTEGER NOT NULL, digest BLOB NOT NULL);
         """
 
-    /// Must be called before other connections close, because the last connection checkpoints the
-    /// log, and this one is read-only.
+    /// Detaches the cache's index. Must be called before other connections to the index close,
+    /// because the last one to close checkpoints the log, and this one is read-only.
     func releaseIndex() throws {
         try database.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA main.cache_size = -1024; PRAGMA shrink_memory")
@@ -140,7 +142,8 @@ final class Plan: Sendable {
         }
     }
 
-    /// Returns the expectations for a fetch. Omits entries that contradict each other.
+    /// Returns up to 1,000 different expectations of a fetch's entries. Omits entries that
+    /// contradict each other.
     func expectations(of fetch: Int64) throws -> [Expectation] {
         let select = """
             SELECT \(Expectation.columns) FROM entries e
@@ -150,8 +153,8 @@ final class Plan: Sendable {
         return try read(select) { try $0.rows(fetch) { Expectation(&$0) } }
     }
 
-    /// Returns the leader's mismatch if no entry accepts this digest and size. Does not load all
-    /// expectations, because one URL may have a million.
+    /// Returns nil if an entry of the fetch accepts the digest and size, otherwise the leader's
+    /// mismatch. Does not load all expectations, because one URL may have a million.
     func mismatch(of digest: Digest, size: Int64, by fetch: Int64) throws -> ResourceFailure? {
         try database.unsafeRead { db in
             let accepting = try db.prepared(
@@ -177,8 +180,8 @@ final class Plan: Sendable {
         }
     }
 
-    /// Calls `body` with pages of spellings. Omits entries with a key, because apps look them up by
-    /// key.
+    /// Calls `body` with pages of URLs as spelled in manifests. Omits entries with an explicit key,
+    /// because apps look up their icons by key.
     func forEachSpelling(_ body: ([Spelling]) throws -> Void) throws {
         let select = """
             SELECT s.text, f.key FROM main.spellings s JOIN entries e ON e.id = s.entry
@@ -226,7 +229,7 @@ public struct PlanPolicy: Sendable, Equatable {
     /// The cached resources to revalidate. Default: stale ones.
     public var revalidation = Revalidation.stale
     /// The time during which a permanent failure (404, 410) prevents further requests. Default: 1
-    /// h.
+    /// hour.
     public var failureLifetime: Duration = .seconds(3600)
     /// Whether to fetch all resources from their servers with unconditional requests, regardless of
     /// cached resources, permanent failures and a remote. Default: false.

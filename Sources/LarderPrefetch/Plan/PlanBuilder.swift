@@ -7,7 +7,8 @@ import LarderManifest
 struct PlanBuilder {
     var summary = PlanSummary()
     private(set) var origins = OriginNames([])
-    /// The row number that SQLite chose last. Inserting explicit numbers is slower.
+    /// The number of the last inserted row. SQLite chooses the numbers, because inserting explicit
+    /// ones is slower.
     private(set) var lastID: Int64 = 0
     private var priorities: (lowest: Int, highest: Int) = (.max, .min)
     private var last: (url: HTTPURL, number: Int)?
@@ -99,7 +100,7 @@ struct PlanBuilder {
         let (url, key) = (entry.icon.string, entry.resourceKey)
         if entry.icon.scheme == .http { summary.insecure += 1 }
         let credentials = try entry.icon.credentials.map(seal.seal)
-        // Most URLs have the previous URL's origin.
+        // Most URLs have the same origin as the previous URL.
         if last?.url.hasOrigin(of: entry.icon) != true {
             last = (entry.icon, origins.number(of: entry.icon.origin))
         }

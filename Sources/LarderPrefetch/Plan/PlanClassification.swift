@@ -6,7 +6,8 @@ import LarderManifest
 import Synchronization
 
 /// The planning step that merges the entries of each resource and compares resources with a cache's
-/// index. Both are read once, in key order, because random lookups take much longer.
+/// index. The entries and the index are read once, in key order, because random lookups take much
+/// longer.
 final class PlanClassification {
     private let cache: Cache?
     private let presence: ObjectPresence?
@@ -71,7 +72,7 @@ final class PlanClassification {
         ).forEach { row in
             let keyColumn = row.value()
             let isNext = keyColumn.withBytes { bytes in
-                // SQLite sorts by bytes.
+                // SQLite sorts keys by their bytes.
                 let isSame =
                     bytes.count == key.count
                     && (bytes.baseAddress.map { memcmp($0, key, key.count) == 0 } ?? true)
@@ -118,8 +119,8 @@ final class PlanClassification {
         return resource
     }
 
-    /// Merges a follower's priority and, if the URLs are equal, credentials into its leader.
-    /// Returns the follower's number.
+    /// Merges a follower into its leader: a higher priority, and, if the URLs are equal,
+    /// credentials that the leader lacks. Returns the follower's number.
     private func follow(_ current: inout NamedResource?, _ row: inout RowReader) throws -> Int64 {
         let (id, url, hasCredentials) = (row.integer(), row.text(), row.bool())
         let priority = row.integer()
@@ -154,7 +155,8 @@ final class PlanClassification {
             resource.conflict = (first, entry)
         }
         guard let known = resource.known else { return }
-        // Entries in conflict fail. The other entries of the resource accept any bytes.
+        // In a conflict, all entries with a requirement fail. The resource's other entries accept
+        // any bytes.
         resource.known?.isAsDemanded =
             resource.conflict != nil
             || known.isAsDemanded
@@ -167,8 +169,8 @@ final class PlanClassification {
 
     private static let lookups = DispatchQueue(label: "larder.presence")
 
-    /// Looks up the objects of a page on another thread. Returns a function that must be called
-    /// once to settle the page.
+    /// Starts to look up a page's objects on another thread. Returns a function that waits for the
+    /// result and settles the page. It must be called once.
     private func look(for page: [NamedResource]) -> () throws -> Void {
         let wanted = page.indices.filter { place in
             guard let known = page[place].known else { return false }
@@ -233,7 +235,8 @@ final class PlanClassification {
         }
     }
 
-    /// Fails only the entries that require a digest or size.
+    /// Fails the resource's entries that require a digest or size, because two of them contradict
+    /// each other.
     private func reject(
         _ resource: inout NamedResource, _ conflict: (first: Int64, second: Int64)
     ) throws {
@@ -278,7 +281,7 @@ private struct Demands {
     var digest: (value: Digest, entry: Int64)?
     var size: (value: Int64, entry: Int64)?
 
-    /// Returns an earlier entry with a different requirement, or nil.
+    /// Adds an entry's requirements. Returns an earlier entry with a different requirement, or nil.
     mutating func add(_ expectation: Expectation, by entry: Int64) -> Int64? {
         var other: Int64?
         if let value = expectation.size {

@@ -3,8 +3,7 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A resource to fetch. A class, because attempts share the resource until their batch is
-/// committed.
+/// A resource to fetch. This is a class, because attempts share it until their batch is committed.
 final class PlannedResource: Sendable {
     let id: Int64
     let key: String
@@ -53,7 +52,7 @@ final class PlannedResource: Sendable {
 
 struct NamedResource {
     let id: Int64
-    /// Nil if the resource has neither variant nor failure.
+    /// Nil if the resource has neither a variant nor a past failure. Only these need the key.
     var key: String?
     /// Nil if the URL equals the key.
     let url: String?
@@ -129,7 +128,7 @@ struct NamedResource {
     }
 
     /// Whether a recorded permanent failure prevents a request. Ignores failures of other URLs with
-    /// the same key, and failures in the future.
+    /// the same key, and failures dated in the future.
     func isGivenUp(at now: Date, policy: PlanPolicy) -> Bool {
         guard !policy.fetchesAll, let last = lastFailure, let status = last.failure.status,
             PastFailure.permanentStatuses.contains(status)

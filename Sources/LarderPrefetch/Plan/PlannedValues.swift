@@ -1,12 +1,13 @@
 package struct PlannedValues {
     let plan: Plan
 
-    /// Calls `body` with each value in document order. Positions start at 1. The text is untrusted
-    /// and as written, but with masked credentials.
+    /// Calls `body` with each value in document order. Positions start at 1. The text is untrusted.
+    /// It is as written, except that credentials are masked.
     package func forEach(
         _ body: (_ manifest: String, _ position: Int64, _ kind: String, _ text: String) -> Void
     ) throws {
-        // An entry that contains other entries comes after them.
+        // Nested manifests need `start`, because an entry that contains other entries was added
+        // after them.
         let nested = plan.summary.manifests.enumerated()
             .filter { $1.format != .binaryPlist && ($1.places?.entries.count ?? 0) > 1 }
             .map { "\($0.offset)" }.joined(separator: ",")

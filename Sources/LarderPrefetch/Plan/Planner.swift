@@ -1,7 +1,7 @@
 import LarderCache
 import LarderManifest
 
-/// A planner of prefetches. Needs no network: manifests at URLs are read from the cache.
+/// A planner of prefetches. It uses no network: manifests at URLs are read from the cache.
 public struct Planner: Sendable {
     let cache: Cache?
     let rules: ManifestRules
@@ -41,7 +41,8 @@ public struct Planner: Sendable {
         try plan(manifests, keepsValues: false, body, conclude: { _, _ in }, onProgress: onProgress)
     }
 
-    /// `keepsValues` records the values at all icon places.
+    /// Plans a prefetch, and calls `conclude` at the end. If `keepsValues` is true, also records
+    /// the value at each place where an icon is expected.
     package func plan(
         _ manifests: [ManifestSource], keepsValues: Bool,
         _ body: ((PlannedEntry) throws -> Void)?,
@@ -101,7 +102,7 @@ public struct PlanProgress: Sendable, Equatable {
     public var manifest: String?
     /// The number of icons read. An entry without an icon counts as one.
     public var icons = 0
-    /// The fraction read of the current manifest, from 0 to 1, or nil if unknown.
+    /// The fraction of the current manifest that was read, from 0 to 1, or nil if unknown.
     public var share: Double?
     /// The seconds since the start of the first manifest.
     public var seconds: Double = 0
@@ -120,7 +121,8 @@ public struct PlanProgress: Sendable, Equatable {
 public struct PlanSummary: Sendable, Equatable {
     /// The number of entries. A shard counts only entries whose first icon it owns.
     public var entries = 0
-    /// The number of icons. A shard counts its own. An entry without an icon counts as one.
+    /// The number of icons. A shard counts only icons that it owns. An entry without an icon counts
+    /// as one.
     public var icons = 0
     /// The number of distinct resources.
     public var urls = 0
@@ -130,12 +132,13 @@ public struct PlanSummary: Sendable, Equatable {
     public var stale = 0
     /// The number of resources to fetch (``PlanStatus/missing``).
     public var missing = 0
-    /// The number of skipped ``icons``: entries without an icon, ``unfetched``, and ``leftAlone``.
+    /// The number of skipped ``icons``: entries without an icon, ``unfetched`` icons, and icons of
+    /// ``leftAlone`` resources.
     public var skipped = 0
-    /// The number of ``icons`` never fetched, by their `IconValue.Kind`.
+    /// The number of ``icons`` of a kind that is never fetched, by `IconValue.Kind`.
     public internal(set) var unfetched: [String: Int] = [:]
-    /// The number of failing ``icons``: invalid icons, ``remembered``, ``unavailable``, and icons
-    /// whose entries require different digests or sizes.
+    /// The number of failing ``icons``: invalid icons, icons of ``remembered`` and ``unavailable``
+    /// resources, and icons whose entries require different digests or sizes.
     public var failed = 0
     /// The number of resources not fetched because of a recorded permanent failure.
     public var remembered = 0
@@ -179,7 +182,7 @@ public enum PlanStatus: Int, Sendable {
     /// The resource is not fetched, because it has not failed before
     /// (``PlanPolicy/retriesOnlyFailed``).
     case skipped = 4
-    /// Missing, and not fetched because of ``PlanPolicy/isOffline``.
+    /// The resource is missing, and is not fetched because of ``PlanPolicy/isOffline``.
     case unavailable = 5
 
     /// The name that outputs use for the status.

@@ -3,14 +3,14 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// A lookup of ascending keys in a cache's index. Stepping from row to row takes half the time of
-/// separate lookups, because most keys exist.
+/// A lookup of ascending keys in a cache's index. Most keys exist, so stepping from row to row
+/// takes half the time of separate lookups.
 struct ResourceRecall {
     /// The maximum number of rows to step over before a new lookup.
     private static let stepLimit = 2
 
     private let rows: PreparedStatement
-    /// The first column is the key.
+    /// The current row. Its first column is the key.
     private var row: RowReader?
     private var isAtEnd = false
 
@@ -25,7 +25,8 @@ struct ResourceRecall {
             """)
     }
 
-    /// Returns nil if the key's row is missing or damaged. Must be called with ascending keys.
+    /// Returns the resource with a key, or nil if its row is missing or damaged. Each key must be
+    /// greater than the previous one.
     mutating func known(
         for key: [UInt8], _ column: RowReader.Column
     ) throws -> NamedResource.Known? {
@@ -33,7 +34,8 @@ struct ResourceRecall {
         while let row {
             let order = Self.order(of: row, key)
             if order == 0 { return Self.known(row, as: key) }
-            // A greater key does not end the search, because a damaged row may have a wrong key.
+            // If the row has a greater key, a new lookup follows, because a damaged row may have a
+            // wrong key.
             guard order < 0, passed < Self.stepLimit else { break }
             passed += 1
             self.row = try rows.next()
