@@ -3,7 +3,7 @@ import LarderCache
 import LarderCore
 import Synchronization
 
-/// The stage that stores icons from `data:` URLs in manifests. Runs before the queue.
+/// The stage that stores icons from `data:` URLs in manifests, before the queue starts.
 final class InlineStage: Depositor, Sendable {
     private let reporter: Reporter
     private let check: BodyCheck
@@ -23,8 +23,8 @@ final class InlineStage: Depositor, Sendable {
                 do {
                     try deposit(fetch, key, bytes)
                 } catch let failure as ResourceFailure {
-                    // The reporter is called on one queue, so that its events have an order. The
-                    // wait limits failures in memory.
+                    // The reporter is always called on the same queue, so that events keep their
+                    // order. Waiting limits the failures in memory.
                     let reported = DispatchSemaphore(value: 0)
                     store.afterCommits { [reporter] in
                         reporter.report([ResourceResult(id: fetch, result: .failure(failure))])

@@ -23,19 +23,19 @@ public struct PrefetchConfiguration: Sendable {
     public var maximumObjectBytes: Int64 = 16 << 20
     /// Whether to store bodies that are not images. Default: false.
     public var acceptsAnyContent = false
-    /// Whether to store `no-store` responses, which are then always stale. Default: false, which
-    /// only checks such responses.
+    /// Whether to store `no-store` responses, which are then always stale. If false (the default),
+    /// such responses are only checked.
     public var storesUnstorable = false
     /// The rules that decide which resources to fetch.
     public var policy = PlanPolicy()
-    /// This run's share, if several workers read the same manifests. Default: nil.
+    /// This run's share of the resources, if several workers read the same manifests. Default: nil.
     public var shard: Shard?
     /// Whether each successful icon has an event. If false, most successful icons are only counted.
     /// Default: true.
     public var namesSuccesses = true
     var remembersFailures = true
-    /// Called at the end of the run for each icon, in manifest order, and once for equal entries.
-    /// Not called if any icon failed, or was left out by `policy` or `shard` (see
+    /// Called at the end of the run for each icon, in manifest order. Called once for equal
+    /// entries. Not called if any icon failed or was left out by `policy` or `shard` (see
     /// ``Report/isLocked``). Default: nil.
     public var onLocked: (@Sendable (LockedEntry) -> Void)?
     /// Additional header fields of requests. Default: none.
@@ -48,7 +48,7 @@ public struct PrefetchConfiguration: Sendable {
     public var remote: Remote?
     /// The wait for another process that rebuilds the cache's index. Default: none.
     public var lockWait = LockWait.none
-    /// The time after an interruption in which transfers in flight can finish. Default: 2 s.
+    /// The time after an interruption in which transfers in flight may finish. Default: 2 s.
     public var grace: Duration = .seconds(2)
     /// The logger for the run, and for connections unless ``transfer`` sets another logger.
     /// Credentials and queries are removed from logged URLs. Default: nil.

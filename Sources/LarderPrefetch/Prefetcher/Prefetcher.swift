@@ -19,7 +19,7 @@ public final class Prefetcher: Sendable {
 
     private struct Control {
         var isCancelled = false
-        /// Whether the run ends because the remote to fill has failed.
+        /// Whether the run ends early, because it fills a remote that has failed.
         var isGivenUp = false
         var queue: FetchQueue?
         var remoteStage: RemoteStage?
@@ -65,8 +65,8 @@ public final class Prefetcher: Sendable {
 
     private var isCancelled: Bool { control.withLock { $0.isCancelled } }
 
-    /// Records damage to the index, so that the next command rebuilds it. If planning finds the
-    /// damage, this run starts over.
+    /// Opens the cache and runs. Records damage to the index, so that the next command rebuilds it.
+    /// If the damage is found during planning, starts over once.
     private func openAndRun(
         _ manifests: [ManifestSource], _ channel: EventChannel, isLastTry: Bool = false
     ) throws -> Report {
@@ -99,7 +99,7 @@ public final class Prefetcher: Sendable {
         let isWaitCancelled = wait.isCancelled
         wait.isCancelled = { [self] in isCancelled || isWaitCancelled() }
         let (path, log) = (configuration.cache, CacheLog(configuration.logger))
-        // A remote may have icons to store, even offline.
+        // Even an offline run may store icons from a remote.
         let isReading =
             configuration.policy.isOffline && configuration.remote == nil
             && Cache.isUnwritable(at: path)
@@ -187,7 +187,7 @@ public final class Prefetcher: Sendable {
         var transfer = configuration.loggedTransfer
         transfer.maximumConnections = configuration.maximumConcurrent
         // The schedule enforces the limit. libcurl would count all hosts behind a proxy or a
-        // `--connect-to` address as one.
+        // `--connect-to` address as one host.
         transfer.maximumConnectionsPerHost = 1_000_000
         let loop = try TransferLoop(configuration: transfer)
         defer { loop.shutdown() }
@@ -259,8 +259,8 @@ public final class Prefetcher: Sendable {
         return metadata
     }
 
-    /// Records the use of cached resources. Ignores failures, which matter only if the run stores
-    /// objects.
+    /// Records the use of cached resources. Ignores failures, because a run that stores nothing can
+    /// succeed without these records.
     private func recordUse(of plan: Plan, in cache: Cache) throws {
         do {
             try plan.forEachUse { objects in

@@ -6,19 +6,18 @@ import Synchronization
 
 /// A pair of operation queues, fed from a plan in the order of the ``HostSchedule``.
 ///
-/// `requests` has an operation for each slot (`--max-concurrent`) and a few that wait for a slot,
-/// by priority. `connections` opens the first connection to a host, so that slow handshakes take no
-/// slot. Both queues use the loop's queue, so operations run on libcurl's thread.
+/// `requests` runs one operation in each slot (`--max-concurrent`). A few more wait for a slot,
+/// ordered by priority. `connections` opens the first connection to a host, so that slow handshakes
+/// take no slot. Both run their operations on the loop's queue, which is libcurl's thread.
 final class FetchQueue: Depositor, @unchecked Sendable {
-    // Unchecked because the state is mutable. All state is atomic or belongs to the loop's queue.
+    // Unchecked because the state is mutable. All state is atomic or used only on the loop's queue.
 
-    /// The number of failures waiting to be reported above which no fetch starts, because the store
-    /// accepts any number of them.
+    /// If this many failures wait to be reported, no fetch starts. The store does not limit them.
     private static let unreportedFailureLimit = 1024
     private static let waitingOperationLimit = 4
-    /// The responses and bytes waiting to be checked and staged above which no fetch starts.
+    /// If this many responses or bytes wait to be checked and staged, no fetch starts.
     private static let backlogLimit: (responses: Int, bytes: Int) = (256, 2 << 20)
-    // Small responses go to a lane in groups, because waking a thread takes longer than a check.
+    // Small responses go to a lane in groups, because waking its thread takes longer than a check.
     private static let outboxLimit = 32
     private static let outboxDelay = Duration.milliseconds(2)
 
@@ -34,7 +33,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private var operations = 0
     private var executing = 0
     private var unreportedFailures = 0
-    /// The number of fetches that were answered or failed and were not put back.
+    /// The number of fetches with a response or a failure. A fetch that is put back is subtracted.
     private var arrived = 0
     private var outbox: [StagingLanes.Work] = []
     private var outboxDue = ContinuousClock.now
@@ -47,7 +46,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private let isFeedRequested = Atomic<Bool>(false)
     private let uncommitted = Atomic<Int>(0)
 
-    /// - Parameter report: Called on the store's queue of reports.
+    /// - Parameter report: Called on the store's queue for reports.
     init(
         plan: Plan, cache: Cache, stage: OperationContext, configuration: PrefetchConfiguration,
         hosts: HostLimits, report: @escaping @Sendable ([ResourceResult]) -> Void
@@ -61,21 +60,22 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         for queue in [requests, connections] { queue.underlyingQueue = loop.queue }
         schedule = try HostSchedule(
             plan: plan, cache: cache, slots: configuration.maximumConcurrent,
-            // Requests that wait in the queue would start in bursts and exceed the rate limit.
+            // With a rate limit, no request waits in the queue, because waiting requests would
+            // start in bursts and exceed the limit.
             ahead: hosts.ratePerHost == nil ? Self.waitingOperationLimit : 0,
             connections: loop.connectionsAhead, limits: hosts, retry: configuration.retry,
             isConnected: { [loop] in loop.isConnected(to: $0) })
     }
 
-    /// Returns when all pending resources are committed and reported.
+    /// Fetches all pending resources. Returns when they are committed and reported.
     func run() throws {
         loop.perform { [self] in
             loop.onRound = { [unowned self] in endOfRound() }
             attempt { try schedule.begin() }
             feed()
         }
-        // A commit can put fetches back (if their object was evicted) or leave failures to report,
-        // and deposits can follow a flush.
+        // One flush may not be enough: a commit can put fetches back (if their object was evicted)
+        // or leave failures to report, and deposits can follow the flush.
         repeat {
             idle.wait()
             stage.store.flush()
@@ -115,7 +115,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                     refused.append((fetch, failure))
                     continue
                 }
-                // The fetch has failed, although the failure could not be recorded.
+                // Reported even though it could not be recorded, because the fetch did fail.
                 if result.isFailure { results.append(result) }
                 broken = error
             }
@@ -194,7 +194,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                 let operation = TransferOperation(next, stage: stage, queue: self)
                 operations += 1
                 (next.onlyConnects ? connections : requests).addOperation(operation)
-                // The operation starts in a later block of the loop's queue.
+                // The operation starts in a later block of the loop's queue. A round must follow
+                // it.
                 loop.scheduleRound()
             }
             while !isStopping, unreportedFailures < Self.unreportedFailureLimit,
@@ -217,7 +218,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         do { try body() } catch { breakOff(error) }
     }
 
-    /// Whether the operation may start. If not, it ends as `held`.
+    /// Whether the operation may start. If so, counts it as executing. If not, it ends with the
+    /// outcome `held`.
     func mayStart(_ operation: TransferOperation) -> Bool {
         guard !isStopping, schedule.mayStart(operation.next.cursor),
             schedule.failureIfLate(operation.fetch) == nil
@@ -283,12 +285,13 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         outbox.append(work)
     }
 
-    /// Requests a feed after the next staging, unless the end of an operation will cause one.
+    /// Requests that staging calls `feed()` when the backlog has shrunk, unless the end of an
+    /// operation will call it.
     private func feedAfterStaging() {
         let isFull = isBacklogged
         guard isFull || operations == 0 && unstaged.load(ordering: .acquiring) > 0 else { return }
         isFeedRequested.store(true, ordering: .sequentiallyConsistent)
-        // Responses that were staged just before do not cause a feed.
+        // Checks again, because responses staged before the request did not see it.
         if isFull ? !isBacklogged : unstaged.load(ordering: .sequentiallyConsistent) == 0 {
             feedIfRequested()
         }

@@ -1,35 +1,38 @@
 import HeapModule
 import LarderCore
 
-/// The waiting URLs of one origin, in small pages, so that a slow origin does not delay others.
+/// The waiting URLs of one origin, read in small pages. Each origin has its own cursor, so that a
+/// slow origin does not delay others.
 final class HostCursor {
-    /// The number of retries and redirected fetches in memory above which no planned URL starts.
+    /// If this many retries and redirected fetches are in memory, no planned URL starts.
     private static let waitingLimit = 1024
 
     let origin: Int
     let limit: HostLimits.Limit
     var waiting = 0
     var sentAway = 0
-    /// Includes ``connecting``.
+    /// The number of fetches in flight, including ``connecting``.
     var inFlight = 0
     var connecting = 0
-    /// The priority of the waiting first request on a new connection.
+    /// The priority of the fetch that waits to send the first request on a new connection.
     var prepared: Int?
     var lastUse = 0
-    /// Schedule entries with another version are outdated.
+    /// A ``ReadyHost`` with a different version is outdated.
     var version = 0
     private(set) var taken = 0
-    /// The estimated number of remaining URLs. Fetches that are put back are counted again.
+    /// The estimated number of remaining URLs. It is too low if fetches were put back, because
+    /// ``taken`` counts them again.
     var remaining: Int { max(0, planned - taken) }
     private(set) var heldUntil: ContinuousClock.Instant?
     var nextStart: ContinuousClock.Instant?
     var notBefore: ContinuousClock.Instant? { [heldUntil, nextStart].compactMap(\.self).max() }
     private(set) var isSilent = false
-    /// Whether the last request was answered without a requested delay.
+    /// Whether the origin answered the last request without requesting a delay.
     private(set) var isAnswering = false
     private(set) var failure: ResourceFailure?
     private var troubleBegan: ContinuousClock.Instant?
-    /// Retries, and redirects from other origins. Both precede planned URLs of the same priority.
+    /// Fetches that were put back, such as retries, and redirects from other origins. They precede
+    /// planned URLs of the same priority.
     private var returned = Heap<Returned>()
     private var page: ArraySlice<PlannedResource> = []
     private var place: PlannedResource.Place?
@@ -54,7 +57,7 @@ final class HostCursor {
 
     typealias Source = (Int, PlannedResource.Place?, Int) throws -> [PlannedResource]
 
-    /// Records a sign of the origin. Gives up the origin if it was silent for longer than
+    /// Records the result of a request. Gives up the origin if it was silent for longer than
     /// `patience`, or requested a longer delay, so that the run can end.
     func note(_ sign: HostSign, patience: Duration) {
         let now = ContinuousClock.now
@@ -99,7 +102,7 @@ final class HostCursor {
         return isFull ? nil : page.first
     }
 
-    /// Removes the first fetch. Must be called directly after ``head(from:)`` returns it.
+    /// Removes the first fetch. Must be called directly after ``head(from:)`` has returned it.
     func removeHead() throws -> Attempt {
         taken += 1
         if isReturnedFirst { return returned.removeMin().fetch }
@@ -110,7 +113,7 @@ final class HostCursor {
 
     func untake() { taken -= 1 }
 
-    /// Whether no URL remains. False for origins that are only redirect targets. Must be called
+    /// Whether no URL remains. False for origins that are only redirect targets. Must be read
     /// directly after ``head(from:)``.
     var isLast: Bool {
         planned > 0 && isExhausted && page.isEmpty && returned.isEmpty && waiting == 0

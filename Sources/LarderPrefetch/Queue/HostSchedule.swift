@@ -5,29 +5,29 @@ import LarderHTTP
 
 /// The order of fetches. URLs of higher priority come first. For equal priorities, the order of
 /// origins is (see ``ReadyHost``):
-/// 1. Origins that were not silent last time.
-/// 2. Origins with fewer requests in flight than their share of the remaining URLs
-///    (``isBehind(_:)``).
+/// 1. Origins that are not silent (``HostCursor/isSilent``).
+/// 2. Origins with fewer requests in flight than their share of slots (``isBehind(_:)``).
 /// 3. Origins with the fewest requests in flight, so that no origin starves.
-/// 4. Origins with the fewest turns of ``requestsPerTurn`` requests.
-/// 5. Origins with an open connection, because connecting takes longer than a request. The most
-///    recently used comes first, because libcurl closes the least recently used.
+/// 4. Origins that have had the fewest turns of ``requestsPerTurn`` requests.
+/// 5. Origins with an open connection, because connecting takes longer than a request. Of these,
+///    the most recently used comes first, because libcurl closes the least recently used.
 /// 6. Origins that come first in manifest order.
 ///
-/// If an origin has no connection, its next fetch only connects and is then put back. Connecting
-/// takes no slot, unless `connections` is 0.
+/// If an origin has no connection, its next fetch only connects, without a slot, and is then put
+/// back. If `connections` is 0, a fetch connects in its slot instead.
 ///
-/// A URL waits for the first reason that applies. Its origin
+/// A URL waits because of the first of these reasons that applies. Its origin
 /// - has no cursor yet: `newcomers`
 /// - was given up: `givenUp`
-/// - is at its limit: `limit(of:)`
+/// - is at its limit of requests in flight: `limit(of:)`
 /// - has too many retries and redirects in memory: ``HostCursor/isFull``
 /// - is not silent, and is connecting: ``HostCursor/connecting``
 /// - requested a delay, or has reached its rate limit: `held`
 /// - has no connection, and enough connections are being opened: `unconnected`, `reserved`
 /// - waits for a slot (`hasSlot(for:)`) or comes after another origin: `ready`
 ///
-/// Otherwise, another URL of the origin comes first, or the URL is an operation or in `delayed`.
+/// Otherwise, another URL of the origin comes first, an operation has the URL, or it waits for a
+/// retry in `delayed`.
 struct HostSchedule {
     typealias Instant = ContinuousClock.Instant
 
@@ -42,19 +42,20 @@ struct HostSchedule {
     private let connections: Int
     private let limits: HostLimits
     private let retry: RetryPolicy
-    /// The cursors of the newest origin and of origins with work in progress. Finished cursors are
-    /// removed, because a manifest may have 100,000 hosts.
+    /// The cursors of the last admitted origin and of origins with work in progress. Finished
+    /// cursors are removed, because a manifest may have 100,000 hosts.
     private(set) var cursors: [Int: HostCursor] = [:]
     private var names: OriginNames
-    /// The planned origins without a cursor, in reverse order. They differ only by their first
-    /// resource, so only the next origin needs a heap entry.
+    /// The planned origins without a cursor, in reverse order. Only their first resources decide
+    /// their order, so only the next origin needs a heap entry.
     private var newcomers: [Int] = []
-    /// The numbers of URLs of origins without a cursor.
+    /// The number of planned URLs of each origin, or 0 if the origin has a cursor.
     private var planned: [Int32]
     private var newcomer: Int?
     private let pageSize: Int
     private let readAhead: Int
-    /// Origins with an open connection, or all origins if `connections` is 0.
+    /// Origins that can start a fetch on an open connection. If `connections` is 0, also origins
+    /// without a connection.
     private(set) var ready = Heap<ReadyHost>()
     private var unconnected = Heap<ReadyHost>()
     private var held = Heap<Delayed<ReadyHost>>()
@@ -111,7 +112,7 @@ struct HostSchedule {
         }
     }
 
-    /// Whether no fetch waits, except at origins at their limit.
+    /// Whether no fetch waits. Ignores fetches of origins at their limit.
     var isEmpty: Bool {
         mutating get {
             removeOutdated()
@@ -190,7 +191,8 @@ struct HostSchedule {
         while let next = unconnected.min, isOutdated(next) { unconnected.removeMin() }
     }
 
-    /// Whether a slot is free. A slot is reserved for each connecting fetch of higher priority.
+    /// Whether a slot is free for a fetch of this priority. A slot is reserved for each connecting
+    /// fetch of higher priority.
     private func hasSlot(for priority: Int) -> Bool {
         let higher = reserved.count { $0 > priority }
         return inFlight + higher < (higher == 0 ? slots + ahead : slots)
@@ -206,8 +208,8 @@ struct HostSchedule {
         if let place = reserved.firstIndex(of: priority) { reserved.remove(at: place) }
     }
 
-    /// Whether the fetch may start. Its origin may have requested a delay since the fetch was
-    /// taken.
+    /// Whether a fetch of the origin may start. After it was taken, the origin may have requested a
+    /// delay or been given up.
     func mayStart(_ cursor: Int) -> Bool {
         guard let cursor = cursors[cursor] else { return true }
         return cursor.failure == nil && cursor.heldUntil.map { $0 <= now() } ?? true
@@ -261,14 +263,15 @@ struct HostSchedule {
         cursorLimit = max(readAhead, 2 * cursors.count)
     }
 
-    /// Records a sign of an origin. Returns the failure if the origin is given up.
+    /// Records the result of a request. If the origin is given up because of it, returns the
+    /// failure.
     @discardableResult
     mutating func note(_ sign: HostSign, of number: Int) throws -> ResourceFailure? {
         guard let cursor = cursors[number], cursor.failure == nil else { return nil }
         cursor.note(sign, patience: retry.maximumTime)
         guard let failure = cursor.failure else { return nil }
         release(cursor)
-        // Retries that wait fail now.
+        // Puts back the origin's waiting retries, so that they fail with it.
         let (origin, waiting) = (names[number], delayed.unordered)
         delayed = Heap(waiting.filter { $0.value.target.url.origin != origin })
         cursor.waiting = 0
@@ -346,14 +349,15 @@ struct HostSchedule {
         }
     }
 
-    /// The maximum number of requests in flight. With a rate limit, it is 1 unless the origin is
-    /// answering.
+    /// Returns the origin's maximum number of requests in flight. With a rate limit, this is 1
+    /// unless the origin is answering.
     private func limit(of cursor: HostCursor) -> Int {
         cursor.limit.interval != nil && !cursor.isAnswering ? 1 : cursor.limit.requests
     }
 
-    /// Whether an origin has fewer requests in flight than its share of the remaining URLs, and
-    /// than half of the slots. Otherwise, only the largest origin would have URLs left at the end.
+    /// Whether an origin has fewer requests in flight than its share of slots: in proportion to its
+    /// remaining URLs, and at most half. Without this rule, only the largest origin would have URLs
+    /// left at the end.
     private func isBehind(_ cursor: HostCursor) -> Bool {
         guard cursor.isAnswering, remaining > 0 else { return false }
         let total = slots + ahead
@@ -369,7 +373,7 @@ struct HostSchedule {
         forget(number)
     }
 
-    /// Returns whether the origin can start a fetch.
+    /// Moves an origin to the collection for its state. Returns whether it can start a fetch.
     @discardableResult
     private mutating func place(_ number: Int) throws -> Bool {
         let cursor = enter(number)
@@ -413,7 +417,7 @@ struct HostSchedule {
     }
 }
 
-/// A value and its time. Values with equal instants keep the order of insertion.
+/// A value that is due at an instant. Values due at the same instant keep the order of insertion.
 struct Delayed<Value>: Comparable {
     let instant: ContinuousClock.Instant
     let serial: Int
@@ -475,11 +479,11 @@ enum HostSign: Sendable {
 }
 
 struct HostLimits: Sendable {
-    /// The maximum number of requests in flight, from all workers.
+    /// The maximum number of requests in flight to a host, from all workers together.
     let perHost: Int
-    /// The maximum number of requests in flight, from this run.
+    /// The maximum number of requests in flight to a host, from this run alone.
     let most: Int
-    /// The maximum number of requests per second, from all workers.
+    /// The maximum number of requests per second to a host, from all workers together.
     let ratePerHost: Double?
     var shard: Shard?
 

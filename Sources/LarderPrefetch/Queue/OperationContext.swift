@@ -53,7 +53,7 @@ final class OperationContext: Sendable {
     }
 
     /// Stages and deposits a response. Calls `accepted` once the store accepts further deposits.
-    /// Returns nil after a deposit, else the outcome.
+    /// Returns nil if the response was deposited, otherwise the outcome.
     func settle(
         _ fetch: Attempt, _ response: TransferOperation.Response, isCancelled: Bool,
         for depositor: any Depositor, accepted: @escaping @Sendable () -> Void
@@ -67,7 +67,7 @@ final class OperationContext: Sendable {
         case .success(let metrics):
             // An interrupted run does not wait for the check of a large body.
             guard let head = response.head, !isCancelled else { return .failed(Self.cancellation) }
-            // The range of an encoded body counts encoded bytes.
+            // Encoded bodies are not compared, because their range counts encoded bytes.
             if let body = response.body, head.status == 206, head.headers.contentCodings.isEmpty,
                 let total = Resumption.totalBytes(head), body.count != total
             {
@@ -151,7 +151,7 @@ final class OperationContext: Sendable {
                 for: depositor, accepted: accepted)
             return nil
         } catch let failure as ResourceFailure {
-            // The bytes of the second response may not belong to the partial body.
+            // If the body was resumed, the new bytes may not belong to the partial body.
             return response.resumed != nil ? .restart : .failed(failure)
         } catch let error as CacheError {
             return .broken(error)
@@ -168,7 +168,8 @@ struct BodyCheck: Sendable {
     let store: Store
     let acceptsAnyContent: Bool
 
-    /// - Throws: `ResourceFailure` if the body is refused, or `CacheError`.
+    /// Checks a body, and stages it if `mayStore` is true. Throws `ResourceFailure` or
+    /// `CacheError`.
     func stage(
         _ body: StagedBody, digest: Digest, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
         isReplacing: Bool = false, unknownCoding: String? = nil,
@@ -193,8 +194,8 @@ struct BodyCheck: Sendable {
         return (.staged(staged), success)
     }
 
-    /// Bytes with an unknown coding are accepted only if the manifest has their digest
-    /// (`isDemanded`).
+    /// Returns the attributes of a complete image. If the coding is unknown, other bytes are
+    /// accepted only if `acceptsAnyContent` is true and a manifest has their digest (`isDemanded`).
     static func attributes(
         of bytes: UnsafeRawBufferPointer, acceptsAnyContent: Bool, unknownCoding: String?,
         isDemanded: @autoclosure () throws -> Bool = false,

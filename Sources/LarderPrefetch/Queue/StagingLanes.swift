@@ -3,8 +3,8 @@ import Foundation
 import LarderCache
 import Synchronization
 
-/// Threads (lanes) for short work items outside the transfer loop. More than one run if the disk is
-/// slow to create files.
+/// Threads (lanes) for short work items outside the transfer loop. If the disk is slow to create
+/// files, work items wait and several lanes run.
 final class StagingLanes: Sendable {
     static let backlogPerLane = 32
     private static let maximumLanes = 8
@@ -12,16 +12,16 @@ final class StagingLanes: Sendable {
     private static let releaseCount = 16
 
     private let lanes = DispatchQueue(label: "larder.stage", attributes: .concurrent)
-    /// A serial queue for large bodies, which are mapped during their check and count as used
-    /// memory.
+    /// A queue that checks one large body at a time, because a body counts as used memory while it
+    /// is mapped for its check.
     private let large = DispatchQueue(label: "larder.stage.large")
     private let state = Mutex(State())
 
     typealias Work = @Sendable () -> Void
     private let release: @Sendable ([Work]) -> Void
 
-    /// - Parameter release: Releases items on the thread that allocated them. A lane would contend
-    ///   with that thread for the allocator's lock.
+    /// - Parameter release: Releases finished items on the thread that allocated them. In a lane,
+    ///   their release would contend with that thread for the allocator's lock.
     init(release: @escaping @Sendable ([Work]) -> Void = { _ in }) { self.release = release }
 
     private struct State {

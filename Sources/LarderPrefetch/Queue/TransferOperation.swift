@@ -4,7 +4,7 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// An attempt to fetch a planned resource, passed from one request to the next.
+/// An attempt to fetch a planned resource. Redirects and retries pass it to the next request.
 struct Attempt: Sendable {
     let planned: PlannedResource
     var target: RequestTarget
@@ -33,11 +33,11 @@ struct Attempt: Sendable {
     var elapsed: Double { (ContinuousClock.now - start) / .seconds(1) }
 }
 
-/// One request in a slot of the operation queue. Ends with its transfer, before the body is checked
-/// and staged.
+/// One request in a slot of the operation queue. It ends with its transfer, before the body is
+/// checked and staged.
 final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable {
-    // Unchecked because the state is mutable. Except for the atomic `phase`, all state belongs to
-    // the loop's queue, which the operation queues use.
+    // Unchecked because the state is mutable. All state except the atomic `phase` is used only on
+    // the loop's queue, on which the operation queues run.
 
     let fetch: Attempt
     let next: HostSchedule.Next
@@ -54,7 +54,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         var body: StagedBody?
         /// The partial body of an earlier transfer, until the response continues or replaces it.
         var partial: PartialBody?
-        /// The fields of the first response, if this response continues its body.
+        /// The fields of the first response, if the current response continues its body.
         var resumed: Validators?
         /// The outcome if the request was not sent, or this operation ended the transfer.
         var verdict: Outcome?
@@ -66,7 +66,8 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         case failed(ResourceFailure)
         /// The response does not continue the partial body, so the whole body must be fetched.
         case restart
-        /// The origin requested a delay or the run is ending, so no request was sent.
+        /// No request was sent, for example because the origin requested a delay or the run is
+        /// ending.
         case held
         case broken(CacheError)
     }
