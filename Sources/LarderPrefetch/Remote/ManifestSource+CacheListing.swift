@@ -4,7 +4,7 @@ import LarderCore
 import LarderManifest
 
 extension ManifestSource {
-    /// Returns a manifest of a cache's resources, which is written while it is read.
+    /// Returns a manifest that lists a cache's resources. It is written while it is read.
     package static func listing(of cache: Cache) throws -> ManifestSource {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Self.stream, 0, &ends) == 0 else {
@@ -14,8 +14,8 @@ extension ManifestSource {
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let hasThread = HelperThread.start {
             defer { close(writer) }
-            // After an error, the list is incomplete, and its reader reports the missing end.
-            // Helper threads block SIGPIPE.
+            // After an error, the manifest lacks its end, which the reader reports. Helper threads
+            // block SIGPIPE.
             try? Self.list(cache, in: FileHandle(fileDescriptor: writer, closeOnDealloc: false))
         }
         guard hasThread else {

@@ -13,8 +13,8 @@ extension Plan {
         let isUsable: Bool
     }
 
-    /// Lists the resources for a remote. Includes cached resources, which the remote may lack, but
-    /// not inline icons. Must be called before the first report.
+    /// Lists the resources to look up in a remote. Includes cached resources, which the remote may
+    /// lack, but not inline icons. Must be called before the first report.
     func prepareRemote() throws {
         let parts = origins.map { Part(ofHost: (try? HTTPURL($0))?.host ?? "").number }
         try database.writeWithoutTransaction { db in
@@ -95,8 +95,8 @@ extension Plan {
         }
     }
 
-    /// Records twins: pending resources that share an object with an earlier one. Returns whether
-    /// any exist.
+    /// Records twins: pending resources with the same object as an earlier pending resource.
+    /// Returns whether any exist.
     func noteTwins() throws -> Bool {
         try database.writeWithoutTransaction { db in
             try db.execute(

@@ -17,7 +17,7 @@ final class PullStage: Depositor, Sendable {
 
     private struct Deposited: Sendable {
         let result: ResourceResult
-        /// The bytes received, or 0 if the object was in the cache.
+        /// The number of bytes received, or 0 if the object was in the cache.
         let receivedBytes: Int64
         /// Whether the resource is fresh. If not, the queue revalidates it at its origin.
         let isFresh: Bool
@@ -116,7 +116,7 @@ final class PullStage: Depositor, Sendable {
             guard digest == known.digest else {
                 throw RemoteError(.corrupt, subject: place, "the bytes do not match the digest")
             }
-            // A damaged object in the cache is replaced.
+            // Received bytes replace the cache's object, which may be damaged.
             let (content, success) = try context.check.stage(
                 body, digest: digest, of: fetch.id, hasExpectation: fetch.hasExpectation,
                 mayStore: true, isReplacing: cached == nil, outcome: .pulled)
@@ -144,8 +144,8 @@ final class PullStage: Depositor, Sendable {
         }
     }
 
-    /// Receives an object before its reference. Returns nil if the cache has the object or the
-    /// reference must be read first.
+    /// Receives an object, and the copy of its reference if valid. Returns nil if the cache has the
+    /// object or the reference must be read first.
     private func receiveFirst(
         _ fetch: PlannedResource, _ known: RemoteStore.Known
     ) async throws -> (body: StagedBody, reference: Reference?)? {
@@ -159,7 +159,7 @@ final class PullStage: Depositor, Sendable {
             else { return (body: received.body, reference: nil) }
             return received
         } catch let error as RemoteError where [.tooLarge, .notFound].contains(error.code) {
-            // The reference is read next, because it may show another reason for the failure.
+            // The reference is read next, because it may show a different reason for the failure.
             return nil
         }
     }
@@ -248,7 +248,7 @@ final class PullStage: Depositor, Sendable {
             case .success where deposited.isFresh: results.append(deposited.result)
             case .success: stale.append(id)
             case .failure(let error):
-                // The queue fetches icons whose objects were evicted or obstructed before the
+                // The queue later fetches icons whose objects were evicted or obstructed before the
                 // commit.
                 if let failure = ResourceFailure(ofDeposit: error) {
                     fail(id, failure)

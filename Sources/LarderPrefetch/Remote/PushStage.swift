@@ -4,10 +4,11 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The stage that stores committed objects, and then cached objects that the remote lacks.
+/// The stage that stores newly committed objects in the remote, and then cached objects that the
+/// remote lacks.
 final class PushStage: Sendable {
-    /// The maximum number of waiting objects. Further commits wait, because the successor of a
-    /// killed worker fetches unshared objects again.
+    /// The maximum number of objects that wait to be stored. Further commits wait, because if this
+    /// worker is killed, the next one fetches these objects again.
     private static let capacity = 512
     private static let rememberedLimit = 65_536
     private let context: RemoteContext
@@ -68,8 +69,8 @@ final class PushStage: Sendable {
             try await push(item, wasCached: false)
         }
         var kept = Pages<Plan.Shareable> { [self] last in
-            // After a stop, counts the remaining cached objects, but not without a lookup, because
-            // the remote may have most of them.
+            // After a stop, the remaining cached objects are only counted. Without a lookup, they
+            // are not even counted, because the remote may have most of them.
             guard isLookedUp || !isStopping, !Task.isCancelled else { return [] }
             return try context.plan.cachedShareables(after: last?.id ?? 0)
         }
@@ -110,7 +111,7 @@ final class PushStage: Sendable {
             tally.note(error)
         } catch is CancellationError {
         } catch let error as CacheError where error.isOfDamagedObject {
-            // `verify` reports damaged objects.
+            // The run continues. `verify` reports damaged objects.
             tally.count { $0.firstFault = $0.firstFault ?? error.description }
         }
         tally.count { $0.unpushed += 1 }

@@ -8,9 +8,9 @@ struct Reference: Codable, Sendable {
     /// The maximum length of ``metadata``, in bytes. Amazon S3 permits 2 KB. rclone permits 2,000
     /// bytes for all `x-amz-` fields of an upload.
     private static let metadataLimit = 1_500
-    /// Nil if the key is derived from the URL.
+    /// The key, or nil if it is derived from the URL.
     private var key: String?
-    /// Has no secrets if `key` is not nil.
+    /// If `key` is not nil, the query is masked, because it may contain secrets.
     let url: String
     let size: Int64
     let mediaType: String?
@@ -71,8 +71,8 @@ struct Reference: Codable, Sendable {
         return (try? encoder.encode(self)).map(Array.init) ?? []
     }
 
-    /// The record as an object's metadata. Nil if it is too long or a URL contains a secret,
-    /// because objects may be public even if references are not.
+    /// The record in Base64 for an object's metadata. Nil if it is too long or a URL contains a
+    /// secret, because objects may be public even if references are not.
     var metadata: String? {
         guard url.maskingSecretsInQuery.isSame(as: url),
             responseURL.map({ $0.maskingSecretsInQuery.isSame(as: $0) }) ?? true
@@ -86,8 +86,8 @@ struct Reference: Codable, Sendable {
         self.init(Array(bytes))
     }
 
-    /// Whether this record can replace the listed reference, which may be newer, because a renewal
-    /// does not write the object.
+    /// Whether this record from an object's metadata can be used instead of the listed reference,
+    /// which may be newer, because a renewal does not write the object.
     func canReplace(_ known: RemoteStore.Known) -> Bool {
         known.modified <= receivedAt.addingTimeInterval(RemoteStore.Known.clockSkew)
     }

@@ -6,17 +6,17 @@ import Synchronization
 ///
 /// Other machines may write at the same time, and a removal cannot be conditional. A writer stores
 /// the reference and then checks the object (`RemoteStore.keep`). An eviction removes the object
-/// and then checks for new references. The later of the two sees the other's change, so the objects
-/// of all remaining references exist.
+/// and then checks for new references. The later of the two checks sees the other machine's change,
+/// so the objects of all remaining references exist.
 public struct RemoteEvictor: Sendable {
     /// The rules for an eviction.
     public struct Policy: Sendable {
-        /// The maximum time since a reference was last renewed, in seconds.
+        /// The time after its last renewal when a reference is removed, in seconds.
         public var maximumAge: TimeInterval
         /// The minimum age of removed objects, in seconds. References to newer objects may still be
         /// written. Default: a day.
         public var grace: TimeInterval = 86_400
-        /// Whether to only count. Default: false.
+        /// Whether to count without removing. Default: false.
         public var isDryRun = false
         /// The worker whose parts are processed. Default: nil, all parts.
         public var shard: Shard?
@@ -97,7 +97,8 @@ private struct Eviction: Sendable {
             try await store.forEachReference(ofPart: part) { page in
                 var groups: [[RemoteStore.ListedReference]] = []
                 for reference in page.entries {
-                    // A hostile store may list many references to a resource.
+                    // The size is limited, because a hostile store may list many references to a
+                    // resource.
                     if let last = group.last, last.name != reference.name || group.count > 1000 {
                         groups.append(group)
                         group = []
@@ -151,15 +152,15 @@ private struct Eviction: Sendable {
     private func note(_ kept: [RemoteStore.ListedReference]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && run.owns(reference.known.digest.firstByte) {
-            // The object was written after the listing, or a killed eviction has left the
-            // reference.
+            // The object is not listed. Either it was written later, or a killed eviction removed
+            // it but not its reference.
             guard try await !run.isThere(reference.known.digest) else { continue }
             if !policy.isDryRun { try await store.storage.delete(reference.key) }
             run.count { $0.undone += 1 }
         }
     }
 
-    /// Returns false if the reference was renewed after the listing.
+    /// Removes a reference. Returns false if it was renewed after the listing, and keeps it.
     private func remove(_ reference: RemoteStore.ListedReference) async throws -> Bool {
         if policy.isDryRun { return true }
         let now = try await store.storage.head(reference.key)?.modified ?? .distantPast

@@ -50,7 +50,8 @@ package struct RemoteLookup: Sendable {
         try report(found)
     }
 
-    /// Sends a request for each resource, because a page would contain a thousand other names.
+    /// Sends a request for each remaining resource, because a listing page would have hardly any
+    /// wanted name among a thousand.
     private func lookForEach(
         _ part: UInt8, from first: Digest?, _ names: Pages<Digest>,
         _ report: @escaping @Sendable ([Found]) throws -> Void
@@ -81,7 +82,8 @@ package struct RemoteLookup: Sendable {
         return found
     }
 
-    /// Adds a reference, unless there is a newer one. Two machines may write at the same time.
+    /// Adds a reference, and keeps only the newest of each resource. Two machines may write at the
+    /// same time.
     private func add(_ new: Found, to found: inout [Found]) {
         guard let last = found.last, last.name == new.name else { return found.append(new) }
         if (new.known.modified, new.known.digest) > (last.known.modified, last.known.digest) {

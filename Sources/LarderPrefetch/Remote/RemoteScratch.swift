@@ -21,7 +21,7 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    /// SQL statements use the first two numbers.
+    /// SQL statements contain the numbers of the first two cases.
     enum State: Int {
         case unreferenced, referenced, corrupt, missing, removed, unreadable
     }

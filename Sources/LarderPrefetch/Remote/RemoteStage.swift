@@ -4,7 +4,8 @@ import LarderHTTP
 import Logging
 import Synchronization
 
-/// The stage that uses a remote before any request to an origin, and after each commit.
+/// The stage that reads from a remote before any request to an origin, and writes to it after each
+/// commit.
 final class RemoteStage: Sendable {
     private let context: RemoteContext
     private let pullStage: PullStage
@@ -74,7 +75,8 @@ final class RemoteTally: Sendable {
     var isGivenUp: Bool { failure != nil }
     func count(_ change: (inout RemoteReport) -> Void) { state.withLock { change(&$0.report) } }
 
-    /// Counts an error, or gives up the remote if the store failed after all attempts.
+    /// Counts an error that concerns one object. After other errors (permanent, or transient after
+    /// all attempts), gives up the remote.
     func note(_ error: RemoteError) {
         logger?.info(
             "remote failed", metadata: ["code": "\(error.code.rawValue)", "error": "\(error)"])

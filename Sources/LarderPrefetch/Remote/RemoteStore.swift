@@ -5,13 +5,13 @@ import LarderHTTP
 import Synchronization
 
 /// Icons that several machines share in an object store. An object is committed by its reference,
-/// which is written later. All bytes are checked against their digest before use.
+/// which is written after it. All bytes are checked against their digest before use.
 package final class RemoteStore: Sendable {
     let storage: any ObjectStore
     private let maximumListed: Int
     private let listed = Atomic(0)
-    /// The minimum number of names that a page counts as, except the last. A million pages of one
-    /// name each would take hours.
+    /// Every page except the last counts as at least this many names, because a million pages of
+    /// one name each would take hours.
     private static let minimumPageCount = 250
 
     package struct Known: Sendable, Hashable {
@@ -36,7 +36,7 @@ package final class RemoteStore: Sendable {
         return reference
     }
 
-    /// Does not check the object's digest.
+    /// Receives an object, and the reference in its metadata. Does not check the digest.
     func receive(
         _ digest: Digest, limit: Int64, into store: Store
     ) async throws -> (body: StagedBody, reference: Reference?) {
@@ -52,11 +52,10 @@ package final class RemoteStore: Sendable {
         return (last, metadata.flatMap { Reference(metadata: $0) })
     }
 
-    /// Stores an object that the remote lacks, and then its reference. Then checks that the object
-    /// still exists, because of evictions (see ``RemoteEvictor``). Returns the number of bytes
-    /// sent.
+    /// Stores an object if the remote lacks it, and then its reference. Then checks that no
+    /// eviction has removed the object (see ``RemoteEvictor``). Returns the number of bytes sent.
     ///
-    /// The object's metadata is a copy of the first URL's reference, so that one request reads
+    /// The object's metadata is a copy of the first reference to it, so that one request reads
     /// both.
     ///
     /// - Parameter isThere: Whether the remote is expected to have the object.
@@ -126,7 +125,7 @@ extension RemoteStore {
         var key: String { RemoteLayout.reference(name, to: known.digest) }
     }
 
-    /// Lists a page, and counts its names. `maximumListed` limits their total.
+    /// Lists a page, and adds its names to a total that `maximumListed` limits.
     func list(_ prefix: String, after last: String?) async throws -> ListPage {
         let page = try await storage.list(prefix, after: last)
         let names = max(page.objects.count, page.next == nil ? 0 : Self.minimumPageCount)
@@ -182,7 +181,7 @@ extension RemoteStore {
 }
 
 extension Int64 {
-    /// Adds a reported size. A sum that is too large becomes `Int64.max`.
+    /// Adds a size that the store reported. A sum that is too large becomes `Int64.max`.
     mutating func addForeign(_ size: Int64) {
         let (sum, isTooLarge) = addingReportingOverflow(size)
         self = isTooLarge ? .max : sum

@@ -4,7 +4,8 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// A verifier that digests every object of a remote, and finds references without objects.
+/// A verifier that checks the digest of every object of a remote, and finds references without
+/// objects.
 public struct RemoteVerifier: Sendable {
     private let remote: Remote
     private let transfer: TransferConfiguration
@@ -18,7 +19,8 @@ public struct RemoteVerifier: Sendable {
     }
 
     /// Verifies the remote, and calls `onProgress` for each object. With a cache, restores damaged
-    /// objects from it. If the cache has no undamaged copy, removes the object and its references.
+    /// objects from it. If the cache has no undamaged copy, removes the object and its references,
+    /// unless the object is only unreadable.
     ///
     /// - Throws: `RemoteError`, `CacheError`. A cancellation is recorded in the report.
     public func verify(
@@ -188,7 +190,7 @@ public struct RemoteVerifyReport: Sendable, RemoteRunReport {
 
         /// The repair of a problem.
         public enum Repair: String, Sendable, CaseIterable {
-            /// The object was written again from the cache.
+            /// The object was written again, from the cache or by another machine.
             case restored
             /// The object and its references were removed. The next prefetch downloads it again.
             case removed

@@ -23,8 +23,8 @@ package struct RemoteManifest: Sendable {
     var copies: ManifestCopies?
     var isCancelled: @Sendable () -> Bool = { false }
 
-    /// The result contains the URL after redirects, to resolve relative URLs. A copy is always
-    /// revalidated, because users who name a URL expect its current content.
+    /// Downloads the manifest. The result contains the URL after redirects, to resolve relative
+    /// URLs. A copy is always revalidated, because users who name a URL expect its current content.
     ///
     /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` if only copies are
     ///   read. `CacheError` or `CancellationError`.
@@ -58,8 +58,8 @@ package struct RemoteManifest: Sendable {
         used = file.descriptor
         var opened = OpenedManifest(descriptor: file.descriptor, baseURL: response.target.url)
         if let copies, policy.mayStore(response.validators) {
-            // Stored only after the manifest was read, so that other files do not replace a copy.
-            // Manifests with credentials are not stored.
+            // Stored only after the file was read as a manifest, so that no other file replaces a
+            // copy. Manifests with credentials are not stored.
             opened.whenRead = { hasCredentials in
                 if !hasCredentials { try copies.put(file.descriptor, of: response) }
             }

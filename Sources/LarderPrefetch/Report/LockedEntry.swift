@@ -48,10 +48,11 @@ extension Plan {
         }
     }
 
-    /// Calls `body` with each entry. Omits equal entries, but not the same icon with another name
-    /// or spelling.
+    /// Calls `body` with each entry. Omits repeated entries, but not the same icon with a different
+    /// name or spelling.
     func forEachLocked(_ body: (LockedEntry) throws -> Void) throws {
-        // CROSS JOIN keeps this order of tables. A sort would copy all inline icons.
+        // CROSS JOIN keeps this order of tables, which avoids a sort. A sort would copy all inline
+        // icons.
         let entries = """
             locked l CROSS JOIN entries e ON e.id = l.entry
                 JOIN entries f ON f.id = coalesce(e.leader, e.id)

@@ -1,7 +1,7 @@
 import Foundation
 import LarderCache
 
-/// The events of one run. The run is cancelled when its iterator is released.
+/// The events of one run. The run is cancelled when the iterator is released.
 public struct PrefetchEvents: AsyncSequence, Sendable {
     /// The type of the events.
     public typealias Element = PrefetchEvent
@@ -39,7 +39,7 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
             if batch.isEmpty, !isFinished {
                 let (channel, cancel) = (channel, cancel)
                 isFinished = true
-                // The stopped run still reports.
+                // A cancelled run still sends its report.
                 batch = try await withTaskCancellationHandler {
                     try await channel.next()
                 } onCancel: {
@@ -48,7 +48,7 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
                 isFinished = batch.isEmpty
             }
             let event = batch.popFirst()
-            // The consumer may release the iterator after this event.
+            // After this event, releasing the iterator does not cancel the run.
             if case .finished? = event { isFinished = true }
             return event
         }

@@ -15,8 +15,8 @@ public struct Report: Sendable {
     public internal(set) var unread = 0
     /// The number of icons never fetched, as in ``PlanSummary/unfetched``.
     public internal(set) var unfetched: [String: Int] = [:]
-    /// The names of manifests whose digests and sizes match no icon, perhaps because they are for
-    /// other files.
+    /// The names of manifests whose digests and sizes match no icon, perhaps because they describe
+    /// different files.
     public internal(set) var foreignDemands: [String] = []
     /// The number of icons by outcome.
     public internal(set) var outcomes: [EntryResult.Outcome: Int] = [:]
@@ -28,7 +28,7 @@ public struct Report: Sendable {
     public internal(set) var seconds: Double = 0
     /// Whether ``Prefetcher/cancel()`` was called before the run ended.
     public internal(set) var isInterrupted = false
-    /// The error that ended the run because the disk is full or failing, or the cache is unusable.
+    /// The error that ended the run early: a full or failing disk, or an unusable cache.
     public internal(set) var failure: CacheError?
     /// The result of the exchange with the remote, or nil without a remote.
     public internal(set) var remote: RemoteReport?
@@ -142,7 +142,7 @@ public struct EntryResult: Sendable {
     let id: Int64
     let hasDemand: Bool
 
-    /// An entry that fails or is skipped in the plan keeps that outcome.
+    /// If the plan already fails or skips the entry, the result has that outcome instead.
     init(_ entry: PlannedEntry, _ outcome: Outcome, failure: ResourceFailure? = nil) {
         let failure =
             entry.failure
@@ -198,8 +198,8 @@ struct ResourceResult: Sendable {
         let outcome: EntryResult.Outcome
     }
 
-    /// The entries of a resource. Nil if each must be checked, because one requires a digest or
-    /// size.
+    /// The counts of a resource's entries. Results lack them if an entry requires a digest or size,
+    /// because then each entry must be checked.
     struct Waiting: Sendable {
         /// The number of entries whose first icon is the resource.
         let entries: Int

@@ -14,7 +14,8 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
-        /// Failed icons with a required digest or size, and mismatches, by manifest.
+        /// By manifest, the number of failed icons with a required digest or size, and of
+        /// mismatches among them.
         var demands: [String: (failed: Int, refused: Int)] = [:]
     }
 
@@ -63,7 +64,7 @@ final class Reporter: Sendable {
             var reported = Set<Int>()
             try plan.forEachEntry(of: named.map(\.id)) { index, page in
                 results += page.map { entry in
-                    // The leader of a resource may have failed in a conflict with another entry.
+                    // The leader may have failed, because it contradicts another entry.
                     let isFirst = entry.failure == nil && reported.insert(index).inserted
                     return Self.result(of: entry, named[index], isFirst: isFirst)
                 }
@@ -95,7 +96,8 @@ final class Reporter: Sendable {
                 }
             }
         } catch let error as CacheError where error.code == .storage {
-            // The plan is on the failed disk, so these entries can be counted but not named.
+            // The plan is on the failed disk, so the unfinished entries can be counted but not
+            // named.
             failure = failure ?? error
             state.withLock { $0.report.addUnfinished(of: plan.summary) }
         }

@@ -3,7 +3,7 @@ import LarderCore
 import LarderHTTP
 
 /// A client for tasks that wait for a manifest or an icon. A prefetch uses the ``FetchQueue``
-/// instead, because fetches must return to the schedule between requests.
+/// instead, because its fetches must return to the schedule between requests.
 struct HTTPClient: Sendable {
     let loop: TransferLoop
     let policy: RequestPolicy

@@ -10,7 +10,7 @@ struct RequestTarget: Sendable {
     private(set) var url: HTTPURL
     private(set) var redirects = 0
     private(set) var redirectsFreshUntil: Date?
-    /// Some servers set a cookie and redirect to the same URL.
+    /// The last redirect's cookies. Some servers set a cookie and redirect to the same URL.
     private(set) var cookies: [String] = []
     let first: HTTPURL
 
@@ -22,7 +22,7 @@ struct RequestTarget: Sendable {
     /// Whether the request goes to the origin of the given URL, and may carry its credentials.
     var isAtOwnOrigin: Bool { redirects == 0 || url.hasOrigin(of: first) }
 
-    /// Returns the stale resource if its validators came from this URL. A 304 from another URL
+    /// Returns the stale resource if its validators came from this URL. A 304 from a different URL
     /// proves nothing.
     func asked(about known: Resource?) -> Resource? {
         known?.responseURL == url.string ? known : nil

@@ -61,8 +61,8 @@ public struct HostShare: Hashable, Sendable {
     let pieces: Int
     let total: Int
 
-    /// Returns the maximum number of requests in flight. At least one for each piece, so the sum
-    /// over all workers can exceed `limit`.
+    /// Returns the maximum number of requests in flight, at least one for each piece. The sum over
+    /// all workers can exceed `limit`.
     public func requests(of limit: Int) -> Int { max(pieces, limit * pieces / total) }
 
     /// Returns the maximum number of requests per second.

@@ -29,7 +29,7 @@ final class ManifestCoverage: Sendable {
         }
     }
 
-    /// Must be the last call.
+    /// Detaches the cache's index. No other method may be called afterwards.
     func close() { try? plan.releaseIndex() }
 
     func objects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {
@@ -67,7 +67,8 @@ final class ManifestCoverage: Sendable {
                 while let row = try rows.next() {
                     guard let problem = problem(row) else { continue }
                     if row["is_contradiction"] {
-                        // The entries have the same message, which names two of them.
+                        // All entries in a contradiction have the same message, which names two of
+                        // them.
                         let resource: Int64 = row["resource"]
                         if contradicted.contains(resource) { continue }
                         if contradicted.count < Self.maximumContradictions {
@@ -108,7 +109,7 @@ final class ManifestCoverage: Sendable {
     }
 
     private static let notCached = "not cached"
-    /// The maximum number of resources whose contradiction is reported once. Limits memory.
+    /// The number of resources whose contradiction is reported only once. Limits memory.
     private static let maximumContradictions = 4_096
 
     private static let columns = """
