@@ -27,7 +27,7 @@ package struct HealthReport {
     package let counts: [HealthFinding.Kind: Int]
     /// The host with the most icons, or nil if no icon has a URL.
     package let ownHost: String?
-    /// All hosts except ``ownHost`` and its subdomains. The host with the most icons comes first.
+    /// The hosts except ``ownHost`` and its subdomains, by descending number of icons.
     package let otherHosts: [(host: String, icons: Int)]
     private let plan: Plan
 
@@ -83,8 +83,8 @@ package struct HealthReport {
 }
 
 extension Planner {
-    /// Checks icons, and passes the report to `conclude`. Icons larger than twice `shownPixels` are
-    /// oversized. Relative icons are read from `directory`. If it is nil, they are not checked.
+    /// Passes the report to `conclude`. Icons larger than twice `shownPixels` are oversized. If
+    /// `directory` is nil, relative icons are not checked.
     package func health(
         of manifests: [ManifestSource], shownPixels: Int?, filesIn directory: String?,
         onProgress: @escaping (PlanProgress) -> Void,

@@ -3,8 +3,8 @@ import LarderCache
 import LarderCore
 import LarderImages
 
-/// A directory that contains the files of relative icons. Names and files are untrusted: names with
-/// `..` are rejected, and links are not followed.
+/// A directory with the untrusted files of relative icons. Names with `..` are rejected, and links
+/// are not followed.
 struct IconFiles {
     enum Content {
         case image(name: String, Digest, ImageInfo)

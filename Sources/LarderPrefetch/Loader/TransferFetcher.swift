@@ -5,8 +5,8 @@ import LarderHTTP
 import LarderIcons
 import Synchronization
 
-/// A fetcher of complete icons for an `IconLoader`. It does not retry. The loader records failures
-/// and limits concurrent fetches.
+/// A fetcher of complete icons, without retries. Its `IconLoader` records failures and limits
+/// concurrent fetches.
 public final class TransferFetcher: IconFetcher {
     private static let freshnessFields = [
         "ETag", "Last-Modified", "Date", "Age", "Cache-Control", "Expires", "Vary",
@@ -42,8 +42,7 @@ public final class TransferFetcher: IconFetcher {
     }
 
     deinit {
-        // On another thread, because `shutdown()` blocks and the main thread may release the
-        // fetcher.
+        // Otherwise, `shutdown()` could block the main thread.
         DispatchQueue.global(qos: .utility).async { [client] in client.loop.shutdown() }
     }
 

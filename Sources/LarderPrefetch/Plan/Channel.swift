@@ -13,7 +13,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
 
     init(capacity: Int) { self.capacity = capacity }
 
-    /// Waits while the channel is full. Returns false if the channel is abandoned.
+    /// Returns false if the channel is abandoned.
     @discardableResult
     func send(_ more: [Element]) -> Bool {
         condition.lock()

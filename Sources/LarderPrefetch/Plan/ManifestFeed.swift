@@ -28,7 +28,7 @@ final class ManifestFeed: Sendable {
         try channel.take(unless: isCancelled)
     }
 
-    /// Stops the thread, but does not wait for it, because it may be blocked in a read from a pipe.
+    /// Does not wait for the thread, because it may be blocked in a read from a pipe.
     func close() { channel.abandon() }
 
     private func read(

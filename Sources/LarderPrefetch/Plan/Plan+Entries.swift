@@ -5,8 +5,7 @@ import LarderCore
 import LarderManifest
 
 extension Plan {
-    /// Calls `body` with an index in `fetches` and a page of that fetch's entries. The first page
-    /// has only the leader.
+    /// Calls `body` with an index in `fetches` and pages of that fetch's entries, the leader first.
     func forEachEntry(of fetches: [Int64], _ body: (Int, [PlannedEntry]) throws -> Void) throws {
         guard !fetches.isEmpty else { return }
         let leaders = try database.unsafeRead { db in
@@ -27,8 +26,8 @@ extension Plan {
         }
     }
 
-    /// Calls `body` with pages of the entries that need no fetch. Must be called before
-    /// ``releaseIndex()`` and before any fetch finishes.
+    /// Passes pages of entries that need no fetch. Must be called before ``releaseIndex()`` and
+    /// before any fetch finishes.
     func forEachSettledEntry(
         includesCached: Bool = true, _ body: ([PlannedEntry]) throws -> Void
     ) throws {
@@ -46,7 +45,7 @@ extension Plan {
         let select = hasIndex ? Self.selectEntryWithObject : Self.selectEntry
         try db.prepared(select + " ORDER BY e.id").forEach { row in
             var entry = try entry(&row)
-            // Ignores a damaged object row. Its icon already counts as missing.
+            // An icon with a damaged row already counts as missing.
             entry.object = try? row.optional { try StoredObject(&$0) }
             try body(entry)
         }
@@ -89,8 +88,8 @@ extension Plan {
 
     static let pageLimit = 512
 
-    /// Calls `body` with pages from `next`, until one has fewer than ``pageLimit`` rows. `body` may
-    /// use the database.
+    /// Calls `body` with pages until one is shorter than ``pageLimit``. `body` may use the
+    /// database.
     func forEachPage<Row>(
         _ body: ([Row]) throws -> Void, reading next: (Database, _ last: Row?) throws -> [Row]
     ) throws {
@@ -169,13 +168,13 @@ extension Plan {
 
 /// The plan for one icon, or for an entry without an icon.
 public struct PlannedEntry: Sendable {
-    /// The icon's URL with masked credentials, or nil if there is no URL.
+    /// The icon's URL with masked credentials, or nil without a URL.
     public let url: String?
-    /// The name of the manifest, as given by the caller.
+    /// The manifest's name, as given by the caller.
     public let manifest: String
     /// The entry's position in the manifest, from 1.
     public let position: Int
-    /// The icon's position in its entry, from 1. Also 1 if the entry has no icon.
+    /// The icon's position in its entry, from 1. Also 1 without an icon.
     public let icon: Int
     /// The app's name. Untrusted text.
     public let name: String
@@ -202,8 +201,8 @@ public struct PlannedEntry: Sendable {
 
 /// The reason why an entry fails or is skipped.
 public struct EntryFailure: Sendable, Equatable {
-    /// Whether the entry is skipped, because it has no icon, its icon's kind is never fetched, or
-    /// the run leaves its icon out. If false, the entry fails.
+    /// Whether the entry is skipped: it has no icon, its icon's kind is never fetched, or the run
+    /// leaves its icon out.
     public let isSkip: Bool
     /// The name of the reason, for example `unparsable-url`.
     public let code: String

@@ -5,9 +5,8 @@ import LarderCore
 import Synchronization
 
 extension Plan {
-    /// Fills the table `pending` with the remaining fetches, and indexes it in the given order.
-    /// Called only when needed, because sorting a million rows takes half a second. The index
-    /// covers all columns to avoid random lookups.
+    /// Fills the table `pending`, and indexes it in an order. Called on demand, because sorting a
+    /// million rows takes half a second. The index covers all columns to avoid random lookups.
     private func list(by order: String) throws {
         try database.writeWithoutTransaction { db in
             try db.inTransaction {
@@ -71,7 +70,7 @@ extension Plan {
         return page
     }
 
-    /// Returns the next page of fetches in fetch order. It may include finished fetches.
+    /// Returns the next page in fetch order, which may include finished fetches.
     func places(after last: PlannedResource.Place?) throws -> [PlannedResource.Place] {
         if let next = nextInOrder(after: last, limit: Self.pageLimit) {
             return next.map { PlannedResource.Place(turn: 0, fetch: $0) }
@@ -135,11 +134,11 @@ extension Plan {
     }
 }
 
-/// The resources to fetch. They are in memory, so that planning and reporting write no rows. Each
-/// entry takes one bit. If any resource is stale, each takes four more bytes.
+/// The resources to fetch, kept in memory so that planning and reporting write no rows. Each entry
+/// takes one bit, plus four bytes if any resource is stale.
 struct PendingFetches: Sendable {
     /// Whether all resources have the same origin and priority. Fetch order is then the order of
-    /// fetch numbers, and the table `pending` is not needed.
+    /// fetch numbers.
     let areInOrder: Bool
     private var fetches: BitSet
     /// The row of each fetch in the cache's index, or 0 for a missing resource. Empty if no

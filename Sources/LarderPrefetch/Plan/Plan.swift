@@ -18,8 +18,8 @@ final class Plan: Sendable {
     let seal = CredentialSeal()
     let pending: Mutex<PendingFetches>
     let hasFollowers: Bool
-    /// Read without transactions, because each would make SQLite compile all statements again. This
-    /// is safe, because no other connection uses the database.
+    /// Read without transactions, because they make SQLite compile all statements again. No other
+    /// connection uses the database.
     let database: DatabaseQueue
 
     init(
@@ -76,8 +76,8 @@ final class Plan: Sendable {
         pending = Mutex(toFetch)
     }
 
-    // `entries` has no index except `followers`, because updating one for each entry would take
-    // most of the time.
+    // `entries` has no index except `followers`, because updating another would take most of the
+    // time.
     private static let tables = """
         PRAGMA main.cache_size = -1536; -- KiB; a sort uses as much again
         CREATE TABLE main.entries (
@@ -117,8 +117,8 @@ final class Plan: Sendable {
             object INTEGER NOT NULL, digest BLOB NOT NULL);
         """
 
-    /// Detaches the cache's index. Must be called before other connections to the index close,
-    /// because the last one to close checkpoints the log, and this one is read-only.
+    /// Detaches the cache's index. Other connections must close later, because the last one
+    /// checkpoints the log, and this one is read-only.
     func releaseIndex() throws {
         try database.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA main.cache_size = -1024; PRAGMA shrink_memory")
@@ -142,8 +142,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Returns up to 1,000 different expectations of a fetch's entries. Omits entries that
-    /// contradict each other.
+    /// Returns at most 1,000. Omits entries that contradict each other.
     func expectations(of fetch: Int64) throws -> [Expectation] {
         let select = """
             SELECT \(Expectation.columns) FROM entries e
@@ -153,8 +152,8 @@ final class Plan: Sendable {
         return try read(select) { try $0.rows(fetch) { Expectation(&$0) } }
     }
 
-    /// Returns nil if an entry of the fetch accepts the digest and size, otherwise the leader's
-    /// mismatch. Does not load all expectations, because one URL may have a million.
+    /// Returns the leader's mismatch if no entry of the fetch accepts the digest and size. Does not
+    /// load all expectations, because one URL may have a million.
     func mismatch(of digest: Digest, size: Int64, by fetch: Int64) throws -> ResourceFailure? {
         try database.unsafeRead { db in
             let accepting = try db.prepared(
@@ -231,8 +230,8 @@ public struct PlanPolicy: Sendable, Equatable {
     /// The time during which a permanent failure (404, 410) prevents further requests. Default: 1
     /// hour.
     public var failureLifetime: Duration = .seconds(3600)
-    /// Whether to fetch all resources from their servers with unconditional requests, regardless of
-    /// cached resources, permanent failures and a remote. Default: false.
+    /// Whether to fetch all resources from their origins unconditionally, regardless of the cache,
+    /// permanent failures and a remote. Default: false.
     public var fetchesAll = false
     /// Whether to fetch only resources whose last fetch failed, including permanent failures.
     /// Default: false.

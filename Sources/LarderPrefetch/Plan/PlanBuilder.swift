@@ -7,8 +7,7 @@ import LarderManifest
 struct PlanBuilder {
     var summary = PlanSummary()
     private(set) var origins = OriginNames([])
-    /// The number of the last inserted row. SQLite chooses the numbers, because inserting explicit
-    /// ones is slower.
+    /// The last row's number. SQLite chooses it, because inserting explicit numbers is slower.
     private(set) var lastID: Int64 = 0
     private var priorities: (lowest: Int, highest: Int) = (.max, .min)
     private var last: (url: HTTPURL, number: Int)?
@@ -100,7 +99,7 @@ struct PlanBuilder {
         let (url, key) = (entry.icon.string, entry.resourceKey)
         if entry.icon.scheme == .http { summary.insecure += 1 }
         let credentials = try entry.icon.credentials.map(seal.seal)
-        // Most URLs have the same origin as the previous URL.
+        // Most URLs have the previous URL's origin.
         if last?.url.hasOrigin(of: entry.icon) != true {
             last = (entry.icon, origins.number(of: entry.icon.origin))
         }

@@ -72,7 +72,6 @@ final class PlanClassification {
         ).forEach { row in
             let keyColumn = row.value()
             let isNext = keyColumn.withBytes { bytes in
-                // SQLite sorts keys by their bytes.
                 let isSame =
                     bytes.count == key.count
                     && (bytes.baseAddress.map { memcmp($0, key, key.count) == 0 } ?? true)
@@ -119,8 +118,8 @@ final class PlanClassification {
         return resource
     }
 
-    /// Merges a follower into its leader: a higher priority, and, if the URLs are equal,
-    /// credentials that the leader lacks. Returns the follower's number.
+    /// Merges a follower into its leader: a higher priority, and missing credentials if the URLs
+    /// are equal. Returns the follower's number.
     private func follow(_ current: inout NamedResource?, _ row: inout RowReader) throws -> Int64 {
         let (id, url, hasCredentials) = (row.integer(), row.text(), row.bool())
         let priority = row.integer()
@@ -169,8 +168,8 @@ final class PlanClassification {
 
     private static let lookups = DispatchQueue(label: "larder.presence")
 
-    /// Starts to look up a page's objects on another thread. Returns a function that waits for the
-    /// result and settles the page. It must be called once.
+    /// Looks up a page's objects on another thread. Returns a function to call once, which waits
+    /// for the result and settles the page.
     private func look(for page: [NamedResource]) -> () throws -> Void {
         let wanted = page.indices.filter { place in
             guard let known = page[place].known else { return false }
@@ -235,8 +234,7 @@ final class PlanClassification {
         }
     }
 
-    /// Fails the resource's entries that require a digest or size, because two of them contradict
-    /// each other.
+    /// Fails only the entries that require a digest or size, because two of them conflict.
     private func reject(
         _ resource: inout NamedResource, _ conflict: (first: Int64, second: Int64)
     ) throws {

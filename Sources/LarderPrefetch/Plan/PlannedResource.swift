@@ -3,7 +3,7 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A resource to fetch. This is a class, because attempts share it until their batch is committed.
+/// A resource to fetch. A class, because attempts share it until their batch is committed.
 final class PlannedResource: Sendable {
     let id: Int64
     let key: String
@@ -52,7 +52,7 @@ final class PlannedResource: Sendable {
 
 struct NamedResource {
     let id: Int64
-    /// Nil if the resource has neither a variant nor a past failure. Only these need the key.
+    /// Nil if the resource has neither a variant nor a past failure.
     var key: String?
     /// Nil if the URL equals the key.
     let url: String?
@@ -148,7 +148,7 @@ extension NamedResource.Known {
         """
     }
 
-    /// Reads a resource. Returns nil for a damaged row, so that the resource is fetched again.
+    /// Returns nil for a damaged row, so that the resource is fetched again.
     init?(_ row: inout RowReader) {
         guard let digest = row.digest() else { return nil }
         self.init(

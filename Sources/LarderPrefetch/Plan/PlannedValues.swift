@@ -1,13 +1,12 @@
 package struct PlannedValues {
     let plan: Plan
 
-    /// Calls `body` with each value in document order. Positions start at 1. The text is untrusted.
-    /// It is as written, except that credentials are masked.
+    /// Calls `body` with each value in document order. Positions start at 1. The text is untrusted
+    /// and, except for masked credentials, as written.
     package func forEach(
         _ body: (_ manifest: String, _ position: Int64, _ kind: String, _ text: String) -> Void
     ) throws {
-        // Nested manifests need `start`, because an entry that contains other entries was added
-        // after them.
+        // An entry that contains other entries was added after them.
         let nested = plan.summary.manifests.enumerated()
             .filter { $1.format != .binaryPlist && ($1.places?.entries.count ?? 0) > 1 }
             .map { "\($0.offset)" }.joined(separator: ",")

@@ -41,8 +41,7 @@ public struct Planner: Sendable {
         try plan(manifests, keepsValues: false, body, conclude: { _, _ in }, onProgress: onProgress)
     }
 
-    /// Plans a prefetch, and calls `conclude` at the end. If `keepsValues` is true, also records
-    /// the value at each place where an icon is expected.
+    /// Plans a prefetch. `keepsValues` records the value at each place where an icon is expected.
     package func plan(
         _ manifests: [ManifestSource], keepsValues: Bool,
         _ body: ((PlannedEntry) throws -> Void)?,
@@ -121,8 +120,7 @@ public struct PlanProgress: Sendable, Equatable {
 public struct PlanSummary: Sendable, Equatable {
     /// The number of entries. A shard counts only entries whose first icon it owns.
     public var entries = 0
-    /// The number of icons. A shard counts only icons that it owns. An entry without an icon counts
-    /// as one.
+    /// The number of icons. A shard counts only its own. An entry without an icon counts as one.
     public var icons = 0
     /// The number of distinct resources.
     public var urls = 0
@@ -176,8 +174,8 @@ public enum PlanStatus: Int, Sendable {
     case stale = 1
     /// The resource is cached and fresh.
     case cached = 2
-    /// The resource is not fetched, because of a recent permanent failure, or because its entries
-    /// require digests or sizes that contradict each other.
+    /// The resource is not fetched, because of a recent permanent failure or contradictory
+    /// requirements of its entries.
     case failed = 3
     /// The resource is not fetched, because it has not failed before
     /// (``PlanPolicy/retriesOnlyFailed``).

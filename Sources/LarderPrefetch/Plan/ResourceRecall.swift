@@ -25,8 +25,7 @@ struct ResourceRecall {
             """)
     }
 
-    /// Returns the resource with a key, or nil if its row is missing or damaged. Each key must be
-    /// greater than the previous one.
+    /// Returns nil if the key's row is missing or damaged. Keys must ascend from call to call.
     mutating func known(
         for key: [UInt8], _ column: RowReader.Column
     ) throws -> NamedResource.Known? {
@@ -34,8 +33,7 @@ struct ResourceRecall {
         while let row {
             let order = Self.order(of: row, key)
             if order == 0 { return Self.known(row, as: key) }
-            // If the row has a greater key, a new lookup follows, because a damaged row may have a
-            // wrong key.
+            // After a greater key, looks up again, because a damaged row may have a wrong key.
             guard order < 0, passed < Self.stepLimit else { break }
             passed += 1
             self.row = try rows.next()

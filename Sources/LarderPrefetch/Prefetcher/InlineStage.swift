@@ -59,7 +59,6 @@ final class InlineStage: Depositor, Sendable {
         let body = try store.newBody { append in try bytes.withUnsafeBytes(append) }
         let (content, success) = try check.stage(
             body, digest: body.finish(), of: fetch, hasExpectation: true, mayStore: true)
-        // Inline icons never become stale.
         var validators = Validators()
         validators.cacheControl = "max-age=31536000, immutable"
         let accepted = DispatchSemaphore(value: 0)

@@ -65,8 +65,8 @@ public final class Prefetcher: Sendable {
 
     private var isCancelled: Bool { control.withLock { $0.isCancelled } }
 
-    /// Opens the cache and runs. Records damage to the index, so that the next command rebuilds it.
-    /// If the damage is found during planning, starts over once.
+    /// Records damage to the index, so that the next command rebuilds it. If planning finds the
+    /// damage, starts over once.
     private func openAndRun(
         _ manifests: [ManifestSource], _ channel: EventChannel, isLastTry: Bool = false
     ) throws -> Report {
@@ -259,8 +259,8 @@ public final class Prefetcher: Sendable {
         return metadata
     }
 
-    /// Records the use of cached resources. Ignores failures, because a run that stores nothing can
-    /// succeed without these records.
+    /// Records the use of cached resources. Ignores failures, because the run can succeed without
+    /// these records.
     private func recordUse(of plan: Plan, in cache: Cache) throws {
         do {
             try plan.forEachUse { objects in

@@ -60,8 +60,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         for queue in [requests, connections] { queue.underlyingQueue = loop.queue }
         schedule = try HostSchedule(
             plan: plan, cache: cache, slots: configuration.maximumConcurrent,
-            // With a rate limit, no request waits in the queue, because waiting requests would
-            // start in bursts and exceed the limit.
+            // With a rate limit, requests that wait in the queue would start in bursts and exceed
+            // it.
             ahead: hosts.ratePerHost == nil ? Self.waitingOperationLimit : 0,
             connections: loop.connectionsAhead, limits: hosts, retry: configuration.retry,
             isConnected: { [loop] in loop.isConnected(to: $0) })
@@ -74,8 +74,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             attempt { try schedule.begin() }
             feed()
         }
-        // One flush may not be enough: a commit can put fetches back (if their object was evicted)
-        // or leave failures to report, and deposits can follow the flush.
+        // After a flush, there may be new deposits, unreported failures, and fetches that a commit
+        // put back (because their object was evicted).
         repeat {
             idle.wait()
             stage.store.flush()
@@ -194,8 +194,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                 let operation = TransferOperation(next, stage: stage, queue: self)
                 operations += 1
                 (next.onlyConnects ? connections : requests).addOperation(operation)
-                // The operation starts in a later block of the loop's queue. A round must follow
-                // it.
+                // The operation starts in a later block of the loop's queue.
                 loop.scheduleRound()
             }
             while !isStopping, unreportedFailures < Self.unreportedFailureLimit,
@@ -285,8 +284,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         outbox.append(work)
     }
 
-    /// Requests that staging calls `feed()` when the backlog has shrunk, unless the end of an
-    /// operation will call it.
+    /// Requests a `feed()` after staging, unless the end of an operation will cause one.
     private func feedAfterStaging() {
         let isFull = isBacklogged
         guard isFull || operations == 0 && unstaged.load(ordering: .acquiring) > 0 else { return }

@@ -1,8 +1,7 @@
 import HeapModule
 import LarderCore
 
-/// The waiting URLs of one origin, read in small pages. Each origin has its own cursor, so that a
-/// slow origin does not delay others.
+/// The waiting URLs of one origin, read in small pages. A slow origin does not delay others.
 final class HostCursor {
     /// If this many retries and redirected fetches are in memory, no planned URL starts.
     private static let waitingLimit = 1024
@@ -11,7 +10,7 @@ final class HostCursor {
     let limit: HostLimits.Limit
     var waiting = 0
     var sentAway = 0
-    /// The number of fetches in flight, including ``connecting``.
+    /// Includes ``connecting``.
     var inFlight = 0
     var connecting = 0
     /// The priority of the fetch that waits to send the first request on a new connection.
@@ -20,8 +19,7 @@ final class HostCursor {
     /// A ``ReadyHost`` with a different version is outdated.
     var version = 0
     private(set) var taken = 0
-    /// The estimated number of remaining URLs. It is too low if fetches were put back, because
-    /// ``taken`` counts them again.
+    /// The estimated number of remaining URLs. ``taken`` counts a fetch again if it was put back.
     var remaining: Int { max(0, planned - taken) }
     private(set) var heldUntil: ContinuousClock.Instant?
     var nextStart: ContinuousClock.Instant?
@@ -31,8 +29,8 @@ final class HostCursor {
     private(set) var isAnswering = false
     private(set) var failure: ResourceFailure?
     private var troubleBegan: ContinuousClock.Instant?
-    /// Fetches that were put back, such as retries, and redirects from other origins. They precede
-    /// planned URLs of the same priority.
+    /// Retries, redirects from other origins, and other returned fetches. They precede planned URLs
+    /// of the same priority.
     private var returned = Heap<Returned>()
     private var page: ArraySlice<PlannedResource> = []
     private var place: PlannedResource.Place?

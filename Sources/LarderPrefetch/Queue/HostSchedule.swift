@@ -16,18 +16,10 @@ import LarderHTTP
 /// If an origin has no connection, its next fetch only connects, without a slot, and is then put
 /// back. If `connections` is 0, a fetch connects in its slot instead.
 ///
-/// A URL waits because of the first of these reasons that applies. Its origin
-/// - has no cursor yet: `newcomers`
-/// - was given up: `givenUp`
-/// - is at its limit of requests in flight: `limit(of:)`
-/// - has too many retries and redirects in memory: ``HostCursor/isFull``
-/// - is not silent, and is connecting: ``HostCursor/connecting``
-/// - requested a delay, or has reached its rate limit: `held`
-/// - has no connection, and enough connections are being opened: `unconnected`, `reserved`
-/// - waits for a slot (`hasSlot(for:)`) or comes after another origin: `ready`
-///
-/// Otherwise, another URL of the origin comes first, an operation has the URL, or it waits for a
-/// retry in `delayed`.
+/// A URL waits while its origin has no cursor (`newcomers`), has too many requests in flight
+/// (`limit(of:)`) or retries and redirects in memory (``HostCursor/isFull``), is connecting
+/// (``HostCursor/connecting``), must pause (`held`), or needs a connection (`unconnected`) or a
+/// slot (`ready`). A retry waits in `delayed`.
 struct HostSchedule {
     typealias Instant = ContinuousClock.Instant
 
@@ -191,8 +183,7 @@ struct HostSchedule {
         while let next = unconnected.min, isOutdated(next) { unconnected.removeMin() }
     }
 
-    /// Whether a slot is free for a fetch of this priority. A slot is reserved for each connecting
-    /// fetch of higher priority.
+    /// Whether a slot is free. A slot is reserved for each connecting fetch of higher priority.
     private func hasSlot(for priority: Int) -> Bool {
         let higher = reserved.count { $0 > priority }
         return inFlight + higher < (higher == 0 ? slots + ahead : slots)
@@ -208,8 +199,8 @@ struct HostSchedule {
         if let place = reserved.firstIndex(of: priority) { reserved.remove(at: place) }
     }
 
-    /// Whether a fetch of the origin may start. After it was taken, the origin may have requested a
-    /// delay or been given up.
+    /// Whether a fetch of the origin may start. The origin may have requested a delay since it was
+    /// taken.
     func mayStart(_ cursor: Int) -> Bool {
         guard let cursor = cursors[cursor] else { return true }
         return cursor.failure == nil && cursor.heldUntil.map { $0 <= now() } ?? true
@@ -263,8 +254,7 @@ struct HostSchedule {
         cursorLimit = max(readAhead, 2 * cursors.count)
     }
 
-    /// Records the result of a request. If the origin is given up because of it, returns the
-    /// failure.
+    /// Records the result of a request. Returns the failure if the origin is now given up.
     @discardableResult
     mutating func note(_ sign: HostSign, of number: Int) throws -> ResourceFailure? {
         guard let cursor = cursors[number], cursor.failure == nil else { return nil }
@@ -389,7 +379,6 @@ struct HostSchedule {
         }
         let isOpen =
             cursor.prepared != nil || cursor.connecting == 0 && isConnected(names[number])
-        // Further fetches wait for the connection in progress.
         guard isOpen || cursor.connecting == 0 || cursor.isSilent else { return false }
         let host = ReadyHost(
             cursor: number, version: cursor.version, isSilent: cursor.isSilent,
@@ -417,7 +406,7 @@ struct HostSchedule {
     }
 }
 
-/// A value that is due at an instant. Values due at the same instant keep the order of insertion.
+/// A value that is due at an instant. Equal instants keep the order of insertion.
 struct Delayed<Value>: Comparable {
     let instant: ContinuousClock.Instant
     let serial: Int

@@ -168,8 +168,7 @@ struct BodyCheck: Sendable {
     let store: Store
     let acceptsAnyContent: Bool
 
-    /// Checks a body, and stages it if `mayStore` is true. Throws `ResourceFailure` or
-    /// `CacheError`.
+    /// Stages an accepted body. Throws `ResourceFailure` if it is refused, or `CacheError`.
     func stage(
         _ body: StagedBody, digest: Digest, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
         isReplacing: Bool = false, unknownCoding: String? = nil,
@@ -194,8 +193,8 @@ struct BodyCheck: Sendable {
         return (.staged(staged), success)
     }
 
-    /// Returns the attributes of a complete image. If the coding is unknown, other bytes are
-    /// accepted only if `acceptsAnyContent` is true and a manifest has their digest (`isDemanded`).
+    /// Returns an image's attributes. Other bytes with an unknown coding require
+    /// `acceptsAnyContent` and a manifest with their digest (`isDemanded`).
     static func attributes(
         of bytes: UnsafeRawBufferPointer, acceptsAnyContent: Bool, unknownCoding: String?,
         isDemanded: @autoclosure () throws -> Bool = false,

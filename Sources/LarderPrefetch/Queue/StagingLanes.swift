@@ -3,8 +3,8 @@ import Foundation
 import LarderCache
 import Synchronization
 
-/// Threads (lanes) for short work items outside the transfer loop. If the disk is slow to create
-/// files, work items wait and several lanes run.
+/// Threads (lanes) for short work items outside the transfer loop. Several run if items wait
+/// because the disk is slow.
 final class StagingLanes: Sendable {
     static let backlogPerLane = 32
     private static let maximumLanes = 8
@@ -20,8 +20,8 @@ final class StagingLanes: Sendable {
     typealias Work = @Sendable () -> Void
     private let release: @Sendable ([Work]) -> Void
 
-    /// - Parameter release: Releases finished items on the thread that allocated them. In a lane,
-    ///   their release would contend with that thread for the allocator's lock.
+    /// - Parameter release: Releases finished items on the thread that allocated them. A lane would
+    ///   contend with that thread for the allocator's lock.
     init(release: @escaping @Sendable ([Work]) -> Void = { _ in }) { self.release = release }
 
     private struct State {

@@ -66,8 +66,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         case failed(ResourceFailure)
         /// The response does not continue the partial body, so the whole body must be fetched.
         case restart
-        /// No request was sent, for example because the origin requested a delay or the run is
-        /// ending.
+        /// No request was sent, because the origin requested a delay or the run is ending.
         case held
         case broken(CacheError)
     }
