@@ -178,7 +178,7 @@ public struct PlannedEntry: Sendable {
     public let icon: Int
     /// The app's name. Untrusted text.
     public let name: String
-    /// The status of the resource, or nil if the entry has none.
+    /// The resource's status, or nil for an entry without a resource.
     public let status: PlanStatus?
     /// Whether an earlier entry names the same resource.
     public let isDuplicate: Bool

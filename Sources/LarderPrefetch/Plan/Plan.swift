@@ -237,7 +237,7 @@ public struct PlanPolicy: Sendable, Equatable {
     /// Default: false.
     public var retriesOnlyFailed = false
     /// Whether to make no requests. Cached resources then count as fresh, and missing resources
-    /// fail. If the cache is read-only, missing icons from `data:` URLs fail too. Default: false.
+    /// fail. With a read-only cache, missing icons from `data:` URLs fail too. Default: false.
     public var isOffline = false
 
     /// Creates a policy with default values.

@@ -6,8 +6,7 @@ import LarderManifest
 import Synchronization
 
 /// The planning step that merges the entries of each resource and compares resources with a cache's
-/// index. The entries and the index are read once, in key order, because random lookups take much
-/// longer.
+/// index. Entries and index are read once, in key order, because random lookups take much longer.
 final class PlanClassification {
     private let cache: Cache?
     private let presence: ObjectPresence?
@@ -154,8 +153,7 @@ final class PlanClassification {
             resource.conflict = (first, entry)
         }
         guard let known = resource.known else { return }
-        // In a conflict, all entries with a requirement fail. The resource's other entries accept
-        // any bytes.
+        // In a conflict, entries with a requirement fail. Entries without one accept any bytes.
         resource.known?.isAsDemanded =
             resource.conflict != nil
             || known.isAsDemanded
@@ -279,7 +277,7 @@ private struct Demands {
     var digest: (value: Digest, entry: Int64)?
     var size: (value: Int64, entry: Int64)?
 
-    /// Adds an entry's requirements. Returns an earlier entry with a different requirement, or nil.
+    /// Adds requirements. Returns an earlier entry with a different requirement, or nil.
     mutating func add(_ expectation: Expectation, by entry: Int64) -> Int64? {
         var other: Int64?
         if let value = expectation.size {

@@ -135,8 +135,8 @@ public struct PlanSummary: Sendable, Equatable {
     public var skipped = 0
     /// The number of ``icons`` of a kind that is never fetched, by `IconValue.Kind`.
     public internal(set) var unfetched: [String: Int] = [:]
-    /// The number of failing ``icons``: invalid icons, icons of ``remembered`` and ``unavailable``
-    /// resources, and icons whose entries require different digests or sizes.
+    /// The number of failing ``icons``: invalid or contradictory ones, and icons of ``remembered``
+    /// and ``unavailable`` resources.
     public var failed = 0
     /// The number of resources not fetched because of a recorded permanent failure.
     public var remembered = 0
@@ -167,7 +167,7 @@ public struct PlanSummary: Sendable, Equatable {
 
 /// The status of a resource in a plan.
 public enum PlanStatus: Int, Sendable {
-    /// The run fetches the resource. It is not cached with the required digest and size, or
+    /// The run fetches the resource, because it is not cached as required or
     /// ``PlanPolicy/fetchesAll`` is true.
     case missing = 0
     /// The run revalidates the resource, which is cached but not fresh.
@@ -180,7 +180,7 @@ public enum PlanStatus: Int, Sendable {
     /// The resource is not fetched, because it has not failed before
     /// (``PlanPolicy/retriesOnlyFailed``).
     case skipped = 4
-    /// The resource is missing, and is not fetched because of ``PlanPolicy/isOffline``.
+    /// The resource is missing and not fetched, because of ``PlanPolicy/isOffline``.
     case unavailable = 5
 
     /// The name that outputs use for the status.

@@ -6,7 +6,6 @@ import LarderCore
 /// A lookup of ascending keys in a cache's index. Most keys exist, so stepping from row to row
 /// takes half the time of separate lookups.
 struct ResourceRecall {
-    /// The maximum number of rows to step over before a new lookup.
     private static let stepLimit = 2
 
     private let rows: PreparedStatement

@@ -12,8 +12,8 @@ public struct PrefetchConfiguration: Sendable {
     public var manifestRules = ManifestRules()
     /// The maximum number of concurrent transfers. Default: 16.
     public var maximumConcurrent = 16
-    /// The maximum number of requests in flight to an origin (scheme, host and port). If there are
-    /// several origins, each leaves at least one of ``maximumConcurrent`` slots free. Default: 6.
+    /// The maximum number of requests in flight to an origin (scheme, host and port). With several
+    /// origins, each leaves at least one of ``maximumConcurrent`` slots free. Default: 6.
     public var maximumPerHost = 6
     /// The maximum number of requests per second to an origin. Default: nil, no limit.
     public var ratePerHost: Double?
@@ -30,12 +30,11 @@ public struct PrefetchConfiguration: Sendable {
     public var policy = PlanPolicy()
     /// This run's share of the resources, if several workers read the same manifests. Default: nil.
     public var shard: Shard?
-    /// Whether each successful icon has an event. If false, most successful icons are only counted.
-    /// Default: true.
+    /// Whether each successful icon has an event. If false, most are only counted. Default: true.
     public var namesSuccesses = true
     var remembersFailures = true
-    /// Called at the end of the run for each icon, in manifest order. Called once for equal
-    /// entries. Not called if any icon failed or was left out by `policy` or `shard` (see
+    /// Called at the end of the run for each icon, in manifest order, but once for equal entries.
+    /// Not called if any icon failed or was left out by `policy` or `shard` (see
     /// ``Report/isLocked``). Default: nil.
     public var onLocked: (@Sendable (LockedEntry) -> Void)?
     /// Additional header fields of requests. Default: none.

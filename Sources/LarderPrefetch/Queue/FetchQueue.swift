@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// `requests` runs one operation in each slot (`--max-concurrent`). A few more wait for a slot,
 /// ordered by priority. `connections` opens the first connection to a host, so that slow handshakes
-/// take no slot. Both run their operations on the loop's queue, which is libcurl's thread.
+/// take no slot. Both run operations on the loop's queue (libcurl's thread).
 final class FetchQueue: Depositor, @unchecked Sendable {
     // Unchecked because the state is mutable. All state is atomic or used only on the loop's queue.
 
@@ -33,7 +33,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private var operations = 0
     private var executing = 0
     private var unreportedFailures = 0
-    /// The number of fetches with a response or a failure. A fetch that is put back is subtracted.
+    /// The number of fetches with a response or failure, except fetches that were put back.
     private var arrived = 0
     private var outbox: [StagingLanes.Work] = []
     private var outboxDue = ContinuousClock.now
@@ -46,7 +46,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private let isFeedRequested = Atomic<Bool>(false)
     private let uncommitted = Atomic<Int>(0)
 
-    /// - Parameter report: Called on the store's queue for reports.
     init(
         plan: Plan, cache: Cache, stage: OperationContext, configuration: PrefetchConfiguration,
         hosts: HostLimits, report: @escaping @Sendable ([ResourceResult]) -> Void
@@ -115,7 +114,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                     refused.append((fetch, failure))
                     continue
                 }
-                // Reported even though it could not be recorded, because the fetch did fail.
+                // The fetch failed, even if this could not be recorded.
                 if result.isFailure { results.append(result) }
                 broken = error
             }
@@ -217,8 +216,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         do { try body() } catch { breakOff(error) }
     }
 
-    /// Whether the operation may start. If so, counts it as executing. If not, it ends with the
-    /// outcome `held`.
+    /// Whether the operation may start. If not, its outcome is `held`.
     func mayStart(_ operation: TransferOperation) -> Bool {
         guard !isStopping, schedule.mayStart(operation.next.cursor),
             schedule.failureIfLate(operation.fetch) == nil

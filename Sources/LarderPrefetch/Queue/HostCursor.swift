@@ -29,8 +29,7 @@ final class HostCursor {
     private(set) var isAnswering = false
     private(set) var failure: ResourceFailure?
     private var troubleBegan: ContinuousClock.Instant?
-    /// Retries, redirects from other origins, and other returned fetches. They precede planned URLs
-    /// of the same priority.
+    /// Retries, and redirects from other origins. They precede planned URLs of the same priority.
     private var returned = Heap<Returned>()
     private var page: ArraySlice<PlannedResource> = []
     private var place: PlannedResource.Place?

@@ -14,7 +14,7 @@ import LarderHTTP
 /// 6. Origins that come first in manifest order.
 ///
 /// If an origin has no connection, its next fetch only connects, without a slot, and is then put
-/// back. If `connections` is 0, a fetch connects in its slot instead.
+/// back. If `connections` is 0, a fetch connects in its slot.
 ///
 /// A URL waits while its origin has no cursor (`newcomers`), has too many requests in flight
 /// (`limit(of:)`) or retries and redirects in memory (``HostCursor/isFull``), is connecting
@@ -63,7 +63,7 @@ struct HostSchedule {
     /// - Parameters:
     ///   - ahead: The maximum number of fetches in the operation queue beyond `slots`.
     ///   - connections: The maximum number of connections that are being opened or wait for their
-    ///     first request. If 0, connecting takes a slot.
+    ///     first request.
     init(
         plan: Plan, cache: Cache, slots: Int, ahead: Int = 0, connections: Int = 0,
         limits: HostLimits, retry: RetryPolicy = RetryPolicy(),
@@ -345,9 +345,9 @@ struct HostSchedule {
         cursor.limit.interval != nil && !cursor.isAnswering ? 1 : cursor.limit.requests
     }
 
-    /// Whether an origin has fewer requests in flight than its share of slots: in proportion to its
-    /// remaining URLs, and at most half. Without this rule, only the largest origin would have URLs
-    /// left at the end.
+    /// Whether an origin has fewer requests in flight than its share of slots (in proportion to its
+    /// remaining URLs, and at most half). Without this rule, only the largest origin would have
+    /// URLs left at the end.
     private func isBehind(_ cursor: HostCursor) -> Bool {
         guard cursor.isAnswering, remaining > 0 else { return false }
         let total = slots + ahead
@@ -468,11 +468,11 @@ enum HostSign: Sendable {
 }
 
 struct HostLimits: Sendable {
-    /// The maximum number of requests in flight to a host, from all workers together.
+    /// The maximum number of requests that all workers together have in flight to a host.
     let perHost: Int
-    /// The maximum number of requests in flight to a host, from this run alone.
+    /// The maximum number of requests that this run has in flight to a host.
     let most: Int
-    /// The maximum number of requests per second to a host, from all workers together.
+    /// The maximum number of requests per second that all workers send to a host.
     let ratePerHost: Double?
     var shard: Shard?
 

@@ -8,7 +8,7 @@ import Synchronization
 final class StagingLanes: Sendable {
     static let backlogPerLane = 32
     private static let maximumLanes = 8
-    /// The number of finished items to release together. Each retains up to 80 KiB.
+    /// The number of items to release together. Each retains up to 80 KiB.
     private static let releaseCount = 16
 
     private let lanes = DispatchQueue(label: "larder.stage", attributes: .concurrent)

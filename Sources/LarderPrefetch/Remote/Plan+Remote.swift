@@ -95,8 +95,8 @@ extension Plan {
         }
     }
 
-    /// Records twins: pending resources with the same object as an earlier pending resource.
-    /// Returns whether any exist.
+    /// Records twins: pending resources with the same object as an earlier one. Returns whether any
+    /// exist.
     func noteTwins() throws -> Bool {
         try database.writeWithoutTransaction { db in
             try db.execute(

@@ -17,9 +17,9 @@ final class PullStage: Depositor, Sendable {
 
     private struct Deposited: Sendable {
         let result: ResourceResult
-        /// The number of bytes received, or 0 if the object was in the cache.
+        /// 0 if the object was in the cache.
         let receivedBytes: Int64
-        /// Whether the resource is fresh. If not, the queue revalidates it at its origin.
+        /// If false, the queue revalidates the resource at its origin.
         let isFresh: Bool
     }
 
@@ -144,8 +144,8 @@ final class PullStage: Depositor, Sendable {
         }
     }
 
-    /// Receives an object, and the copy of its reference if valid. Returns nil if the cache has the
-    /// object or the reference must be read first.
+    /// Receives an object and, if valid, its copy of the reference. Returns nil if the cache has
+    /// the object or the reference must be read first.
     private func receiveFirst(
         _ fetch: PlannedResource, _ known: RemoteStore.Known
     ) async throws -> (body: StagedBody, reference: Reference?)? {
@@ -218,7 +218,7 @@ final class PullStage: Depositor, Sendable {
     }
 
     /// Reports a resource that stays in the remote. Waits for the report, because listings are read
-    /// faster than results are reported.
+    /// faster.
     private func leave(
         _ fetch: PlannedResource, _ known: RemoteStore.Known, _ reference: Reference?
     ) async {
@@ -248,7 +248,7 @@ final class PullStage: Depositor, Sendable {
             case .success where deposited.isFresh: results.append(deposited.result)
             case .success: stale.append(id)
             case .failure(let error):
-                // The queue later fetches icons whose objects were evicted or obstructed before the
+                // The queue fetches icons whose objects were evicted or obstructed before the
                 // commit.
                 if let failure = ResourceFailure(ofDeposit: error) {
                     fail(id, failure)

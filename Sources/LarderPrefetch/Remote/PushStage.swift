@@ -4,11 +4,11 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The stage that stores newly committed objects in the remote, and then cached objects that the
-/// remote lacks.
+/// The stage that stores committed objects in the remote, and then cached objects that the remote
+/// lacks.
 final class PushStage: Sendable {
-    /// The maximum number of objects that wait to be stored. Further commits wait, because if this
-    /// worker is killed, the next one fetches these objects again.
+    /// The maximum number of objects that wait to be stored. Further commits wait, because after a
+    /// kill, these objects would be fetched again.
     private static let capacity = 512
     private static let rememberedLimit = 65_536
     private let context: RemoteContext
@@ -35,7 +35,7 @@ final class PushStage: Sendable {
         state.withLock { $0.task = new }
     }
 
-    /// Adds results. Blocks while too many are pending.
+    /// Blocks while too many results are pending.
     func add(_ results: [ResourceResult]) {
         committed.send(
             results.compactMap { result in
@@ -69,8 +69,8 @@ final class PushStage: Sendable {
             try await push(item, wasCached: false)
         }
         var kept = Pages<Plan.Shareable> { [self] last in
-            // After a stop, the remaining cached objects are only counted. Without a lookup, they
-            // are not even counted, because the remote may have most of them.
+            // After a stop, remaining cached objects are only counted. Without a lookup, they are
+            // not, because the remote may have most of them.
             guard isLookedUp || !isStopping, !Task.isCancelled else { return [] }
             return try context.plan.cachedShareables(after: last?.id ?? 0)
         }
@@ -111,7 +111,7 @@ final class PushStage: Sendable {
             tally.note(error)
         } catch is CancellationError {
         } catch let error as CacheError where error.isOfDamagedObject {
-            // The run continues. `verify` reports damaged objects.
+            // `verify` reports damaged objects.
             tally.count { $0.firstFault = $0.firstFault ?? error.description }
         }
         tally.count { $0.unpushed += 1 }

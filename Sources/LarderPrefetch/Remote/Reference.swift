@@ -8,7 +8,7 @@ struct Reference: Codable, Sendable {
     /// The maximum length of ``metadata``, in bytes. Amazon S3 permits 2 KB. rclone permits 2,000
     /// bytes for all `x-amz-` fields of an upload.
     private static let metadataLimit = 1_500
-    /// The key, or nil if it is derived from the URL.
+    /// Nil if the key is derived from the URL.
     private var key: String?
     /// If `key` is not nil, the query is masked, because it may contain secrets.
     let url: String
@@ -86,15 +86,15 @@ struct Reference: Codable, Sendable {
         self.init(Array(bytes))
     }
 
-    /// Whether this record from an object's metadata can be used instead of the listed reference,
-    /// which may be newer, because a renewal does not write the object.
+    /// Whether this record from an object's metadata is as new as the listed reference. A renewal
+    /// writes only the reference.
     func canReplace(_ known: RemoteStore.Known) -> Bool {
         known.modified <= receivedAt.addingTimeInterval(RemoteStore.Known.clockSkew)
     }
 
     var resourceKey: String {
         if let key { return key }
-        // A URL with credentials is not canonical.
+        // The URL is not canonical if it has credentials.
         guard let parsed = try? HTTPURL(url), parsed.string.isSame(as: url) else { return url }
         return parsed.key
     }
@@ -137,7 +137,7 @@ struct Reference: Codable, Sendable {
 
 /// The place of a resource's references in a remote, `refs/<part>/<name>/`.
 package struct ReferenceName: Hashable, Sendable {
-    /// The ``Part`` of the URL's host, or of the key if the host is nil.
+    /// The ``Part`` of the URL's host, or of the key without a host.
     package let part: UInt8
     package let name: Digest
 

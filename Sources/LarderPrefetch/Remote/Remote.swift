@@ -26,7 +26,7 @@ public struct Remote: Sendable {
     /// The use of the remote. Default: ``Use-swift.enum/mirror``.
     public var use = Use.mirror
     /// With ``Use-swift.enum/fill``, objects that were stored or confirmed within this time count
-    /// as fresh, and their references are not read. Default: nil, every reference is read.
+    /// as fresh, and their references are not read. Default: nil.
     public var freshFor: Duration?
     /// The maximum number of requests in flight. Default: 16.
     public var maximumConcurrent = 16

@@ -11,7 +11,7 @@ import Synchronization
 public struct RemoteEvictor: Sendable {
     /// The rules for an eviction.
     public struct Policy: Sendable {
-        /// The time after its last renewal when a reference is removed, in seconds.
+        /// The seconds since its last renewal after which a reference is removed.
         public var maximumAge: TimeInterval
         /// The minimum age of removed objects, in seconds. References to newer objects may still be
         /// written. Default: a day.
@@ -97,8 +97,7 @@ private struct Eviction: Sendable {
             try await store.forEachReference(ofPart: part) { page in
                 var groups: [[RemoteStore.ListedReference]] = []
                 for reference in page.entries {
-                    // The size is limited, because a hostile store may list many references to a
-                    // resource.
+                    // Limited, because a hostile store may list many references to a resource.
                     if let last = group.last, last.name != reference.name || group.count > 1000 {
                         groups.append(group)
                         group = []
@@ -152,15 +151,15 @@ private struct Eviction: Sendable {
     private func note(_ kept: [RemoteStore.ListedReference]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && run.owns(reference.known.digest.firstByte) {
-            // The object is not listed. Either it was written later, or a killed eviction removed
-            // it but not its reference.
+            // The object was written after the listing, or a killed eviction removed it but not its
+            // reference.
             guard try await !run.isThere(reference.known.digest) else { continue }
             if !policy.isDryRun { try await store.storage.delete(reference.key) }
             run.count { $0.undone += 1 }
         }
     }
 
-    /// Removes a reference. Returns false if it was renewed after the listing, and keeps it.
+    /// Returns false, and keeps the reference, if it was renewed after the listing.
     private func remove(_ reference: RemoteStore.ListedReference) async throws -> Bool {
         if policy.isDryRun { return true }
         let now = try await store.storage.head(reference.key)?.modified ?? .distantPast
@@ -187,9 +186,9 @@ private struct Eviction: Sendable {
     }
 }
 
-/// The result of an eviction of a remote.
+/// The result of a ``RemoteEvictor``.
 public struct RemoteEvictionReport: Sendable, RemoteRunReport {
-    /// The location of the remote, as `s3://bucket/prefix`.
+    /// The remote's location, as `s3://bucket/prefix`.
     public internal(set) var location: String
     /// Whether references and objects were only counted.
     public internal(set) var isDryRun = false

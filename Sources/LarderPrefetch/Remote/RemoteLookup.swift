@@ -50,8 +50,8 @@ package struct RemoteLookup: Sendable {
         try report(found)
     }
 
-    /// Sends a request for each remaining resource, because a listing page would have hardly any
-    /// wanted name among a thousand.
+    /// Sends a request for each remaining resource, because a page would have a thousand unwanted
+    /// names.
     private func lookForEach(
         _ part: UInt8, from first: Digest?, _ names: Pages<Digest>,
         _ report: @escaping @Sendable ([Found]) throws -> Void
@@ -68,7 +68,7 @@ package struct RemoteLookup: Sendable {
     private func look(for name: ReferenceName) async throws -> [Found] {
         var found: [Found] = []
         var last: String?
-        // The number of pages is limited, because Larder writes few references to one resource.
+        // Pages are limited, because Larder writes few references to one resource.
         var pages = 0
         repeat {
             pages += 1
@@ -82,8 +82,7 @@ package struct RemoteLookup: Sendable {
         return found
     }
 
-    /// Adds a reference, and keeps only the newest of each resource. Two machines may write at the
-    /// same time.
+    /// Keeps only the newest reference to a resource. Two machines may write at the same time.
     private func add(_ new: Found, to found: inout [Found]) {
         guard let last = found.last, last.name == new.name else { return found.append(new) }
         if (new.known.modified, new.known.digest) > (last.known.modified, last.known.digest) {

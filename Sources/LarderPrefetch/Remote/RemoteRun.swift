@@ -28,8 +28,8 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     func reportProgress() { onProgress(report) }
     func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
 
-    /// Calls `body` for every part, or every first byte of a digest, several at once. The limit of
-    /// listed names applies to all calls together.
+    /// Calls `body` for every part or first byte of a digest, several at once. The limit of listed
+    /// names applies to all calls together.
     func forEachByte(
         where isWanted: (UInt8) -> Bool = { _ in true },
         _ body: @escaping @Sendable (UInt8) async throws -> Void
@@ -93,22 +93,20 @@ extension RemoteRun {
     ) async throws {
         var failure: (any Error)?
         do { try await body() } catch { failure = error }
-        // Needed even after an error or a cancellation. A new task does not inherit the
-        // cancellation.
+        // Needed even after an error or a cancellation, which a new task does not inherit.
         try await Task { try await removeNewReferences(undone) }.value
         if let failure { throw failure }
     }
 
-    /// Removes an object. Must be called within ``removeObjects(undone:_:)``.
+    /// Must be called within ``removeObjects(undone:_:)``.
     func removeObject(_ digest: Digest) async throws {
-        // Recorded first, because a request whose response is lost may still remove the object. The
-        // request is not cancelled, because the store may execute a cancelled request after the
-        // check.
+        // Recorded first, because a request whose response is lost may still remove the object. Not
+        // cancelled, because the store may execute a cancelled request after the check.
         try scratch.set(.removed, of: digest)
         try await Task { try await store.storage.delete(RemoteLayout.object(digest)) }.value
     }
 
-    /// Removes references to removed objects, unless the object was stored again.
+    /// Keeps references to removed objects that were stored again.
     private func removeNewReferences(_ undone: @escaping @Sendable () -> Void) async throws {
         guard try scratch.count(.removed) > 0 else { return }
         try await forEachByte { [self] part in

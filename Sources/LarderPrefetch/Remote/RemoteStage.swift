@@ -4,8 +4,7 @@ import LarderHTTP
 import Logging
 import Synchronization
 
-/// The stage that reads from a remote before any request to an origin, and writes to it after each
-/// commit.
+/// The stage that reads a remote before any request to an origin, and writes to it after commits.
 final class RemoteStage: Sendable {
     private let context: RemoteContext
     private let pullStage: PullStage
@@ -75,8 +74,8 @@ final class RemoteTally: Sendable {
     var isGivenUp: Bool { failure != nil }
     func count(_ change: (inout RemoteReport) -> Void) { state.withLock { change(&$0.report) } }
 
-    /// Counts an error that concerns one object. After other errors (permanent, or transient after
-    /// all attempts), gives up the remote.
+    /// Counts an error of one object. Gives up the remote after a permanent error, or a transient
+    /// error in all attempts.
     func note(_ error: RemoteError) {
         logger?.info(
             "remote failed", metadata: ["code": "\(error.code.rawValue)", "error": "\(error)"])

@@ -10,8 +10,8 @@ package final class RemoteStore: Sendable {
     let storage: any ObjectStore
     private let maximumListed: Int
     private let listed = Atomic(0)
-    /// Every page except the last counts as at least this many names, because a million pages of
-    /// one name each would take hours.
+    /// Every page except the last counts as at least this many names, because a million short pages
+    /// would take hours.
     private static let minimumPageCount = 250
 
     package struct Known: Sendable, Hashable {
@@ -36,7 +36,7 @@ package final class RemoteStore: Sendable {
         return reference
     }
 
-    /// Receives an object, and the reference in its metadata. Does not check the digest.
+    /// Does not check the object's digest.
     func receive(
         _ digest: Digest, limit: Int64, into store: Store
     ) async throws -> (body: StagedBody, reference: Reference?) {
@@ -55,8 +55,7 @@ package final class RemoteStore: Sendable {
     /// Stores an object if the remote lacks it, and then its reference. Then checks that no
     /// eviction has removed the object (see ``RemoteEvictor``). Returns the number of bytes sent.
     ///
-    /// The object's metadata is a copy of the first reference to it, so that one request reads
-    /// both.
+    /// The object's metadata is a copy of its first reference, so that one request reads both.
     ///
     /// - Parameter isThere: Whether the remote is expected to have the object.
     func keep(
@@ -125,7 +124,7 @@ extension RemoteStore {
         var key: String { RemoteLayout.reference(name, to: known.digest) }
     }
 
-    /// Lists a page, and adds its names to a total that `maximumListed` limits.
+    /// Lists a page. `maximumListed` limits the total number of names.
     func list(_ prefix: String, after last: String?) async throws -> ListPage {
         let page = try await storage.list(prefix, after: last)
         let names = max(page.objects.count, page.next == nil ? 0 : Self.minimumPageCount)
@@ -181,7 +180,7 @@ extension RemoteStore {
 }
 
 extension Int64 {
-    /// Adds a size that the store reported. A sum that is too large becomes `Int64.max`.
+    /// Adds an untrusted size. A sum that is too large becomes `Int64.max`.
     mutating func addForeign(_ size: Int64) {
         let (sum, isTooLarge) = addingReportingOverflow(size)
         self = isTooLarge ? .max : sum

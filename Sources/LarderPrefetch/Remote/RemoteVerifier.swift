@@ -4,7 +4,7 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// A verifier that checks the digest of every object of a remote, and finds references without
+/// A verifier of the digests of all objects in a remote, which also finds references without
 /// objects.
 public struct RemoteVerifier: Sendable {
     private let remote: Remote
@@ -19,8 +19,8 @@ public struct RemoteVerifier: Sendable {
     }
 
     /// Verifies the remote, and calls `onProgress` for each object. With a cache, restores damaged
-    /// objects from it. If the cache has no undamaged copy, removes the object and its references,
-    /// unless the object is only unreadable.
+    /// objects from it. Removes objects that cannot be restored, and their references, unless they
+    /// are only unreadable.
     ///
     /// - Throws: `RemoteError`, `CacheError`. A cancellation is recorded in the report.
     public func verify(
@@ -174,7 +174,7 @@ private final class Verification: Sendable {
     }
 }
 
-/// The result of a verification of a remote.
+/// The result of a ``RemoteVerifier``.
 public struct RemoteVerifyReport: Sendable, RemoteRunReport {
     /// A problem with an object.
     public struct Finding: Sendable {
@@ -209,7 +209,7 @@ public struct RemoteVerifyReport: Sendable, RemoteRunReport {
     /// The maximum number of ``findings``. Further problems are only counted.
     public static let findingLimit = 1000
 
-    /// The location of the remote, as `s3://bucket/prefix`.
+    /// The remote's location, as `s3://bucket/prefix`.
     public internal(set) var location: String
     /// The number of objects read.
     public internal(set) var objects = 0

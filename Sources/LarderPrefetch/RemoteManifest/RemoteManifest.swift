@@ -4,7 +4,7 @@ import LarderCore
 import LarderHTTP
 import LarderManifest
 
-/// A manifest at an http or https URL, downloaded to an unnamed file. With a copy in the cache, an
+/// A manifest at an http or https URL, downloaded to an unnamed file. If the cache has a copy, an
 /// unchanged manifest costs one conditional request.
 package struct RemoteManifest: Sendable {
     package var url: HTTPURL
@@ -23,8 +23,8 @@ package struct RemoteManifest: Sendable {
     var copies: ManifestCopies?
     var isCancelled: @Sendable () -> Bool = { false }
 
-    /// Downloads the manifest. The result contains the URL after redirects, to resolve relative
-    /// URLs. A copy is always revalidated, because users who name a URL expect its current content.
+    /// The result contains the URL after redirects, to resolve relative URLs. A copy is always
+    /// revalidated, because users who name a URL expect its current content.
     ///
     /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` if only copies are
     ///   read. `CacheError` or `CancellationError`.

@@ -48,11 +48,9 @@ extension Plan {
         }
     }
 
-    /// Calls `body` with each entry. Omits repeated entries, but not the same icon with a different
-    /// name or spelling.
+    /// Omits repeated entries, but not the same icon with a different name or spelling.
     func forEachLocked(_ body: (LockedEntry) throws -> Void) throws {
-        // CROSS JOIN keeps this order of tables, which avoids a sort. A sort would copy all inline
-        // icons.
+        // CROSS JOIN keeps this order of tables, because a sort would copy all inline icons.
         let entries = """
             locked l CROSS JOIN entries e ON e.id = l.entry
                 JOIN entries f ON f.id = coalesce(e.leader, e.id)
@@ -74,7 +72,6 @@ extension Plan {
                 let inline = row.data().map {
                     "data:\(mediaType);base64,\($0.base64EncodedString())"
                 }
-                // Apps look up icons by the manifest's spelling.
                 let url = try row.requireText()
                 try body(
                     LockedEntry(

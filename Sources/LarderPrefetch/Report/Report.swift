@@ -3,7 +3,7 @@ import LarderCore
 import LarderHTTP
 import LarderManifest
 
-/// The result of a run. All numbers agree with the results for entries.
+/// The result of a run.
 public struct Report: Sendable {
     /// The number of entries, as in ``PlanSummary/entries``.
     public internal(set) var entries = 0
@@ -114,7 +114,7 @@ public struct EntryResult: Sendable {
         case shared
     }
 
-    /// The name of the manifest, as given by the caller.
+    /// The manifest's name, as given by the caller.
     public let manifest: String
     /// The entry's position in the manifest, from 1.
     public let position: Int
@@ -122,9 +122,9 @@ public struct EntryResult: Sendable {
     public let icon: Int
     /// The app's name. Untrusted text.
     public let name: String
-    /// The icon's URL with masked credentials, if any.
+    /// The icon's URL with masked credentials, or nil without a URL.
     public let url: String?
-    /// The outcome.
+    /// The outcome of the icon.
     public let outcome: Outcome
     /// The icon's digest. The icon is in the cache, unless ``outcome`` is `unstored` or `shared`.
     public var digest: Digest?
@@ -142,7 +142,7 @@ public struct EntryResult: Sendable {
     let id: Int64
     let hasDemand: Bool
 
-    /// If the plan already fails or skips the entry, the result has that outcome instead.
+    /// If the plan fails or skips the entry, the result has that outcome instead.
     init(_ entry: PlannedEntry, _ outcome: Outcome, failure: ResourceFailure? = nil) {
         let failure =
             entry.failure
@@ -198,8 +198,8 @@ struct ResourceResult: Sendable {
         let outcome: EntryResult.Outcome
     }
 
-    /// The counts of a resource's entries. Results lack them if an entry requires a digest or size,
-    /// because then each entry must be checked.
+    /// The counts of a resource's entries. Nil if one requires a digest or size, and each must be
+    /// checked.
     struct Waiting: Sendable {
         /// The number of entries whose first icon is the resource.
         let entries: Int

@@ -14,8 +14,8 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
-        /// By manifest, the number of failed icons with a required digest or size, and of
-        /// mismatches among them.
+        /// By manifest, the failed icons with a required digest or size, and the mismatches among
+        /// them.
         var demands: [String: (failed: Int, refused: Int)] = [:]
     }
 
@@ -64,7 +64,6 @@ final class Reporter: Sendable {
             var reported = Set<Int>()
             try plan.forEachEntry(of: named.map(\.id)) { index, page in
                 results += page.map { entry in
-                    // The leader may have failed, because it contradicts another entry.
                     let isFirst = entry.failure == nil && reported.insert(index).inserted
                     return Self.result(of: entry, named[index], isFirst: isFirst)
                 }
@@ -143,7 +142,6 @@ final class Reporter: Sendable {
             result = EntryResult(entry, .failed, failure: failure)
             result.seconds = fetch.seconds
         case .success(let success):
-            // Entries of the same URL may require different digests or sizes.
             if let failure = entry.expectation.failure(
                 digest: success.digest, size: success.size ?? 0)
             {

@@ -2,8 +2,8 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// A client for tasks that wait for a manifest or an icon. A prefetch uses the ``FetchQueue``
-/// instead, because its fetches must return to the schedule between requests.
+/// A client for tasks that wait for a manifest or an icon. Prefetches use ``FetchQueue``, where
+/// fetches return to the schedule between requests.
 struct HTTPClient: Sendable {
     let loop: TransferLoop
     let policy: RequestPolicy
@@ -16,7 +16,7 @@ struct HTTPClient: Sendable {
         let target: RequestTarget
         let validators: Validators
         let variant: Digest?
-        /// The duration from the start of the request to the end of the response.
+        /// From the request's start to the response's end.
         let delay: Duration
         let confirmation: Deposit.Content?
     }

@@ -2,8 +2,8 @@ import Foundation
 import LarderCore
 import LarderHTTP
 
-/// The header fields of requests, without conditions and ranges. Plans also need them, because they
-/// select the variant of a response (RFC 9111, section 4.1).
+/// The header fields of requests, except conditions and ranges. Plans use them to select the
+/// variant of a response (RFC 9111, section 4.1).
 public struct RequestHeaders: Sendable {
     private let rules: [HeaderRule]
     private let defaults: [(name: String, value: String)]
@@ -38,7 +38,7 @@ public struct RequestHeaders: Sendable {
         return fields
     }
 
-    /// Whether a request may be personal, because it has credentials or possibly secret fields.
+    /// Whether a request has credentials or possibly secret fields.
     func arePersonal(for url: String, hasCredentials: Bool) -> Bool {
         if hasCredentials || usesNetrc { return true }
         guard !rules.isEmpty, let url = try? HTTPURL(url) else { return false }
@@ -53,7 +53,7 @@ public struct RequestHeaders: Sendable {
     ]
 
     /// Returns the fields that select a variant. Random values replace secrets, because a digest
-    /// could reveal a secret. A variant with random values never matches and is always revalidated.
+    /// could reveal a secret. Variants with random values are always revalidated.
     func selecting(
         for url: HTTPURL, isRedirected: Bool, hasCredentials: Bool
     ) -> [(name: String, value: String)] {
@@ -71,8 +71,8 @@ public struct RequestHeaders: Sendable {
 /// A header field chosen by the user, and the hosts that receive it.
 ///
 /// `Name: value` is sent to the origins in manifests, but not to other origins after a redirect,
-/// because the value may be a credential. `example.com: Name: value`, or with a port
-/// `example.com:8080: Name: value`, is sent to that host only.
+/// because the value may be a credential. `example.com: Name: value` and `example.com:8080: Name:
+/// value` are sent to that host only.
 public struct HeaderRule: Sendable, Equatable {
     /// The error for an invalid rule. The description omits the rule, which may contain a secret.
     public enum ParseError: Error, Sendable, CaseIterable, CustomStringConvertible {

@@ -47,7 +47,7 @@ struct RequestPolicy: Sendable {
     }
 
     /// Returns nil if a response has the body, or with status 304 confirms the known resource.
-    /// Otherwise returns the outcome. Expects the arguments of ``request(to:about:continuing:)``.
+    /// Expects the arguments of ``request(to:about:continuing:)``.
     func verdict(
         on head: ResponseHead, to target: RequestTarget, about known: Resource?,
         continuing partial: PartialBody? = nil

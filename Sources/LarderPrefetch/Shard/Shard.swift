@@ -88,8 +88,7 @@ public struct HostSplit: Hashable, Sendable {
         self.pieces = pieces
     }
 
-    /// Returns the part of a piece. Pieces take consecutive parts, starting with the part of the
-    /// host.
+    /// Returns the part of a piece. Pieces take consecutive parts, starting with the host's part.
     func part(ofPiece piece: Int) -> Part {
         Part(number: Part(ofHost: host).number &+ UInt8(truncatingIfNeeded: piece))
     }

@@ -3,8 +3,7 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A verification of a cache or of the resources of manifests, and the repair of the cache from the
-/// origins.
+/// A verification of a cache or of manifests' resources, and the repair of the cache from origins.
 ///
 ///     let verification = CacheVerification(PrefetchConfiguration(cache: "cache"))
 ///     var report = try verification.verify(cache)

@@ -29,7 +29,7 @@ final class ManifestCoverage: Sendable {
         }
     }
 
-    /// Detaches the cache's index. No other method may be called afterwards.
+    /// Must be called last.
     func close() { try? plan.releaseIndex() }
 
     func objects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {
@@ -67,8 +67,7 @@ final class ManifestCoverage: Sendable {
                 while let row = try rows.next() {
                     guard let problem = problem(row) else { continue }
                     if row["is_contradiction"] {
-                        // All entries in a contradiction have the same message, which names two of
-                        // them.
+                        // All contradicting entries have the same message, which names two of them.
                         let resource: Int64 = row["resource"]
                         if contradicted.contains(resource) { continue }
                         if contradicted.count < Self.maximumContradictions {
