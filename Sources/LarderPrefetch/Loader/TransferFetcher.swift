@@ -42,7 +42,7 @@ public final class TransferFetcher: IconFetcher {
     }
 
     deinit {
-        // Otherwise, `shutdown()` could block the main thread.
+        // Runs in the background, because `shutdown()` blocks.
         DispatchQueue.global(qos: .utility).async { [client] in client.loop.shutdown() }
     }
 

@@ -28,7 +28,7 @@ final class ManifestFeed: Sendable {
         try channel.take(unless: isCancelled)
     }
 
-    /// Does not wait for the thread, because it may be blocked in a read from a pipe.
+    /// Does not wait for the thread, because it may be blocked reading a pipe.
     func close() { channel.abandon() }
 
     private func read(

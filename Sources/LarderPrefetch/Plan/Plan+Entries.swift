@@ -5,7 +5,7 @@ import LarderCore
 import LarderManifest
 
 extension Plan {
-    /// Calls `body` with an index in `fetches` and pages of that fetch's entries, the leader first.
+    /// For each fetch, calls `body` with its index and pages of its entries, the leader first.
     func forEachEntry(of fetches: [Int64], _ body: (Int, [PlannedEntry]) throws -> Void) throws {
         guard !fetches.isEmpty else { return }
         let leaders = try database.unsafeRead { db in
@@ -26,8 +26,8 @@ extension Plan {
         }
     }
 
-    /// Passes pages of entries that need no fetch. Must be called before ``releaseIndex()`` and
-    /// before any fetch finishes.
+    /// Calls `body` with pages of entries that need no fetch. Must be called before
+    /// ``releaseIndex()`` and before any fetch finishes.
     func forEachSettledEntry(
         includesCached: Bool = true, _ body: ([PlannedEntry]) throws -> Void
     ) throws {

@@ -5,8 +5,8 @@ import LarderCore
 import Synchronization
 
 extension Plan {
-    /// Fills the table `pending`, and indexes it in an order. Called on demand, because sorting a
-    /// million rows takes half a second. The index covers all columns to avoid random lookups.
+    /// Fills the table `pending`, and indexes it in the given order. Called on demand, because
+    /// sorting a million rows takes half a second.
     private func list(by order: String) throws {
         try database.writeWithoutTransaction { db in
             try db.inTransaction {
@@ -137,8 +137,8 @@ extension Plan {
 /// The resources to fetch, kept in memory so that planning and reporting write no rows. Each entry
 /// takes one bit, plus four bytes if any resource is stale.
 struct PendingFetches: Sendable {
-    /// Whether all resources have the same origin and priority. Fetch order is then the order of
-    /// fetch numbers.
+    /// Whether all resources have the same origin and priority, so that fetch numbers are in fetch
+    /// order.
     let areInOrder: Bool
     private var fetches: BitSet
     /// The row of each fetch in the cache's index, or 0 for a missing resource. Empty if no

@@ -117,7 +117,7 @@ final class Plan: Sendable {
             object INTEGER NOT NULL, digest BLOB NOT NULL);
         """
 
-    /// Detaches the cache's index. Other connections must close later, because the last one
+    /// Detaches the cache's index. Other connections must close later, because the last to close
     /// checkpoints the log, and this one is read-only.
     func releaseIndex() throws {
         try database.writeWithoutTransaction { db in
@@ -142,7 +142,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Returns at most 1,000. Omits entries that contradict each other.
+    /// Returns at most 1,000 expectations. Omits entries that contradict each other.
     func expectations(of fetch: Int64) throws -> [Expectation] {
         let select = """
             SELECT \(Expectation.columns) FROM entries e

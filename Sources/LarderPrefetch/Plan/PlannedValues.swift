@@ -6,7 +6,7 @@ package struct PlannedValues {
     package func forEach(
         _ body: (_ manifest: String, _ position: Int64, _ kind: String, _ text: String) -> Void
     ) throws {
-        // An entry that contains other entries was added after them.
+        // An entry that contains other entries was added to the table after them.
         let nested = plan.summary.manifests.enumerated()
             .filter { $1.format != .binaryPlist && ($1.places?.entries.count ?? 0) > 1 }
             .map { "\($0.offset)" }.joined(separator: ",")

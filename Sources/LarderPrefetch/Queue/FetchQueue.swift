@@ -74,7 +74,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             feed()
         }
         // After a flush, there may be new deposits, unreported failures, and fetches that a commit
-        // put back (because their object was evicted).
+        // put back (their object was evicted).
         repeat {
             idle.wait()
             stage.store.flush()
@@ -282,7 +282,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         outbox.append(work)
     }
 
-    /// Requests a `feed()` after staging, unless the end of an operation will cause one.
+    /// Requests a call of `feed()` after staging, unless the end of an operation will cause one.
     private func feedAfterStaging() {
         let isFull = isBacklogged
         guard isFull || operations == 0 && unstaged.load(ordering: .acquiring) > 0 else { return }

@@ -13,7 +13,7 @@ final class HostCursor {
     /// Includes ``connecting``.
     var inFlight = 0
     var connecting = 0
-    /// The priority of the fetch that waits to send the first request on a new connection.
+    /// The priority of the fetch that waits to send a new connection's first request.
     var prepared: Int?
     var lastUse = 0
     /// A ``ReadyHost`` with a different version is outdated.

@@ -4,7 +4,7 @@ import LarderCore
 import LarderHTTP
 
 /// The order of fetches. URLs of higher priority come first. For equal priorities, the order of
-/// origins is (see ``ReadyHost``):
+/// origins is:
 /// 1. Origins that are not silent (``HostCursor/isSilent``).
 /// 2. Origins with fewer requests in flight than their share of slots (``isBehind(_:)``).
 /// 3. Origins with the fewest requests in flight, so that no origin starves.
@@ -18,8 +18,8 @@ import LarderHTTP
 ///
 /// A URL waits while its origin has no cursor (`newcomers`), has too many requests in flight
 /// (`limit(of:)`) or retries and redirects in memory (``HostCursor/isFull``), is connecting
-/// (``HostCursor/connecting``), must pause (`held`), or needs a connection (`unconnected`) or a
-/// slot (`ready`). A retry waits in `delayed`.
+/// (``HostCursor/connecting``), must pause for a delay or rate limit (`held`), or needs a
+/// connection (`unconnected`) or a slot (`ready`). A retry waits in `delayed`.
 struct HostSchedule {
     typealias Instant = ContinuousClock.Instant
 
@@ -199,8 +199,8 @@ struct HostSchedule {
         if let place = reserved.firstIndex(of: priority) { reserved.remove(at: place) }
     }
 
-    /// Whether a fetch of the origin may start. The origin may have requested a delay since it was
-    /// taken.
+    /// Whether a fetch of the origin may start. The origin may have requested a delay since the
+    /// fetch was taken.
     func mayStart(_ cursor: Int) -> Bool {
         guard let cursor = cursors[cursor] else { return true }
         return cursor.failure == nil && cursor.heldUntil.map { $0 <= now() } ?? true

@@ -168,7 +168,7 @@ struct BodyCheck: Sendable {
     let store: Store
     let acceptsAnyContent: Bool
 
-    /// Stages an accepted body. Throws `ResourceFailure` if it is refused, or `CacheError`.
+    /// Checks and stages a body. Throws `ResourceFailure` if it is refused, or `CacheError`.
     func stage(
         _ body: StagedBody, digest: Digest, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
         isReplacing: Bool = false, unknownCoding: String? = nil,

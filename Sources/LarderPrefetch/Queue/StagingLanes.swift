@@ -12,8 +12,7 @@ final class StagingLanes: Sendable {
     private static let releaseCount = 16
 
     private let lanes = DispatchQueue(label: "larder.stage", attributes: .concurrent)
-    /// A queue that checks one large body at a time, because a body counts as used memory while it
-    /// is mapped for its check.
+    /// A serial queue for large bodies, because a mapped body counts as used memory.
     private let large = DispatchQueue(label: "larder.stage.large")
     private let state = Mutex(State())
 

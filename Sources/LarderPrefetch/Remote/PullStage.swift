@@ -218,7 +218,7 @@ final class PullStage: Depositor, Sendable {
     }
 
     /// Reports a resource that stays in the remote. Waits for the report, because listings are read
-    /// faster.
+    /// faster than results are reported.
     private func leave(
         _ fetch: PlannedResource, _ known: RemoteStore.Known, _ reference: Reference?
     ) async {

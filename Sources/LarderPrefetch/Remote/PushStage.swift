@@ -70,7 +70,7 @@ final class PushStage: Sendable {
         }
         var kept = Pages<Plan.Shareable> { [self] last in
             // After a stop, remaining cached objects are only counted. Without a lookup, they are
-            // not, because the remote may have most of them.
+            // not even counted, because the remote may have most of them.
             guard isLookedUp || !isStopping, !Task.isCancelled else { return [] }
             return try context.plan.cachedShareables(after: last?.id ?? 0)
         }

@@ -25,8 +25,8 @@ public struct Remote: Sendable {
     public var settings: S3Settings
     /// The use of the remote. Default: ``Use-swift.enum/mirror``.
     public var use = Use.mirror
-    /// With ``Use-swift.enum/fill``, objects that were stored or confirmed within this time count
-    /// as fresh, and their references are not read. Default: nil.
+    /// With ``Use-swift.enum/fill``, objects stored or confirmed within this time count as fresh,
+    /// and their references are not read. Default: nil.
     public var freshFor: Duration?
     /// The maximum number of requests in flight. Default: 16.
     public var maximumConcurrent = 16
@@ -73,7 +73,6 @@ package enum RemoteLayout {
     }
 
     static func reference(_ key: String) -> (name: ReferenceName, digest: Digest)? {
-        // All parts have a fixed length.
         func text(_ start: Int, _ count: Int) -> String {
             String(decoding: key.utf8.dropFirst(start).prefix(count), as: UTF8.self)
         }

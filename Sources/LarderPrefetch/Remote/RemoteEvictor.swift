@@ -11,7 +11,7 @@ import Synchronization
 public struct RemoteEvictor: Sendable {
     /// The rules for an eviction.
     public struct Policy: Sendable {
-        /// The seconds since its last renewal after which a reference is removed.
+        /// The maximum age of references, in seconds since their last renewal.
         public var maximumAge: TimeInterval
         /// The minimum age of removed objects, in seconds. References to newer objects may still be
         /// written. Default: a day.
@@ -97,7 +97,8 @@ private struct Eviction: Sendable {
             try await store.forEachReference(ofPart: part) { page in
                 var groups: [[RemoteStore.ListedReference]] = []
                 for reference in page.entries {
-                    // Limited, because a hostile store may list many references to a resource.
+                    // A group is limited, because a hostile store may list many references to a
+                    // resource.
                     if let last = group.last, last.name != reference.name || group.count > 1000 {
                         groups.append(group)
                         group = []

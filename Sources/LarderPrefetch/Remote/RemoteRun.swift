@@ -84,29 +84,28 @@ extension Remote {
     }
 }
 
-/// The removal of objects while other machines write (see ``RemoteEvictor``).
 extension RemoteRun {
     /// Calls `body`, which removes objects. Then removes new references to these objects, and calls
-    /// `undone` for each.
+    /// `undone` for each (see ``RemoteEvictor``).
     func removeObjects(
         undone: @escaping @Sendable () -> Void = {}, _ body: () async throws -> Void
     ) async throws {
         var failure: (any Error)?
         do { try await body() } catch { failure = error }
-        // Needed even after an error or a cancellation, which a new task does not inherit.
+        // Needed even after an error or cancellation, which a new task does not inherit.
         try await Task { try await removeNewReferences(undone) }.value
         if let failure { throw failure }
     }
 
     /// Must be called within ``removeObjects(undone:_:)``.
     func removeObject(_ digest: Digest) async throws {
-        // Recorded first, because a request whose response is lost may still remove the object. Not
-        // cancelled, because the store may execute a cancelled request after the check.
+        // Recorded first, because a request whose response is lost may still remove the object. The
+        // request is not cancelled, because the store could then execute it after the check.
         try scratch.set(.removed, of: digest)
         try await Task { try await store.storage.delete(RemoteLayout.object(digest)) }.value
     }
 
-    /// Keeps references to removed objects that were stored again.
+    /// Does not remove references to objects that were stored again.
     private func removeNewReferences(_ undone: @escaping @Sendable () -> Void) async throws {
         guard try scratch.count(.removed) > 0 else { return }
         try await forEachByte { [self] part in

@@ -180,7 +180,7 @@ extension RemoteStore {
 }
 
 extension Int64 {
-    /// Adds an untrusted size. A sum that is too large becomes `Int64.max`.
+    /// Adds an untrusted size. The sum is limited to `Int64.max`.
     mutating func addForeign(_ size: Int64) {
         let (sum, isTooLarge) = addingReportingOverflow(size)
         self = isTooLarge ? .max : sum

@@ -4,8 +4,7 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// A verifier of the digests of all objects in a remote, which also finds references without
-/// objects.
+/// A verifier that checks the digests of a remote's objects, and finds references without objects.
 public struct RemoteVerifier: Sendable {
     private let remote: Remote
     private let transfer: TransferConfiguration

@@ -34,7 +34,7 @@ struct ManifestCopies: Sendable {
         let result = Result()
         store.add(response.deposit(.staged(staged)), for: result)
         store.flush()
-        // A lost copy does not matter, because the downloaded file has the bytes.
+        // A copy that cannot be kept does not matter, because the downloaded file has the bytes.
         let failure = result.failure.withLock { $0 }
         if let failure, ![.obstructed, .missing].contains(failure.code) { throw failure }
     }

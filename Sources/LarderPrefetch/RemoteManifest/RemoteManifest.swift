@@ -4,7 +4,7 @@ import LarderCore
 import LarderHTTP
 import LarderManifest
 
-/// A manifest at an http or https URL, downloaded to an unnamed file. If the cache has a copy, an
+/// A manifest at an http or https URL, downloaded to an unnamed file. With a cached copy, an
 /// unchanged manifest costs one conditional request.
 package struct RemoteManifest: Sendable {
     package var url: HTTPURL

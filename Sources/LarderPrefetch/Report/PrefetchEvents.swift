@@ -57,7 +57,7 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
 
 /// An event of a run. Events are sent in the order of the cases.
 public enum PrefetchEvent: Sendable {
-    /// The cache's index was rebuilt. Sent only if the index was damaged or missing.
+    /// The cache's index was rebuilt. Sent only if it was damaged or missing.
     case recovered(RecoveryReport)
     /// Manifests are being read. Sent a few times a second.
     case planning(PlanProgress)

@@ -198,8 +198,8 @@ struct ResourceResult: Sendable {
         let outcome: EntryResult.Outcome
     }
 
-    /// The counts of a resource's entries. Nil if one requires a digest or size, and each must be
-    /// checked.
+    /// The counts of a resource's entries. Results have none if an entry requires a digest or size,
+    /// because each must be checked.
     struct Waiting: Sendable {
         /// The number of entries whose first icon is the resource.
         let entries: Int

@@ -16,7 +16,7 @@ struct HTTPClient: Sendable {
         let target: RequestTarget
         let validators: Validators
         let variant: Digest?
-        /// From the request's start to the response's end.
+        /// The time from the request to the response's end.
         let delay: Duration
         let confirmation: Deposit.Content?
     }

@@ -56,8 +56,8 @@ struct RequestTarget: Sendable {
         }
         url = next
         redirects += 1
-        // Limited, because waiting fetches keep cookies in memory. libcurl sends at most 8,190
-        // bytes.
+        // Their size is limited, because waiting fetches keep cookies in memory. libcurl sends at
+        // most 8,190 bytes.
         let bytes = cookies.reduce(0) { $0 + $1.utf8.count }
         self.cookies = bytes <= Self.maximumCookieBytes ? cookies : []
         redirectsFreshUntil = min(freshUntil, redirectsFreshUntil ?? freshUntil)

@@ -64,7 +64,7 @@ extension ResourceFailure {
             code: error.code.rawValue, message: error.message, isTransient: error.code.isTransient)
     }
 
-    /// Creates the failure of one resource, or returns nil if the whole cache is unusable.
+    /// Returns nil if the whole cache is unusable.
     init?(ofDeposit error: CacheError) {
         switch error.code {
         case .missing: self.init(.evicted, error.description)
