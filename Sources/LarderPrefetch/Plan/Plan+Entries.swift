@@ -202,7 +202,7 @@ public struct PlannedEntry: Sendable {
 /// The reason why an entry fails or is skipped.
 public struct EntryFailure: Sendable, Equatable {
     /// Whether the entry is skipped: it has no icon, its icon's kind is never fetched, or the run
-    /// leaves its icon out.
+    /// leaves it out.
     public let isSkip: Bool
     /// The name of the reason, for example `unparsable-url`.
     public let code: String

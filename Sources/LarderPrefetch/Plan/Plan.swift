@@ -18,7 +18,7 @@ final class Plan: Sendable {
     let seal = CredentialSeal()
     let pending: Mutex<PendingFetches>
     let hasFollowers: Bool
-    /// Read without transactions, because they make SQLite compile all statements again. No other
+    /// Read without transactions, because they make SQLite recompile all statements. No other
     /// connection uses the database.
     let database: DatabaseQueue
 

@@ -6,9 +6,9 @@ import Synchronization
 
 /// A pair of operation queues, fed from a plan in the order of the ``HostSchedule``.
 ///
-/// `requests` runs one operation in each slot (`--max-concurrent`). A few more wait for a slot,
-/// ordered by priority. `connections` opens the first connection to a host, so that slow handshakes
-/// take no slot. Both run operations on the loop's queue (libcurl's thread).
+/// `requests` runs one operation in each slot (`--max-concurrent`). A few more wait for a slot, by
+/// priority. `connections` opens the first connection to a host, so that slow handshakes take no
+/// slot. Both run operations on the loop's queue (libcurl's thread).
 final class FetchQueue: Depositor, @unchecked Sendable {
     // Unchecked because the state is mutable. All state is atomic or used only on the loop's queue.
 
@@ -33,7 +33,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private var operations = 0
     private var executing = 0
     private var unreportedFailures = 0
-    /// The number of fetches with a response or failure, except fetches that were put back.
+    /// The number of fetches with a response or failure, except those put back.
     private var arrived = 0
     private var outbox: [StagingLanes.Work] = []
     private var outboxDue = ContinuousClock.now

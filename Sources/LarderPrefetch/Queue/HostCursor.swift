@@ -99,7 +99,7 @@ final class HostCursor {
         return isFull ? nil : page.first
     }
 
-    /// Removes the first fetch. Must be called directly after ``head(from:)`` has returned it.
+    /// Removes the first fetch. Must be called directly after ``head(from:)`` returns it.
     func removeHead() throws -> Attempt {
         taken += 1
         if isReturnedFirst { return returned.removeMin().fetch }

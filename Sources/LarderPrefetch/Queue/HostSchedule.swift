@@ -8,7 +8,7 @@ import LarderHTTP
 /// 1. Origins that are not silent (``HostCursor/isSilent``).
 /// 2. Origins with fewer requests in flight than their share of slots (``isBehind(_:)``).
 /// 3. Origins with the fewest requests in flight, so that no origin starves.
-/// 4. Origins that have had the fewest turns of ``requestsPerTurn`` requests.
+/// 4. Origins that had the fewest turns of ``requestsPerTurn`` requests.
 /// 5. Origins with an open connection, because connecting takes longer than a request. Of these,
 ///    the most recently used comes first, because libcurl closes the least recently used.
 /// 6. Origins that come first in manifest order.
@@ -41,7 +41,7 @@ struct HostSchedule {
     /// The planned origins without a cursor, in reverse order. Only their first resources decide
     /// their order, so only the next origin needs a heap entry.
     private var newcomers: [Int] = []
-    /// The number of planned URLs of each origin, or 0 if the origin has a cursor.
+    /// The number of planned URLs of each origin, or 0 if it has a cursor.
     private var planned: [Int32]
     private var newcomer: Int?
     private let pageSize: Int

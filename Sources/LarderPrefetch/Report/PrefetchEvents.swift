@@ -48,7 +48,7 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
                 isFinished = batch.isEmpty
             }
             let event = batch.popFirst()
-            // Releasing the iterator now does not cancel the run.
+            // Releasing the iterator no longer cancels the run.
             if case .finished? = event { isFinished = true }
             return event
         }

@@ -53,7 +53,7 @@ public struct RequestHeaders: Sendable {
     ]
 
     /// Returns the fields that select a variant. Random values replace secrets, because a digest
-    /// could reveal a secret. Variants with random values are always revalidated.
+    /// could reveal them. Variants with random values are always revalidated.
     func selecting(
         for url: HTTPURL, isRedirected: Bool, hasCredentials: Bool
     ) -> [(name: String, value: String)] {
