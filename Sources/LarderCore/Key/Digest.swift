@@ -6,7 +6,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The number of bytes in a digest.
     public static let byteCount = 32
 
-    // Smaller than an array, because each plan row has a digest.
+    // A tuple takes less memory than an array. Each row of a plan has a digest.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     fileprivate init(_ digest: SHA256.Digest) {
@@ -15,13 +15,13 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     package init(of bytes: some DataProtocol) { self.init(SHA256.hash(data: bytes)) }
 
-    /// Creates a digest from 32 bytes, or returns nil.
+    /// Creates a digest from exactly 32 bytes, or returns nil.
     public init?(bytes: some Collection<UInt8>) {
         guard let digest = Array(bytes).withUnsafeBytes({ Digest(bytes: $0) }) else { return nil }
         self = digest
     }
 
-    /// This initializer is not generic, because every index row has a digest.
+    /// Not generic, so that it is fast. It is called for every row of the index.
     package init?(bytes: UnsafeRawBufferPointer) {
         guard bytes.count == Self.byteCount else { return nil }
         func word(_ index: Int) -> UInt64 {
@@ -30,7 +30,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         words = (word(0), word(1), word(2), word(3))
     }
 
-    /// Creates a digest from 64 hexadecimal digits in either case, or returns nil.
+    /// Creates a digest from exactly 64 hexadecimal digits in either case, or returns nil.
     public init?(hex: some StringProtocol) {
         var digits = hex.utf8.makeIterator()
         guard let first = Self.word(&digits), let second = Self.word(&digits),
@@ -56,7 +56,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         return Swift.withUnsafeBytes(of: ordered, body)
     }
 
-    /// 64 lower-case hexadecimal digits, the object's file name.
+    /// The 64 lower-case hexadecimal digits, which are the object's file name.
     public var hex: String { withUnsafeBytes { String.hex($0) } }
 
     /// `sha256:` followed by the hexadecimal digits.
@@ -72,7 +72,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Compares digests by their bytes.
     public static func < (left: Digest, right: Digest) -> Bool { left.words < right.words }
 
-    /// Hashes one word, because a digest's bits are evenly distributed.
+    /// Hashes only the first word, because a digest's bits are evenly distributed.
     public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }
 
@@ -85,8 +85,8 @@ package struct RunningDigest: Sendable {
     package var digest: Digest { Digest(hash.finalize()) }
 }
 
-// File names of other programs. Security does not depend on them, because contents are compared by
-// SHA-256.
+// Digests in the file names of other programs. Security does not depend on MD5 or SHA-1, because
+// file contents are compared by SHA-256.
 extension String {
     package var md5Hex: String { Self.hex(Insecure.MD5.hash(data: Array(utf8))) }
     package var sha1Hex: String { Self.hex(Insecure.SHA1.hash(data: Array(utf8))) }

@@ -4,16 +4,17 @@ import Foundation
 ///
 /// - the key of a URL (``HTTPURL/key``);
 /// - `key:` followed by the `key` of a manifest entry, which can be any text, even a URL;
-/// - `ni:///sha-256;…` (RFC 6920), the name of the bytes, for icons inside a manifest.
+/// - `ni:///sha-256;…` (RFC 6920), which is derived from the icon's bytes, for icons embedded in a
+///   manifest.
 package enum ResourceKey {
     private static let own = "key:"
     private static let bytes = "ni:"
 
     package static func named(_ key: String) -> String { own + key }
 
-    /// Returns the `key` of a manifest entry, or nil for other resource keys.
+    /// Returns the manifest entry's `key` in a resource key, or nil in the other namespaces.
     package static func name(in key: String) -> String? {
-        // Compares bytes, because a `Character` could combine the colon with a following mark.
+        // Compares bytes, because a `Character` could consist of the colon and a combining mark.
         guard key.utf8.starts(with: own.utf8) else { return nil }
         return String(decoding: key.utf8.dropFirst(own.utf8.count), as: UTF8.self)
     }
@@ -33,13 +34,13 @@ package enum ResourceKey {
         isSpelledOut(key) && !key.isSame(as: url)
     }
 
-    /// Whether a key may map to an object. A key that names other bytes may not.
+    /// Whether a key may map to an object. An `ni:` key may map only to the bytes that it names.
     package static func mayName(_ digest: Digest, _ key: [UInt8]) -> Bool {
         !key.starts(with: bytes.utf8) || key.elementsEqual(name(of: digest).utf8)
     }
 
-    /// The URL for output. If `url` is nil, `key` is the URL. The URL of an entry with a `key` is
-    /// signed or rotates, so its query is hidden.
+    /// Returns the URL for output. If `url` is nil, `key` is the URL. If an entry has a `key`, its
+    /// URL is signed or changes often, so the query is masked.
     package static func shownURL(_ url: String?, key: String?, hasCredentials: Bool) -> String? {
         let isKeyed = url != nil && (key.map(isSpelledOut) ?? true)
         let shown = isKeyed ? url?.maskingQuery : (url ?? key)?.maskingSecretsInQuery
@@ -47,7 +48,7 @@ package enum ResourceKey {
     }
 }
 
-/// A key that is compared as bytes, with `isSame(as:)`.
+/// A resource key that is compared and hashed by its bytes.
 package struct CacheKey: Hashable, Sendable {
     private let text: String
 
@@ -55,14 +56,15 @@ package struct CacheKey: Hashable, Sendable {
 
     package var byteCount: Int { text.utf8.count }
 
-    /// Converts a Foundation string once instead of at each lookup.
+    /// Creates a key for many lookups. Converts a Foundation string once instead of at each lookup.
     package init(kept text: String) {
         var text = text
         text.makeContiguousUTF8()
         self.text = text
     }
 
-    // `withUTF8` would retain the text, which takes a quarter of a lookup.
+    // `withUTF8` is not used, because it would retain the text. That takes a quarter of the time of
+    // a lookup.
 
     package static func == (left: CacheKey, right: CacheKey) -> Bool {
         left.text.isSame(as: right.text)
@@ -77,7 +79,7 @@ package struct CacheKey: Hashable, Sendable {
 }
 
 extension String {
-    /// The URL for output, without its query if `key` is not derived from the URL.
+    /// Returns the URL for output, with a masked query if `key` is not derived from the URL.
     package func shown(asURLOf key: String) -> String {
         (ResourceKey.isApart(key, from: self) ? maskingQuery : self).shownAsURL
     }

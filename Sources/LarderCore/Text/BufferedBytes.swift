@@ -1,4 +1,4 @@
-/// A contiguous input buffer. It grows only if more than half of it is unread before a fill.
+/// A contiguous input buffer. Its size is doubled if more than half of it is unread before a fill.
 package final class BufferedBytes {
     private let read: (UnsafeMutableRawBufferPointer) throws -> Int
     private var storage: UnsafeMutablePointer<UInt8>
@@ -6,7 +6,7 @@ package final class BufferedBytes {
     private var start = 0
     private var end = 0
     package private(set) var isAtEnd = false
-    /// The line of the next byte, starting at 1.
+    /// The line number of the next byte.
     package private(set) var line: Int
     package private(set) var offset = 0
     private var lineOffset = 0
@@ -23,7 +23,7 @@ package final class BufferedBytes {
 
     deinit { storage.deallocate() }
 
-    /// Valid until bytes are added or consumed.
+    /// The bytes that are not consumed. The pointer is valid until bytes are added or consumed.
     package var unread: UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: storage + start, count: count)
     }
@@ -32,8 +32,9 @@ package final class BufferedBytes {
 
     package var column: Int { offset - lineOffset + 1 }
 
-    /// Reads until the buffer is full or the input ends. Returns false if no byte was read. On a
-    /// slow pipe, one `read` per call would take quadratic time, because parsers start over.
+    /// Reads until the buffer is full or the input ends. Returns false if no byte was read. Parsers
+    /// start over after each call, so with a single `read` per call, a slow pipe would take
+    /// quadratic time.
     package func fill() throws -> Bool {
         guard !isAtEnd else { return false }
         let had = count
@@ -79,7 +80,7 @@ package final class BufferedBytes {
         lineOffset = offset
     }
 
-    /// Unreads the line's consumed bytes, unless the buffer dropped them.
+    /// Makes the consumed bytes of the current line unread again, if they are still in the buffer.
     package func unconsumeLine() {
         let count = min(offset - lineOffset, start)
         start -= count

@@ -1,17 +1,18 @@
 import Foundation
 
-/// Dates in UTC and whole seconds. Uses the C library, because Foundation's time zone data
-/// dominated peak memory.
+/// Dates as text, in UTC and whole seconds. Uses the C library, because Foundation's time zone data
+/// took most of the peak memory.
 package enum UTCTime {
-    /// `2026-11-21T06:15:00Z` (RFC 3339).
+    /// Returns a text such as `2026-11-21T06:15:00Z` (RFC 3339).
     package static func timestamp(_ date: Date) -> String {
         text(date, "%04d-%02d-%02dT%02d:%02d:%02dZ")
     }
 
-    /// `20261121T061500Z`, for file names.
+    /// Returns, for example, `20261121T061500Z`, for file names.
     package static func name(_ date: Date) -> String { text(date, "%04d%02d%02dT%02d%02d%02dZ") }
 
-    /// The range of dates with four-digit years. Foreign records can contain any date.
+    /// The range of dates with four-digit years, in seconds since 1970. Records from other programs
+    /// can contain any date.
     private static let bounds = -62_135_596_800.0...253_402_300_799
 
     private static func text(_ date: Date, _ format: String) -> String {
@@ -31,12 +32,12 @@ package enum UTCTime {
     }
 }
 
-/// HTTP dates in all three formats (RFC 9110, section 5.6.7).
+/// A parser for HTTP dates in all three formats (RFC 9110, section 5.6.7).
 package enum HTTPDate {
-    /// Parses a date, ignoring case. Returns nil for an invalid date, which means "stale" (RFC
-    /// 9111, section 5.3).
+    /// Parses a date, ignoring case. Returns nil for an invalid date, which counts as a date in the
+    /// past (RFC 9111, section 5.3).
     ///
-    /// - Parameter now: The reference for two-digit years.
+    /// - Parameter now: The time that determines the century of two-digit years.
     package static func parse(_ text: String, now: Date = Date()) -> Date? {
         let bytes = Array(text.utf8)
         guard days.contains(where: { bytes.prefix(3).isWord($0) }) else { return nil }
@@ -53,7 +54,8 @@ package enum HTTPDate {
         guard matches(", ##-***-## ##:##:## GMT", rest), 6...9 ~= start else { return nil }
         let thisYear = Calendar(identifier: .iso8601).component(.year, from: now)
         var year = thisYear / 100 * 100 + number(rest[start + 9..<start + 11])
-        // A year more than 50 years in the future is a past year.
+        // If the year would be more than 50 years in the future, it is in the past (RFC 9110,
+        // section 5.6.7).
         if year > thisYear + 50 { year -= 100 }
         if year <= thisYear - 50 { year += 100 }
         return date(
@@ -86,7 +88,8 @@ package enum HTTPDate {
         return Date(timeIntervalSince1970: Double(timegm(&parts)))
     }
 
-    /// Whether the text matches, ignoring case. `#` matches any digit and `*` any letter.
+    /// Whether the bytes match the pattern, ignoring case. `#` matches any digit and `*` any
+    /// letter.
     private static func matches(_ pattern: StaticString, _ bytes: Part) -> Bool {
         pattern.withUTF8Buffer { pattern in
             bytes.count == pattern.count
@@ -114,7 +117,7 @@ package enum DeltaSeconds {
 
 /// The delay of `Retry-After` (RFC 9110, section 10.2.3).
 package enum RetryAfter {
-    /// The maximum in seconds: a century.
+    /// The maximum delay in seconds, about a century.
     private static let longest: Int64 = 3_200_000_000
 
     package static func delay(

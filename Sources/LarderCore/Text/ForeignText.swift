@@ -1,11 +1,12 @@
 import Foundation
 
-// Foreign text is compared and parsed as bytes. `String` and `Character` compare by canonical
-// equivalence, in quadratic time for combining marks: half a minute for 80 kB. Scripts/lint reports
-// comparisons of strings.
+// Text from outside the program is compared and parsed as bytes. `String` and `Character` compare
+// by canonical equivalence, which takes quadratic time for combining marks: half a minute for 80
+// kB. Scripts/lint reports comparisons of strings.
 
 extension StringProtocol {
-    /// Whether both texts have the same bytes. Inlinable, because all manifest keys are compared.
+    /// Whether both texts have the same bytes. Inlinable for speed, because every key in a manifest
+    /// is compared.
     @inlinable
     package func isSame(as other: some StringProtocol) -> Bool {
         utf8.withContiguousStorageIfAvailable { own in
@@ -32,7 +33,8 @@ extension Collection<UInt8> {
     @inlinable
     package var lowercasedASCII: [UInt8] { map(\.lowercasedASCII) }
 
-    /// Whether the bytes contain `word`. The standard library takes seconds for a megabyte of URLs.
+    /// Whether the bytes contain `word`. The standard library's search would take seconds for a
+    /// megabyte of URLs.
     package func holds(_ word: StaticString) -> Bool {
         withContiguousStorageIfAvailable { word.isIn($0) }
             ?? Array(self).withUnsafeBufferPointer { word.isIn($0) }
@@ -92,7 +94,7 @@ extension StaticString {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Returns the first index of a byte. Much faster than `firstIndex(of:)`.
+    /// Returns the first index of `byte` from `start` on. Much faster than `firstIndex(of:)`.
     package func place(of byte: UInt8, from start: Int = 0) -> Int? {
         guard let base = baseAddress, start < count else { return nil }
         return memchr(base + start, Int32(byte), count - start).map {

@@ -1,4 +1,4 @@
-/// A JSON object (RFC 8259), for reports of a million lines, for which `JSONEncoder` would be slow.
+/// A JSON object (RFC 8259). `JSONEncoder` would be too slow for reports of a million lines.
 package struct JSONObject: ExpressibleByDictionaryLiteral {
     private var members = ""
 
@@ -19,7 +19,7 @@ package struct JSONObject: ExpressibleByDictionaryLiteral {
         for (key, value) in members { set(key, value) }
     }
 
-    /// Escapes characters that could control a terminal.
+    /// Sets a text, and also escapes characters that could control a terminal.
     package mutating func set(_ key: String, exactly value: String) {
         begin(key)
         value.addJSON(to: &members, escapingForTerminal: true)
@@ -34,7 +34,7 @@ package struct JSONObject: ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Sets a number with six decimal places instead of three.
+    /// Sets a number rounded to six decimal places instead of three.
     package mutating func set(_ key: String, fine value: Double?) {
         begin(key)
         if let value { value.addJSON(to: &members, per: 1_000_000) } else { members += "null" }
@@ -72,7 +72,7 @@ extension Array: JSONRepresentable where Element: JSONRepresentable {
     }
 }
 
-/// The members are in the order of the keys.
+/// The members are sorted by key.
 extension Dictionary: JSONRepresentable where Key == String, Value: JSONRepresentable {
     package func addJSON(to text: inout String) {
         var object = JSONObject()

@@ -34,7 +34,7 @@ extension Unicode.Scalar {
     var steersTerminal: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
-        // Zero-width non-joiner and joiner.
+        // The exceptions are the zero-width non-joiner and joiner.
         case .format: value != 0x200C && value != 0x200D
         default: false
         }
@@ -47,8 +47,8 @@ extension String {
         (utf8.count > 1 && utf8.first == UInt8(ascii: "-") ? "./\(self)" : self).shellQuoted
     }
 
-    /// Returns an option with a value. Without `=`, a value such as `-c` would be a separate
-    /// option.
+    /// Returns an option and its value. A value such as `-c` needs `=`, because it would otherwise
+    /// be an option.
     package static func shellOption(_ name: String, _ value: String) -> String {
         let separator = value.utf8.first == UInt8(ascii: "-") && value.utf8.count > 1 ? "=" : " "
         return name + separator + value.shellQuoted

@@ -26,7 +26,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// The port. Default: the scheme's port.
     public let port: Int
 
-    /// Whether ``string`` has escapes. If not, it is also the ``key``.
+    /// Whether ``string`` has percent-encoded bytes. If not, it equals ``key``.
     let hasEscapes: Bool
 
     /// The supported schemes.
@@ -36,11 +36,11 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         var defaultPort: Int { self == .https ? 443 : 80 }
     }
 
-    /// The reason to reject a URL.
+    /// The reason why a URL is rejected.
     public enum ParseError: Error, Equatable, Sendable {
         /// The scheme is not supported, for example `file` or `javascript`.
         case unsupportedScheme(String)
-        /// The URL is relative, and the base URL is missing.
+        /// The URL is relative, but there is no base URL.
         case relativeWithoutBase
         /// The URL is malformed. The text is the reason.
         case malformed(String)
@@ -85,8 +85,8 @@ extension HTTPURL {
     /// - Parameters:
     ///   - text: The URL. Surrounding blanks and control characters, and all tabs and line breaks,
     ///     are ignored.
-    ///   - base: The base of relative URLs. URLs of the same origin inherit its credentials, unless
-    ///     they have credentials. Default: nil.
+    ///   - base: The base of relative URLs. A URL without credentials inherits the base's if both
+    ///     have the same origin. Default: nil.
     public init(_ text: String, relativeTo base: HTTPURL? = nil) throws(ParseError) {
         if let plain = HTTPURL(plain: text) {
             self = plain
@@ -134,7 +134,7 @@ extension HTTPURL {
 
     private static func resolve(_ reference: ArraySlice<UInt8>, _ base: HTTPURL) -> HTTPURL {
         let whole = Array(base.string.utf8)
-        // The first slash after `https://`. A canonical spelling always has a path.
+        // The slash at the start of the path. A canonical spelling always has a path.
         let root = whole[8...].firstIndex(of: UInt8(ascii: "/")) ?? whole.endIndex
         let pathEnd = whole[root...].firstIndex(of: UInt8(ascii: "?")) ?? whole.endIndex
         var spelling = whole
@@ -189,7 +189,8 @@ extension HTTPURL {
         }
     }
 
-    /// Returns the number of dots in a dot segment, which may be percent-encoded, or 0.
+    /// Returns the number of dots if the segment is `.` or `..`, even if percent-encoded, or else
+    /// 0.
     private static func dots(in segment: ArraySlice<UInt8>) -> Int {
         guard segment.count <= 6, let first = segment.first, ".%".utf8.contains(first)
         else { return 0 }
@@ -204,7 +205,7 @@ extension HTTPURL {
 }
 
 extension Collection<UInt8> {
-    /// The scheme before a colon (RFC 3986, section 3.1). Nil in a relative URL.
+    /// The scheme before a colon (RFC 3986, section 3.1). Nil for a relative URL.
     package var urlScheme: SubSequence? {
         guard let first, first.isASCIILetterOrDigit, !first.isDigit,
             let colon = firstIndex(where: {

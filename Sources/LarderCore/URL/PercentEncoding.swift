@@ -1,10 +1,12 @@
 extension String {
-    /// Decodes UTF-8. For invalid bytes, percent-encodes all non-ASCII bytes, like the parser.
+    /// Decodes UTF-8. If a byte is invalid, percent-encodes all non-ASCII bytes, as the URL parser
+    /// does.
     package init(urlBytes bytes: some Collection<UInt8>) {
         self = String(valid: bytes) ?? bytes.percentEncoded { $0 < 0x80 }
     }
 
-    /// The ``HTTPURL/key`` of a canonical spelling, whose escaped dots the parser has resolved.
+    /// The ``HTTPURL/key`` of a canonical spelling. The parser has already resolved escaped dot
+    /// segments.
     var normalizingEscapes: String {
         let bytes = Array(utf8).replacingEscapes { value, bytes in
             let isPlain = value.isUnreserved
@@ -25,7 +27,7 @@ extension [UInt8] {
 
 extension Collection<UInt8> {
     package func percentEncoded(except isPlain: (UInt8) -> Bool) -> String {
-        // One array, because an array for each byte would take most of the time.
+        // Uses one array, because an array for each byte would take most of the time.
         var encoded: [UInt8] = []
         encoded.reserveCapacity(count)
         for byte in self {
@@ -34,7 +36,7 @@ extension Collection<UInt8> {
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// The decoded bytes. A `%` that begins no escape remains.
+    /// The decoded bytes. A `%` that does not begin an escape remains.
     package var percentDecoded: [UInt8] { replacingEscapes { $1.append($0) } }
 
     fileprivate func replacingEscapes(
@@ -56,7 +58,7 @@ extension Collection<UInt8> {
 }
 
 extension UInt8 {
-    /// RFC 3986, section 2.3.
+    /// Whether the byte is an unreserved character (RFC 3986, section 2.3).
     package var isUnreserved: Bool { isASCIILetterOrDigit || "-._~".utf8.contains(self) }
 }
 
@@ -71,7 +73,7 @@ package enum URLBytes {
         (0...0xFF).map { UInt8($0).isUnreserved || others.utf8.contains(UInt8($0)) }
     }
 
-    /// Returns the byte whose two digits after a percent sign start the text.
+    /// Returns the byte that the first two digits of `text`, the text after a percent sign, encode.
     package static func escaped(_ text: some Collection<UInt8>) -> UInt8? {
         var digits = text.prefix(2).makeIterator()
         guard let high = digits.next()?.hexDigit, let low = digits.next()?.hexDigit

@@ -32,8 +32,8 @@ private enum PlainURL {
         return (scheme, host, port, hasEscapes)
     }
 
-    /// Whether a host is in canonical spelling. A host whose last label begins with a letter is a
-    /// name. Others can be addresses.
+    /// Whether a host is in canonical spelling. If its last label begins with a letter, a host is a
+    /// name. Otherwise, it can be an address.
     private static func isHost(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         var label = host.startIndex
         for position in host.indices {
@@ -50,7 +50,7 @@ private enum PlainURL {
         return parsed?.utf8.elementsEqual(host) == true
     }
 
-    /// Whether the target has escapes. Nil if the path or query may not be canonical.
+    /// Whether the path or query has escapes. Nil if they are possibly not canonical.
     private static func escapes(in target: UnsafeBufferPointer<UInt8>) -> Bool? {
         let (path, query) = (URLBytes.path, URLBytes.query)
         var (isQuery, hasEscapes) = (false, false)
@@ -58,7 +58,7 @@ private enum PlainURL {
         for (position, byte) in target.enumerated() {
             switch byte {
             case UInt8(ascii: "%"):
-                // An escaped dot may form a dot segment.
+                // An escaped dot can be part of a dot segment.
                 guard let value = URLBytes.escaped(target[(position + 1)...]),
                     value != UInt8(ascii: ".")
                 else { return nil }

@@ -76,8 +76,8 @@ extension Credentials: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Encrypts credentials in the plan's file, which remains if the process is killed. The key exists
-/// only in this process.
+/// A cipher for credentials in the plan's file, which remains if the process is killed. The key
+/// exists only in memory.
 package struct CredentialSeal: Sendable {
     private let key = SymmetricKey(size: .bits256)
 

@@ -20,7 +20,7 @@ enum URLHost {
         guard !name.holds(".."), name != [UInt8(ascii: ".")] else {
             throw .malformed("the host has an empty label")
         }
-        // The last label is a number.
+        // A host whose last label is a number must be an IPv4 address.
         if let last = labels(of: name).last, !last.isEmpty,
             last.allSatisfy(\.isDigit) || number(last) != nil
         {
@@ -67,7 +67,7 @@ enum URLHost {
         return (0..<4).map { String(address >> (24 - 8 * $0) & 255) }.joined(separator: ".")
     }
 
-    /// Parses a decimal, octal or hexadecimal number. Returns 2^32 for a larger number.
+    /// Parses a decimal, octal or hexadecimal number. Returns 2^32 for any larger number.
     private static func number(_ label: ArraySlice<UInt8>) -> UInt64? {
         guard !label.isEmpty else { return nil }
         var digits = label

@@ -1,12 +1,12 @@
 package enum SecretParameter {
-    /// Parts of secret parameters' names, without `-`, `_` and case. Sources: AWS
+    /// Parts of the names of secret parameters, in lower case and without `-` and `_`. Sources: AWS
     /// (`X-Amz-Signature`), Google, OpenTelemetry's semantic conventions (`url.full`) and error
     /// trackers.
     private static let parts: [StaticString] = [
         "signature", "token", "secret", "password", "passwd", "passphrase", "credential",
         "accesskey", "apikey", "session", "sessid", "hmac", "authorization", "bearer",
     ]
-    /// Words in secret parameters' names, such as Azure's `sig`, Google's `key`, CloudFront's
+    /// Words in the names of secret parameters, such as Azure's `sig`, Google's `key`, CloudFront's
     /// `Policy` and `Key-Pair-Id`, Akamai's `hdnts` and Alibaba's `auth_key`.
     private static let words = Set(
         [
@@ -22,7 +22,8 @@ package enum SecretParameter {
 
     package static func isToken(_ text: Substring.UTF8View) -> Bool { isToken(text.percentDecoded) }
 
-    /// Whether a parameter is a secret, or a URL with a secret in its query or fragment.
+    /// Whether a parameter is a secret, or its value is a URL with a secret in its query or
+    /// fragment.
     package static func hasOne(
         _ name: some Collection<UInt8>, _ value: some Collection<UInt8>, depth: Int = 0
     ) -> Bool {
@@ -47,7 +48,8 @@ package enum SecretParameter {
             || value.holds("://") && value.contains(UInt8(ascii: "@"))
     }
 
-    /// Whether a value is a JSON Web Token (RFC 7519) or credentials (RFC 9110, section 11.4).
+    /// Whether a value is a JSON Web Token (RFC 7519) or HTTP credentials such as `Bearer …` (RFC
+    /// 9110, section 11.4).
     private static func isToken(_ value: [UInt8]) -> Bool {
         if isWebToken(value) { return true }
         let scheme = value.prefix(while: \.isASCIILetterOrDigit)
@@ -58,14 +60,14 @@ package enum SecretParameter {
             && (" +".utf8.contains(rest[rest.startIndex]) || rest.starts(with: "%20".utf8))
     }
 
-    /// A signed token starts with a JSON object in base64url (`eyJ…`).
+    /// Whether a value starts with a JSON object in base64url (`eyJ…`), like a signed token.
     private static func isWebToken(_ value: [UInt8]) -> Bool {
         let parts = value.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return (3...5).contains(parts.count) && parts[0].starts(with: "eyJ".utf8)
             && parts[0].count >= 16
     }
 
-    /// Returns lower-case words, for example three for `X-Amz-Signature` and two for `authKey`.
+    /// Splits a name into lower-case words, for example `authKey` into `auth` and `key`.
     private static func words(of name: [UInt8]) -> [[UInt8]] {
         var words: [[UInt8]] = [[]]
         var isLower = false
@@ -94,7 +96,7 @@ extension String {
         return "\(self[...mark])***"
     }
 
-    /// A URL with `***` for each secret in its query, even in parameters without a name.
+    /// The URL with `***` in place of each secret in its query, even in parameters without a name.
     package var maskingSecretsInQuery: String {
         guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return self }
         var masked = String(self[...mark])
@@ -117,15 +119,15 @@ extension String {
 
     package var shownAsURL: String { maskingSecretsInQuery.sanitizedForTerminal }
 
-    /// Masks the query and everything from the scheme to the last `@`, because a password may
-    /// contain delimiters. The text need not be a URL.
+    /// The text with a masked query, and with `***` from the scheme to the last `@`, because a
+    /// password may contain delimiters. The text need not be a URL.
     package var maskingSecrets: String {
         guard let at = utf8.lastIndex(of: UInt8(ascii: "@")) else { return maskingQuery }
         let start = authorityStart
         return (start <= at ? "\(self[..<start])***\(self[at...])" : self).maskingQuery
     }
 
-    /// The text without user name and password, which an index must not contain.
+    /// The text without a URL's user name and password, which an index must not contain.
     package var removingUserinfo: String {
         guard let authority, let at = utf8[authority].lastIndex(of: UInt8(ascii: "@"))
         else { return self }
