@@ -7,7 +7,7 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
     /// The reason in one line, without control characters or the URL.
     package var message: String
 
-    /// Reports contain the raw values.
+    /// The kind of error. Reports contain the raw values.
     package enum Code: String, CaseIterable, Sendable {
         case nameNotResolved = "name-not-resolved"
         case connectionRefused = "connection-refused"
@@ -18,7 +18,7 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         case timeout
         case certificate
         case tls
-        /// The proxy requires other credentials, or forbids the URL.
+        /// The proxy requires different credentials, or forbids the URL.
         case proxyRefused = "proxy-refused"
         case addressRefused = "address-refused"
         case bodyTruncated = "body-truncated"
@@ -34,7 +34,8 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         case other
     }
 
-    /// Replaces control characters in `message`, which may quote a server, with `?`.
+    /// Creates an error. Replaces control characters in `message` with `?`, because it may quote a
+    /// server.
     package init(_ code: Code, url: HTTPURL? = nil, _ message: String) {
         func isControl(_ scalar: Unicode.Scalar) -> Bool {
             switch scalar.properties.generalCategory {

@@ -3,8 +3,9 @@ import LarderCore
 
 /// The addresses that Larder may connect to.
 ///
-/// Each address is checked between its lookup and the connection, so no name, notation or second
-/// lookup bypasses the check. URLs are checked too, because a proxy hides the servers' addresses.
+/// Each address is checked between its lookup and the connection, so a name, an unusual notation or
+/// a second lookup cannot bypass the check. URLs are checked, too, because a proxy hides the
+/// servers' addresses.
 public struct AddressPolicy: Sendable {
     /// Allows public internet addresses only, so that manifests cannot reach the local network.
     public static let publicOnly = AddressPolicy(allowsAll: false, hosts: [])
@@ -24,8 +25,8 @@ public struct AddressPolicy: Sendable {
         allowsAll || hosts.contains { $0.matches(url) }
     }
 
-    /// Returns the reason to refuse a URL before a lookup, or nil. Checks literal addresses and
-    /// `localhost` (RFC 6761, section 6.3).
+    /// Returns the reason to refuse a URL before its host is looked up, or nil. Checks literal
+    /// addresses and `localhost` (RFC 6761, section 6.3).
     public func refusal(of url: HTTPURL) -> String? {
         guard !allowsAnyAddress(of: url) else { return nil }
         let host = url.host.withoutFinalDot
@@ -72,7 +73,7 @@ public struct HostPattern: Hashable, Sendable {
         port = authority.port
     }
 
-    /// Whether the URL has this host and port.
+    /// Whether the URL has this host, and this port if the pattern has a port.
     public func matches(_ url: HTTPURL) -> Bool {
         (port == nil || port == url.port) && host == url.host.withoutFinalDot
     }

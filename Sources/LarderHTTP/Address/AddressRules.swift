@@ -1,6 +1,6 @@
 /// A host and port to connect to instead of the URL's, as in curl's `--connect-to`:
-/// `HOST1:PORT1:HOST2:PORT2`. An empty HOST1 or PORT1 matches all. An empty HOST2 or PORT2 keeps
-/// the URL's.
+/// `HOST1:PORT1:HOST2:PORT2`. An empty HOST1 or PORT1 matches any host or port. An empty HOST2 or
+/// PORT2 keeps the URL's.
 ///
 /// TLS and the `Host` field use the URL's host. The ``AddressPolicy`` applies to HOST2.
 public struct ConnectToRule: Hashable, Sendable {
@@ -34,7 +34,7 @@ public struct ResolveRule: Hashable, Sendable {
     public init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let port = UInt16(parts[1]), port > 0,
-            // libcurl looks up the host as the URL spells it.
+            // libcurl compares the host with the canonical spelling in the URL.
             let host = parts[0] == "*" ? "*" : HostPattern(String(parts[0]))?.host
         else { return nil }
         let addresses = parts[2].split(separator: ",", omittingEmptySubsequences: false)

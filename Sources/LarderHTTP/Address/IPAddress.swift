@@ -23,7 +23,8 @@ struct IPAddress: Sendable, CustomStringConvertible {
     init?(literal text: Substring) {
         var text = text
         if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
-        // This check is fast, and most hosts are names. `inet_aton` ignores text after a blank.
+        // Rejects most names quickly. Blanks are rejected because `inet_aton` ignores the text
+        // after them.
         guard text.first?.isNumber == true || text.contains(":"),
             !text.contains(where: \.isWhitespace)
         else { return nil }
@@ -58,8 +59,8 @@ struct IPNetwork: Sendable {
     private let first: IPAddress
     private let length: Int
 
-    /// Parses a network. The length is optional. A network with an impossible length contains no
-    /// address.
+    /// Parses an address and an optional prefix length. A network with an impossible length
+    /// contains no address.
     init?(_ text: Substring) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let first = IPAddress(literal: parts[0]) else { return nil }
@@ -77,8 +78,8 @@ struct IPNetwork: Sendable {
 /// Source: IANA's Special-Purpose Address Registries (RFC 6890 and its updates) and address space
 /// registries.
 extension IPAddress {
-    /// The kind of a non-public address, such as `a loopback address`, or nil. An embedded IPv4
-    /// address determines the kind.
+    /// The kind of a non-public address, such as `a loopback address`. Nil for a public address. If
+    /// an IPv4 address is embedded, it determines the kind.
     var specialKind: String? {
         if width == 128, number > 1 {
             let translations = Self.translations.filter { $0.network.contains(self) }
@@ -109,8 +110,8 @@ extension IPAddress {
         networks.map { (network: IPNetwork($0[...])!, kind: kind) }
     }
 
-    /// The kinds of networks. The first match is used, because the reserved networks contain other
-    /// networks.
+    /// The non-public networks by kind. The first match is used, because the reserved networks
+    /// contain networks of other kinds.
     private static let kinds: KeyValuePairs<String, [String]> = [
         "an unspecified address": ["0.0.0.0/8", "::"],
         "a loopback address": ["127.0.0.0/8", "::1"],

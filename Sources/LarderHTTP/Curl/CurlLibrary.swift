@@ -7,11 +7,11 @@ package enum CurlLibrary {
         larder_version_info()?.pointee.version.map { String(cString: $0) } ?? "unknown"
     }
 
-    /// libcurl is never cleaned up, because other code may use it.
+    /// Never followed by `curl_global_cleanup`, because other code may use libcurl.
     static let initialization = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-    /// The certificate file of libcurl, or of this distribution if libcurl was built for another
-    /// one.
+    /// The first readable file of certificate authorities: libcurl's default, or else a
+    /// distribution's.
     static let certificateBundle: String? = {
         let own = larder_version_info().flatMap { information in
             information.pointee.age.rawValue >= CURLVERSION_SEVENTH.rawValue

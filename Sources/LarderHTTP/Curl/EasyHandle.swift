@@ -1,7 +1,7 @@
 import CCurl
 import Foundation
 
-/// A reused libcurl easy handle. Belongs to the loop's queue.
+/// A libcurl easy handle, which is reused. Must be used only on the loop's queue.
 final class EasyHandle {
     private(set) var transfer: Transfer?
     let pointer: UnsafeMutableRawPointer
@@ -105,7 +105,7 @@ final class EasyHandle {
         try set(CURLOPT_URL, request.url.string)
         let waits = request.sharesConnection && request.url.scheme == .https
         try set(CURLOPT_PIPEWAIT, waits ? 1 : 0)
-        // Other HTTP/2 transfers on the connection can finish before it is closed.
+        // libcurl closes an HTTP/2 connection only after all its transfers have finished.
         try set(CURLOPT_FORBID_REUSE, request.isLastOfHost ? 1 : 0)
         // The following calls also reset the previous request's options.
         try setMethod(of: request)
@@ -128,9 +128,9 @@ final class EasyHandle {
         case .get: break
         case .head: try set(CURLOPT_NOBODY, 1)
         case .put(let body):
-            // libcurl 7 sends "Expect: 100-continue" with every upload and waits a second. A
-            // shorter wait breaks Ceph's gateway: a body that arrives after a refusal is read as a
-            // request.
+            // libcurl 7 sends "Expect: 100-continue" with every upload, and waits a second for an
+            // answer. The wait must not be shorter: if Ceph's gateway refuses the request and then
+            // receives the body, it reads the body as a request.
             try set(CURLOPT_UPLOAD, 1)
             try set(CURLOPT_INFILESIZE_LARGE, offset: body.count)
         case .delete: try set(CURLOPT_CUSTOMREQUEST, "DELETE")
@@ -172,26 +172,27 @@ final class EasyHandle {
         let isSame = self.fields?.elementsEqual(fields) {
             $0.name.isSame(as: $1.name) && $0.value.isSame(as: $1.value)
         }
-        // Creating a list takes a microsecond, and most requests have the same fields.
+        // Reuses the list, because creating one takes a microsecond, and most requests have the
+        // same fields.
         if isSame == true, hasSignedHeaders == (request.signing != nil) { return }
         self.fields = nil
         var lines: [String] = []
         var cookie: String?
-        // With CURLOPT_ACCEPT_ENCODING, libcurl would decode the body. Signed requests lack the
-        // field, because intermediaries change it.
+        // CURLOPT_ACCEPT_ENCODING is not used, because libcurl would decode the body. Signed
+        // requests have no `Accept-Encoding`, because intermediaries change it.
         var acceptsGzip = request.signing == nil
         for (name, value) in fields {
             guard HeaderFields.isSendable(name: name, value: value) else {
                 throw TransferError(.invalidRequest, "the header field '\(name)' cannot be sent")
             }
-            // libcurl merges the field with a redirect chain's cookies, because a request can have
-            // only one `Cookie` field (RFC 6265, section 5.4).
+            // With CURLOPT_COOKIE, libcurl merges the field with a redirect chain's cookies. A
+            // request can have only one `Cookie` field (RFC 6265, section 5.4).
             if name.utf8.isWord("cookie"), !value.isEmpty {
                 cookie = value
                 continue
             }
             if name.utf8.isWord("accept-encoding") { acceptsGzip = false }
-            // libcurl omits `name:` and sends an empty field for `name;`.
+            // For the line `name:`, libcurl sends no field. For `name;`, it sends an empty field.
             lines.append(name + (value.isEmpty ? ";" : ": ") + value)
         }
         if acceptsGzip { lines.append("Accept-Encoding: gzip") }
@@ -218,12 +219,12 @@ final class EasyHandle {
             .compactMap { $0.pointee.data.map { String(cString: $0) } }
     }
 
-    /// Ends the transfer. The easy handle must not be in the multi handle.
+    /// Detaches the transfer. The easy handle must have been removed from the multi handle.
     func end() -> Transfer? { transfer.take() }
 
-    /// Aborting would close the connection, so a connect-only transfer is ended with
-    /// CURLOPT_CONNECT_ONLY. libcurl reads this option after the call (multi.c, MSTATE_DO), and
-    /// stores it only in new connections.
+    /// Decides whether to send the request. If not, sets CURLOPT_CONNECT_ONLY, because aborting
+    /// would close the connection. libcurl reads this option after this callback (multi.c,
+    /// MSTATE_DO), and stores it only in connections that it opens later.
     fileprivate func connected() -> CInt {
         guard let transfer else { return CURL_PREREQFUNC_ABORT }
         if transfer.mayRequest() { return CURL_PREREQFUNC_OK }

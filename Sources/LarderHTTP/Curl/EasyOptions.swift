@@ -7,24 +7,25 @@ extension EasyHandle {
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_FOLLOWLOCATION, 0)
-        // Keeps cookies in memory.
+        // Enables cookies, in memory only.
         try set(CURLOPT_COOKIEFILE, "")
         try set(CURLOPT_PATH_AS_IS, 1)
-        // With nil, libcurl would use environment variables.
+        // With nil instead of an empty text, libcurl would use environment variables.
         try set(CURLOPT_PROXY, "")
         try set(CURLOPT_NOPROXY, "")
-        // Header fields are not sent to the proxy.
+        // A CONNECT request to a proxy does not contain the header fields.
         try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         try set(CURLOPT_NOSIGNAL, 1)
-        // By default, removing a transfer waits for its lookup and blocks all other transfers.
+        // By default, removing a transfer would wait for its name lookup, and block all other
+        // transfers.
         try set(CURLOPT_QUICK_EXIT, 1)
         // With the default of a minute, each lookup would visit all cached names, in quadratic
         // time.
         try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
-        // This call fails without HTTP/2 support, and libcurl then uses HTTP/1.
+        // If libcurl was built without HTTP/2, this call fails, and libcurl uses HTTP/1.
         _ = larder_easy_set_long(pointer, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_NOPROGRESS, 1)
@@ -39,7 +40,8 @@ extension EasyHandle {
         }
         try set(CURLOPT_LOW_SPEED_TIME, configuration.stallTimeout.whole(.seconds(1), 65_535))
         try set(CURLOPT_LOW_SPEED_LIMIT, max(1, configuration.stallSpeed))
-        // Several pieces arrive per second even with a low rate limit. libcurl's minimum is 1 KiB.
+        // A buffer for 1/8 s, so that several pieces arrive per second even with a low rate limit.
+        // libcurl's minimum is 1 KiB.
         let eighth = configuration.maximumBytesPerSecond.map { max(1 << 10, Int($0 / 8)) }
         try set(CURLOPT_BUFFERSIZE, min(16 << 10, eighth ?? .max))
     }
@@ -49,14 +51,14 @@ extension EasyHandle {
         if let authorities = configuration.certificateAuthorities ?? CurlLibrary.certificateBundle {
             try set(CURLOPT_CAINFO, authorities)
             try set(CURLOPT_PROXY_CAINFO, authorities)
-            // With a directory, libcurl would parse the file for each connection, which takes
-            // longer than the rest of the handshake (lib/vtls/openssl.c,
+            // If a directory were set, libcurl would parse the file for each connection, which
+            // takes longer than the rest of the handshake (lib/vtls/openssl.c,
             // Curl_ssl_setup_x509_store).
             try set(CURLOPT_CAPATH, nil)
             try set(CURLOPT_PROXY_CAPATH, nil)
         }
         if let file = configuration.netrcFile { try set(CURLOPT_NETRC_FILE, file) }
-        // Otherwise, OpenSSL would ask for a passphrase on the terminal.
+        // Without this option, OpenSSL would ask for a passphrase on the terminal.
         if configuration.clientCertificate != nil { try set(CURLOPT_KEYPASSWD, "") }
     }
 
@@ -72,7 +74,7 @@ extension EasyHandle {
         try check(larder_easy_set_string(pointer, option, value), option)
     }
 
-    /// libcurl does not copy the value, which must outlive the option.
+    /// Sets a pointer, which must stay valid, because libcurl does not copy the value.
     func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) throws(TransferError) {
         try check(larder_easy_set_pointer(pointer, option, value), option)
     }
@@ -84,7 +86,7 @@ extension EasyHandle {
 }
 
 extension Duration {
-    /// Returns the duration in whole units, at least 1, because 0 means no limit.
+    /// Rounds up to whole units. Returns at least 1, because libcurl interprets 0 as no limit.
     fileprivate func whole(_ unit: Duration, _ maximum: Double) -> Int {
         Int(min(max(1, (self / unit).rounded(.up)), maximum))
     }

@@ -2,7 +2,7 @@ import CCurl
 import Foundation
 import Logging
 
-/// A libcurl multi handle. Belongs to the loop's queue.
+/// A libcurl multi handle. Except for ``wake()``, must be used only on the loop's queue.
 final class MultiHandle {
     private let pointer: UnsafeMutableRawPointer
     /// Retained because open connections point to this object.
@@ -23,7 +23,8 @@ final class MultiHandle {
         try set(CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumConnectionsPerHost))
         try set(CURLMOPT_MAXCONNECTS, total)
         try set(CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        // libcurl may have no descriptor for wakeups, and ``wake()`` would then fail silently.
+        // Fails if libcurl has no descriptor for wakeups. Without this check, ``wake()`` would fail
+        // silently.
         try check(curl_multi_wakeup(pointer))
     }
 
@@ -60,7 +61,7 @@ final class MultiHandle {
         try check(curl_multi_add_handle(pointer, handle.pointer))
     }
 
-    /// Closes the connection of an unfinished transfer.
+    /// Removes an easy handle. If its transfer has not finished, libcurl closes the connection.
     func remove(_ handle: EasyHandle) {
         // With CURLOPT_CONNECT_ONLY, libcurl would close the connection.
         if handle.transfer?.isHeldBack == true { try? handle.set(CURLOPT_CONNECT_ONLY, 0) }
@@ -97,8 +98,8 @@ final class MultiHandle {
     func wake() { curl_multi_wakeup(pointer) }
 }
 
-/// A loop's TLS sessions, and libcurl's open sockets by origin. Belongs to the loop's queue, so it
-/// needs no locks. Must outlive the easy handles and the connections.
+/// A loop's TLS sessions, and libcurl's open sockets by origin. Must be used only on the loop's
+/// queue, and must outlive the easy handles and the connections.
 final class OpenSockets {
     let sessions: UnsafeMutableRawPointer
     private let logger: Logger?
@@ -106,7 +107,7 @@ final class OpenSockets {
     private var counts: [String: Int] = [:]
 
     init(logger: Logger?) throws(TransferError) {
-        // A failure is reported by the multi handle.
+        // A failure is reported when the multi handle is created.
         _ = CurlLibrary.initialization
         guard let sessions = larder_share_sessions() else {
             throw TransferError(.other, "libcurl could not allocate memory for TLS sessions")

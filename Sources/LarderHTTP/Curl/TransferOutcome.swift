@@ -29,7 +29,7 @@ extension EasyHandle {
         case CURLE_COULDNT_CONNECT where systemError == ECONNREFUSED: .connectionRefused
         case CURLE_OPERATION_TIMEDOUT: timeoutCode
         case CURLE_SSL_CONNECT_ERROR where isLostInHandshake: .connectionLost
-        // Older versions return CURLE_OUT_OF_MEMORY for a header line over 100 KB.
+        // Older versions of libcurl return CURLE_OUT_OF_MEMORY for a header line over 100 KB.
         case CURLE_OUT_OF_MEMORY where isConnected && !transfer.hasHead: .headersTooLarge
         // libcurl has no code for an overlong trailer.
         case CURLE_RECV_ERROR where errorMessage.hasPrefix("Out of memory in chunked"):
@@ -51,14 +51,14 @@ extension EasyHandle {
         }
     }
 
-    /// OpenSSL reports `SSL_ERROR_SYSCALL` if a connection ends without a reset.
+    /// If the connection ends without a reset, OpenSSL reports `SSL_ERROR_SYSCALL`.
     private var isLostInHandshake: Bool {
         [ECONNRESET, ECONNABORTED, EPIPE].contains(systemError)
             || errorMessage.contains("SSL_ERROR_SYSCALL")
     }
 
     private var timeoutCode: TransferError.Code {
-        // libcurl's times are in whole milliseconds.
+        // Adds 1 ms, because libcurl's times are in whole milliseconds.
         let isOver = elapsed + .milliseconds(1) >= configuration.totalTimeout
         if isOver, configuration.maximumBytesPerSecond == nil { return .timeout }
         return isConnected ? .stalled : .connectTimeout
@@ -98,7 +98,7 @@ extension EasyHandle {
             ? "; use --ca-cert FILE to trust the certificate authority in FILE" : ""
     }
 
-    /// Without a free descriptor, a lookup fails like an unknown name.
+    /// Whether no file descriptor is free. A lookup then fails as if the name were unknown.
     private static var isOutOfFiles: Bool {
         let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return errno == EMFILE || errno == ENFILE }

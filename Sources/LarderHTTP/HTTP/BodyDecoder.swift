@@ -2,10 +2,10 @@ import CZlib
 import LarderCore
 
 /// A decoder of a body's content codings (RFC 9110, section 8.4). It decodes piece by piece, at the
-/// receiver's speed, and belongs to the loop's queue.
+/// receiver's speed. Must be used only on the loop's queue.
 ///
-/// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver,
-/// from as little as 51 bytes.
+/// libcurl would decode all received bytes at once. For a paused receiver, it would keep up to 64
+/// MB, even if only 51 bytes were received.
 final class BodyDecoder {
     /// The maximum number of codings: one by the server and one by a proxy.
     private static let maximumLayers = 2
@@ -37,17 +37,18 @@ final class BodyDecoder {
 
     /// Returns the next piece, valid until the next call, or nil after the last piece.
     ///
-    /// - Throws: ``TransferError`` for damaged bytes, or a layer over the limit.
+    /// - Throws: ``TransferError`` if the bytes are damaged, or the output of a layer exceeds the
+    ///   limit.
     func next() throws(TransferError) -> UnsafeRawBufferPointer? {
         if let piece = refused.take() { return piece }
         last = try next(of: layers.count - 1)
         return last
     }
 
-    /// Takes the last piece back for a paused receiver. All of `bytes` must be fed again.
+    /// Keeps the last piece until the paused receiver resumes. All of `bytes` must be fed again.
     func putBack(_ bytes: UnsafeRawBufferPointer) {
         refused = last
-        // libcurl may pass fewer bytes than were processed before.
+        // Part of `seen` may remain, because libcurl may repeat fewer bytes than were processed.
         seen += bytes.count - layers[0].unread
         layers[0].feed(.init(start: nil, count: 0))
     }
@@ -104,7 +105,7 @@ final class ContentLayer {
             switch state {
             case .start, .inside: state = .inside
             case .betweenMembers:
-                // Bytes that do not start a member are padding.
+                // The first byte of a gzip member is 0x1F. Any other byte is padding.
                 state = stream.pointee.next_in.pointee == 0x1F ? .inside : .end
                 inflateReset(stream)
                 continue

@@ -5,7 +5,7 @@ import LarderCore
 /// The fields of an HTTP head, in order. Names are case-insensitive and may repeat (RFC 9110,
 /// section 5).
 ///
-/// Stored as bytes and ranges, because few values are read.
+/// Stored as bytes and ranges, because most values are never read.
 package struct HeaderFields: Sendable, CustomStringConvertible {
     private let lines: [UInt8]
     private let fields: [Field]
@@ -39,7 +39,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
 
     package func all(_ name: String) -> [String] { values(of: name).map(Self.text) }
 
-    /// Returns a field's date. libcurl accepts more date formats than HTTP defines.
+    /// Parses a field's date with libcurl, which accepts more formats than HTTP defines.
     package func date(_ name: String) -> Date? {
         guard let text = self[first: name] else { return nil }
         let seconds = curl_getdate(text, nil)
@@ -52,8 +52,8 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         words(of: "Content-Encoding", except: ["identity", "none"])
     }
 
-    /// The first content coding that Larder does not decode. Some servers send other words, such as
-    /// `UTF-8`, with complete bodies.
+    /// The first content coding that Larder does not decode. Some servers send words that are not
+    /// codings, such as `UTF-8`, with usable bodies.
     package var unknownContentCoding: String? { contentCodings.first { !BodyDecoder.knows($0) } }
 
     var transferCodings: [String] {

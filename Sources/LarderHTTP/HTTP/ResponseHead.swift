@@ -9,7 +9,7 @@ package struct ResponseHead: Sendable {
     var isSuccess: Bool { (200..<300).contains(status) }
 }
 
-/// A parser of interim heads (1xx), the final head and trailers.
+/// A parser for interim heads (1xx), the final head and trailers.
 struct ResponseHeadParser {
     private let maximumBytes: Int
     private let maximumFields: Int
@@ -20,7 +20,7 @@ struct ResponseHeadParser {
     private var lines: [UInt8] = []
     private(set) var isComplete = false
 
-    /// Creates a parser. The limits apply to all lines together.
+    /// Creates a parser. The limits apply to the total of all heads and trailers.
     init(maximumBytes: Int, maximumFields: Int) {
         self.maximumBytes = maximumBytes
         self.maximumFields = maximumFields
@@ -47,7 +47,8 @@ struct ResponseHeadParser {
         }
         guard !isComplete, let status else { return nil }
         let headers = HeaderFields(lines: lines)
-        // Interim heads are checked too, because libcurl would decode the body without a limit.
+        // Interim heads are checked, too, because libcurl would apply their codings to the body
+        // without a limit.
         guard headers.transferCodings.isEmpty else {
             throw TransferError(
                 .malformedResponse, "the response has an unsupported transfer coding")

@@ -1,14 +1,14 @@
 import Dispatch
 import Synchronization
 
-/// Receives body bytes. If it returns false, it receives them again after `resume()`.
+/// Receives body bytes. If it returns false, it receives the same bytes again after `resume()`.
 package typealias ByteSink = @Sendable (_ bytes: UnsafeRawBufferPointer) throws -> Bool
 
 /// One request and its response, for an async caller.
 package final class Exchange: TransferReceiver, @unchecked Sendable {
-    // Unchecked because the variables belong to the loop's queue.
+    // Unchecked because the variables are used only on the loop's queue.
 
-    /// Returns the sink of the body, or nil to refuse it.
+    /// Receives the head. Returns a sink for the body, or nil to refuse the body.
     package typealias HeadHandler =
         @Sendable (ResponseHead, _ resume: @escaping @Sendable () -> Void) throws -> ByteSink?
 
@@ -24,15 +24,16 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
     private var failure: (any Error)?
     private static let maximumErrorBytes: Int64 = 64 << 10
 
-    /// - Parameter maximumBytes: The limit for successful bodies, in addition to the request's.
+    /// - Parameter maximumBytes: Maximum size of a successful response's body, in addition to the
+    ///   request's limit.
     package init(on loop: TransferLoop, maximumBytes: Int64 = .max, onHead: @escaping HeadHandler) {
         self.loop = loop
         self.maximumBytes = maximumBytes
         self.onHead = onHead
     }
 
-    /// Returns the head after the body has ended or was refused. Throws `TransferError`, the
-    /// handlers' errors, or `CancellationError`.
+    /// Sends a request. Returns the head after the body has ended or was refused. Throws
+    /// `TransferError`, the handlers' errors, or `CancellationError`.
     package func response(to request: TransferRequest) async throws -> ResponseHead {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
@@ -111,7 +112,7 @@ package final class CollectedBytes: Sendable {
     }
 }
 
-/// A task must not block the loop's queue.
+/// Runs tasks on the loop's queue, which they must not block.
 extension TransferLoop: TaskExecutor {
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
@@ -119,11 +120,11 @@ extension TransferLoop: TaskExecutor {
     }
 }
 
-/// Runs `body` as a task, and blocks the thread until it ends. Cancels the task if `isCancelled`,
-/// called every 50 ms, is true.
+/// Runs `body` as a task, and blocks the calling thread until the task ends. Calls `isCancelled`
+/// every 50 ms, and cancels the task if it returns true.
 ///
-/// - Parameter executor: Default: the thread pool, whose threads may all be waiting in this
-///   function.
+/// - Parameter executor: Default: the thread pool. If all its threads are waiting in this function,
+///   the task cannot start.
 package func waitForTask<Answer: Sendable>(
     on executor: (any TaskExecutor)? = nil, unless isCancelled: () -> Bool = { false },
     _ body: @escaping @Sendable () async throws -> Answer

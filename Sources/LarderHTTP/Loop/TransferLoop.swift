@@ -12,15 +12,15 @@ import Synchronization
 /// next request passes the same checks.
 ///
 /// The loop is a chain of blocks on a serial queue. Each block is a round, which ends with a wait
-/// for the network. Code whose state belongs to the queue needs no locks. Other threads must use
-/// ``perform(_:)`` unless they can wait for the end of a round.
+/// for the network. Code on the queue needs no locks. Other threads must use ``perform(_:)`` unless
+/// they can wait for the end of a round.
 package final class TransferLoop: @unchecked Sendable {
-    // Unchecked because the variables belong to the queue, except the atomic variables.
+    // Unchecked because all variables are atomic or are used only on the queue.
 
     package let queue: DispatchQueue
     package let connectionsAhead: Int
-    /// Called on the queue at the end of a round. Returns the latest time of the next round, or
-    /// nil.
+    /// Called on the queue at the end of a round. Returns the latest time at which the next round
+    /// must start, or nil.
     package var onRound: (() -> ContinuousClock.Instant?)?
 
     private let configuration: TransferConfiguration
@@ -52,14 +52,14 @@ package final class TransferLoop: @unchecked Sendable {
 
     private static let queueOfThread = DispatchSpecificKey<ObjectIdentifier>()
 
-    /// With HTTP/2, libcurl may deliver the bytes of some streams only after a second
-    /// (curl/curl#17636), unless a round checks all streams.
+    /// The maximum wait after network activity. The next round checks all HTTP/2 streams, because
+    /// libcurl might otherwise deliver their bytes only after a second (curl/curl#17636).
     private static let firstWait = Duration.milliseconds(10)
 
     /// - Parameter queue: A serial queue.
     /// - Throws: ``TransferError`` if a file of the configuration cannot be read, libcurl is older
     ///   than 7.88, or memory is exhausted. Programs must first check that threads can be created,
-    ///   because Dispatch waits for a thread.
+    ///   because Dispatch would wait for a thread forever.
     package init(
         configuration: TransferConfiguration = .init(),
         queue: DispatchQueue = DispatchQueue(label: "larder.loop")
@@ -79,10 +79,10 @@ package final class TransferLoop: @unchecked Sendable {
         sockets = try OpenSockets(logger: configuration.logger)
         let multi = try MultiHandle(configuration: configuration, sockets: sockets)
         self.multi = multi
-        // A higher limit would close idle connections that are needed again.
+        // With more connections, libcurl would close idle connections that are needed later.
         connectionsAhead = min(configuration.maximumConnectionsAhead, multi.idleConnections / 2)
         rateLimit = configuration.maximumBytesPerSecond.map { RateLimit(bytesPerSecond: $0) }
-        // Fails early if libcurl is too old.
+        // If libcurl is too old, the first handle fails here.
         idle.append(try newHandle())
         queue.setSpecific(key: Self.queueOfThread, value: ObjectIdentifier(queue))
     }
@@ -129,10 +129,10 @@ package final class TransferLoop: @unchecked Sendable {
 
     package func resume(_ id: TransferID) { post(.resume(id)) }
 
-    /// Cancels all transfers, and waits until they have ended, unless the caller is a receiver.
-    /// Later transfers end as cancelled.
+    /// Cancels all transfers, and waits until they have ended, unless it is called on the queue.
+    /// Transfers that are started later end as cancelled.
     package func shutdown() {
-        // A caller on the queue may have been called by libcurl.
+        // On the queue, libcurl may be in a callback, so the transfers can only end later.
         if isOnQueue { take(.stop) } else { sync { stop() } }
     }
 
@@ -159,7 +159,7 @@ package final class TransferLoop: @unchecked Sendable {
         queue.async { self.round() }
     }
 
-    /// Queues the command, because libcurl may be calling the receiver.
+    /// Queues the command for the next round, because libcurl may be in a callback now.
     private func take(_ command: Command) {
         if let end {
             if case .start(let order) = command { order.end(.failure(end)) }
@@ -216,7 +216,8 @@ package final class TransferLoop: @unchecked Sendable {
         let limit = limits.compactMap(\.self).min()
         if let limit, limit <= .zero { return }
         isWaiting.store(true, ordering: .sequentiallyConsistent)
-        // Blocks posted before `isWaiting` was set do not end the wait, so it must not begin.
+        // A block that was posted before `isWaiting` was set cannot end the wait, so the wait must
+        // not begin.
         if posted.load(ordering: .sequentiallyConsistent) == 0 {
             isQuiet = try !multi.wait(atMost: limit)
         }

@@ -2,17 +2,17 @@ import LarderCore
 
 /// The proxy for each URL.
 ///
-/// Larder selects the proxy, not libcurl, because the check of an address depends on the selection.
+/// Larder selects the proxy, not libcurl, because addresses are checked only if no proxy is used.
 /// The ``AddressPolicy`` does not apply to a proxy's address, which may be private.
 public struct ProxySelection: Sendable {
     /// Uses no proxy.
     public static let none = ProxySelection(http: nil, https: nil)
 
-    /// An option or environment variable that does not name a proxy.
+    /// An invalid proxy in an option or environment variable.
     public struct SelectionError: Error, Sendable {
         /// The environment variable, or nil for the option.
         public let variable: String?
-        /// The reason.
+        /// The reason why the value is invalid.
         public let reason: ProxyServer.ParseError
     }
 
@@ -68,7 +68,7 @@ public struct ProxySelection: Sendable {
 
 /// The URL and credentials of a proxy.
 public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
-    /// An invalid proxy, without the text, which may include a password.
+    /// The reason why a text is not a proxy. Omits the text, which may contain a password.
     public enum ParseError: Error, Equatable, Sendable {
         /// The scheme is not http, https, socks4, socks4a, socks5 or socks5h.
         case unsupportedScheme

@@ -4,7 +4,7 @@ import LarderCore
 /// The rules for retries.
 ///
 /// Exponential backoff with full jitter (Marc Brooker, "Exponential Backoff And Jitter", AWS
-/// Architecture Blog, 2015): each delay is a random part of a maximum that doubles.
+/// Architecture Blog, 2015): each delay is random, up to a maximum that doubles with each failure.
 public struct RetryPolicy: Sendable {
     /// Maximum number of attempts for a URL, including the first attempt. Default: 5.
     public var attempts = 5
@@ -21,7 +21,7 @@ public struct RetryPolicy: Sendable {
     /// Creates the default policy.
     public init() {}
 
-    /// Returns a policy similar to Amazon's SDKs. The total time is not limited, because an
+    /// Returns a policy like that of Amazon's SDKs. The total time is not limited, because an
     /// attempt may transfer gigabytes.
     package static func ofRemote(
         attempts: Int = 5, base: Duration = .milliseconds(400), cap: Duration = .seconds(5)
@@ -43,7 +43,8 @@ public struct RetryPolicy: Sendable {
         return min(cap, base * (1 << min(max(failures, 1) - 1, 30)))
     }
 
-    /// Returns the time of the next attempt, not before `hold`, or a failure if none remains.
+    /// Returns the time of the next attempt, which is not before `hold`, or a failure if no attempt
+    /// is left.
     package func nextAttempt<Failure: RetriableFailure>(
         after failure: Failure, attempt: Int, since start: ContinuousClock.Instant,
         hold: ContinuousClock.Instant?, now: ContinuousClock.Instant = .now
@@ -56,7 +57,7 @@ public struct RetryPolicy: Sendable {
         return .success(instant)
     }
 
-    /// Calls `body` until it succeeds or throws an error that cannot be retried.
+    /// Calls `body` until it succeeds or throws an error that the policy does not retry.
     package func attempt<Answer, Failure: RetriableFailure>(
         _ body: () async throws -> Answer,
         onRetry: (_ failure: Failure, _ attempt: Int, _ delay: Duration) -> Void
@@ -88,7 +89,7 @@ package protocol RetriableFailure: Error {
     var isTransient: Bool { get }
     var isOverload: Bool { get }
     var retryAfter: Duration? { get }
-    /// The failure if no time remains.
+    /// The failure to report if no time is left for another attempt.
     var outOfTime: Self { get }
 }
 

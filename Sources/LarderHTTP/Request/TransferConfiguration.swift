@@ -38,13 +38,16 @@ public struct TransferConfiguration: Sendable {
     public var proxies = ProxySelection.none
     /// The allowed server addresses. Default: public addresses.
     public var addressPolicy = AddressPolicy.publicOnly
-    /// Rules to connect to other hosts and ports. The first matching rule applies. Default: none.
+    /// Rules that replace the host and port to connect to. The first matching rule applies.
+    /// Default: none.
     public var connectTo: [ConnectToRule] = []
     /// Addresses to use without a lookup. Default: none.
     public var resolve: [ResolveRule] = []
-    /// Maximum size of a response's head, interim heads and trailers, in bytes. Default: 64 KiB.
+    /// Maximum total size of a response's head, interim heads and trailers, in bytes. Default: 64
+    /// KiB.
     public var maximumHeaderBytes = 64 << 10
-    /// Maximum number of fields in a response's head, interim heads and trailers. Default: 256.
+    /// Maximum total number of fields in a response's head, interim heads and trailers. Default:
+    /// 256.
     public var maximumHeaderFields = 256
     /// Maximum total rate of all transfers, in encoded body bytes per second. Waiting for this
     /// limit is not a stall. Default: nil, no limit.

@@ -10,14 +10,15 @@ package struct TransferRequest: Sendable {
     package var method = Method.get
     /// The URL. Its credentials are sent as basic authentication.
     package var url: HTTPURL
-    /// The signature, which replaces the URL's credentials.
+    /// The signature to send instead of the URL's credentials.
     package var signing: RequestSigning?
     /// The header fields. They can replace the default fields `Host`, `User-Agent` and, in unsigned
     /// requests, `Accept-Encoding`.
     package var headers: [(name: String, value: String)]
-    /// Cookies of a ``ResponseHead``. Each is sent only if it matches the URL.
+    /// The cookies of the ``ResponseHead`` before a redirect. Each is sent only if it matches the
+    /// URL.
     package var cookies: [String] = []
-    /// Limits the decoded body.
+    /// Maximum size of the decoded body, in bytes.
     package var maximumBodyBytes: Int64
     /// Whether to use ``TransferConfiguration/clientCertificate`` and
     /// ``TransferConfiguration/netrcFile``.
@@ -26,10 +27,11 @@ package struct TransferRequest: Sendable {
     /// repeated request counts as another attempt. An upload may always be repeated once, without
     /// `Expect` (RFC 9110, section 15.5.18).
     package var mayBeRepeated = false
-    /// Whether to open a connection for a later request, and succeed without a head.
+    /// Whether to only open a connection for a later request. Such a transfer succeeds without a
+    /// head.
     package var onlyConnects = false
-    /// Whether to wait for a connection in progress, which may support HTTP/2. Transfers that wait
-    /// for an unreachable host time out in sequence.
+    /// Whether to wait for a connection that is being opened, because it may support HTTP/2. If the
+    /// host is unreachable, the waiting transfers time out one after another.
     package var sharesConnection = true
     /// Whether to close the connection afterwards, because no other request to the origin is
     /// expected.
@@ -51,8 +53,8 @@ package struct RequestBody: Sendable {
     package let count: Int64
     package let read: @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
 
-    /// - Parameter read: Returns the number of copied bytes, or nil to end the transfer. Called on
-    ///   the loop's queue. A repeated request starts at 0 again.
+    /// - Parameter read: Copies bytes from `offset`, and returns their number, or nil to end the
+    ///   transfer. Called on the loop's queue. For a repeated request, starts at 0 again.
     package init(
         count: Int64,
         read: @escaping @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
@@ -73,7 +75,7 @@ package struct RequestBody: Sendable {
 /// An AWS Signature Version 4, computed by libcurl.
 ///
 /// libcurl 7.88 requires the field `x-amz-content-sha256`, a sorted query, and no field whose name
-/// is a prefix of another's (lib/http_aws_sigv4.c).
+/// is a prefix of another field's name (lib/http_aws_sigv4.c).
 package struct RequestSigning: Sendable {
     package var region: String
     package var credentials: Credentials
@@ -96,7 +98,7 @@ package protocol TransferReceiver: AnyObject, Sendable {
     /// Receives decoded bytes, valid during the call.
     func transfer(_ id: TransferID, didReceive bytes: UnsafeRawBufferPointer) -> ReceiveVerdict
 
-    /// The loop then releases the receiver.
+    /// Receives the result. The loop then releases the receiver.
     func transfer(_ id: TransferID, didEnd result: TransferResult)
 }
 
@@ -104,8 +106,8 @@ package typealias TransferResult = Result<TransferMetrics, TransferError>
 
 package enum ReceiveVerdict: Sendable {
     case proceed
-    /// Delivers the bytes again, perhaps with more, after ``TransferLoop/resume(_:)``. A paused
-    /// transfer does not stall, but its total timeout continues.
+    /// Pauses the transfer until ``TransferLoop/resume(_:)``, which delivers the bytes again,
+    /// possibly with more. The pause is not a stall, but counts towards the total timeout.
     case pause
     /// Ends the transfer as ``TransferError/Code-swift.enum/abandoned``.
     case stop

@@ -30,7 +30,8 @@ struct AWSProfiles {
         return services.flatMap { config.value("s3.endpoint_url", in: $0) } ?? value("endpoint_url")
     }
 
-    /// - Parameter lack: Nil if a profile was chosen explicitly.
+    /// - Parameter lack: The message about missing variables. Nil if a profile was chosen
+    ///   explicitly.
     func credentials(lackingOthers lack: String?) throws(S3SettingsError) -> S3Credentials {
         let (accessKey, secretKey) = ("aws_access_key_id", "aws_secret_access_key")
         if let access = value(accessKey), let secret = value(secretKey) {
@@ -58,7 +59,7 @@ struct AWSProfiles {
 /// A file of AWS profiles. https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
 struct AWSProfileFile {
     private static let sizeLimit = 1 << 20
-    /// Values by section and name. An indented name is `outer.inner`.
+    /// Values by section and name. An indented name is stored as `outer.inner`.
     private var sections: [String: [String: String]] = [:]
 
     init(path: String) throws(S3SettingsError) {

@@ -103,7 +103,7 @@ public struct RemoteError: Error, RetriableFailure, Sendable, CustomStringConver
 package struct ListPage: Sendable {
     /// The objects, sorted by name. The page can be empty even if more pages follow.
     package var objects: [ListedObject]
-    /// The last name for the next request, or nil after the last page.
+    /// The name after which the next page starts, or nil after the last page.
     package var next: String?
 }
 

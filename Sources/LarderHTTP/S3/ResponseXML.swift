@@ -123,7 +123,7 @@ extension RemoteError {
         let place = region.map { ", '\($0)'" } ?? ""
         let message =
             code == .wrongRegion ? "the bucket is in another region\(place) (\(words))" : words
-        // The text comes from the server, so TransferError replaces control characters.
+        // TransferError replaces control characters, because the text comes from the server.
         self.init(code, subject: subject, TransferError(.other, message).message)
         retryAfter = RetryAfter.delay(of: head).map { min($0, .seconds(60)) }
     }
@@ -147,7 +147,7 @@ extension RemoteError {
         case (_, "NoSuchBucket"): .noBucket
         case (_, "QuotaExceeded"), (_, "InsufficientStorage"), (_, "XMinioStorageFull"), (507, _):
             .full
-        // Amazon adds the bucket's region if the signature has another region.
+        // Amazon names the bucket's region if the signature is for a different region.
         case (_, "AuthorizationHeaderMalformed"): hasRegion ? .wrongRegion : .accessRefused
         case (_, "PermanentRedirect"), (_, "TemporaryRedirect"),
             (_, "IllegalLocationConstraintException"), (301, _), (307, _):

@@ -3,8 +3,8 @@ import Synchronization
 
 /// A bucket of an S3-compatible server, with a separate transfer loop.
 ///
-/// The user's server may have a private address. In a shared loop, an icon URL in a manifest could
-/// use its connection.
+/// The user's server may have a private address. In a shared loop, an icon URL from a manifest
+/// could use the connection to this server.
 package final class S3Bucket: ObjectStore {
     private let loop: TransferLoop
     private let settings: S3Settings
@@ -13,7 +13,7 @@ package final class S3Bucket: ObjectStore {
     private let logger: Logger?
 
     /// - Parameters:
-    ///   - connections: Also the maximum number of requests in flight.
+    ///   - connections: The maximum number of connections, and of requests in flight.
     ///   - transfer: The base configuration, except for address policy, connection limits, stored
     ///     credentials and total timeout.
     package init(
@@ -25,7 +25,7 @@ package final class S3Bucket: ObjectStore {
         transfer.netrcFile = nil
         transfer.clientCertificate = nil
         if let file = settings.certificateAuthorities { transfer.certificateAuthorities = file }
-        // The stall timeout ends transfers without progress.
+        // One day, because the stall timeout already ends transfers without progress.
         transfer.totalTimeout = .seconds(24 * 3600)
         transfer.maximumConnections = connections
         transfer.maximumConnectionsPerHost = connections
@@ -90,8 +90,8 @@ package final class S3Bucket: ObjectStore {
         }
     }
 
-    /// Requests a page. With unrequested names or a wrong order, callers would miss objects or
-    /// never finish.
+    /// Checks a page. With unrequested names or a wrong order, callers would miss objects or never
+    /// finish.
     private func page(
         of answer: ListAnswer, prefix: String, after last: String?
     ) throws -> ListPage {
@@ -100,7 +100,7 @@ package final class S3Bucket: ObjectStore {
             guard object.key.utf8.starts(with: (location.prefix + prefix).utf8) else {
                 throw malformed(prefix, "the listing contains names that were not requested")
             }
-            // Drops bytes, because a combining mark would merge with the slash.
+            // Drops bytes, because a combining mark and the slash would be one character.
             object.key = String(
                 decoding: object.key.utf8.dropFirst(location.prefix.utf8.count), as: UTF8.self)
             // rclone can list a name twice after a write and a removal.

@@ -1,7 +1,7 @@
 import Foundation
 import LarderCore
 
-/// Requests that all S3 stores and libcurl's signature accept.
+/// Requests in a form that all S3 stores and libcurl's signature support.
 extension S3Settings {
     static let metadataField = "x-amz-meta-larder-reference"
     private static let digestOfNothing = Digest(of: [UInt8]()).hex
@@ -22,7 +22,7 @@ extension S3Settings {
         maximumBytes: Int64 = 64 << 10
     ) throws -> TransferRequest {
         let path = key.map { "/\(location.prefix)\($0)" } ?? ""
-        // An error response may be longer than the object.
+        // At least 64 KiB, because an error response may be longer than the object.
         var request = TransferRequest(
             url: try HTTPURL(bucketURL + path + query),
             maximumBodyBytes: max(maximumBytes, 64 << 10), usesStoredCredentials: false)

@@ -1,7 +1,8 @@
 /// A token bucket for received body bytes, with a queue of waiting transfers.
 ///
-/// A whole piece passes if a token remains, so the bucket can be in debt. Transfers can exceed the
-/// rate by at most one piece and the bytes of 250 ms. Belongs to the loop's queue.
+/// If any token remains, a piece of any size passes, so the number of tokens can become negative.
+/// Transfers can exceed the rate by at most one piece and the bytes of 250 ms. Must be used only on
+/// the loop's queue.
 final class RateLimit {
     private let bytesPerSecond: Double
     private let capacity: Double
@@ -29,7 +30,8 @@ final class RateLimit {
         return true
     }
 
-    /// Returns the next transfer, which may skip the queue until the next call.
+    /// Returns the first waiting transfer if a token is available. Until the next call, this
+    /// transfer can pass although others are waiting.
     func next(now: ContinuousClock.Instant = .now) -> TransferID? {
         turn = nil
         guard !waiting.isEmpty else { return nil }
