@@ -6,7 +6,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The number of bytes in a digest.
     public static let byteCount = 32
 
-    // A tuple takes less memory than an array. Each row of a plan has a digest.
+    // A tuple, because it takes less memory than an array.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     fileprivate init(_ digest: SHA256.Digest) {
@@ -21,7 +21,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         self = digest
     }
 
-    /// Not generic, so that it is fast. It is called for every row of the index.
+    /// Not generic, so that reading the index is fast.
     package init?(bytes: UnsafeRawBufferPointer) {
         guard bytes.count == Self.byteCount else { return nil }
         func word(_ index: Int) -> UInt64 {
@@ -85,8 +85,8 @@ package struct RunningDigest: Sendable {
     package var digest: Digest { Digest(hash.finalize()) }
 }
 
-// Digests in the file names of other programs. Security does not depend on MD5 or SHA-1, because
-// file contents are compared by SHA-256.
+// Digests in the file names of other programs. Contents are compared by SHA-256, so security does
+// not depend on MD5 or SHA-1.
 extension String {
     package var md5Hex: String { Self.hex(Insecure.MD5.hash(data: Array(utf8))) }
     package var sha1Hex: String { Self.hex(Insecure.SHA1.hash(data: Array(utf8))) }

@@ -4,8 +4,7 @@ import Foundation
 ///
 /// - the key of a URL (``HTTPURL/key``);
 /// - `key:` followed by the `key` of a manifest entry, which can be any text, even a URL;
-/// - `ni:///sha-256;…` (RFC 6920), which is derived from the icon's bytes, for icons embedded in a
-///   manifest.
+/// - `ni:///sha-256;…` (RFC 6920), derived from the bytes, for icons inside a manifest.
 package enum ResourceKey {
     private static let own = "key:"
     private static let bytes = "ni:"
@@ -56,15 +55,14 @@ package struct CacheKey: Hashable, Sendable {
 
     package var byteCount: Int { text.utf8.count }
 
-    /// Creates a key for many lookups. Converts a Foundation string once instead of at each lookup.
+    /// Converts a Foundation string now, instead of at each lookup.
     package init(kept text: String) {
         var text = text
         text.makeContiguousUTF8()
         self.text = text
     }
 
-    // `withUTF8` is not used, because it would retain the text. That takes a quarter of the time of
-    // a lookup.
+    // `withUTF8` would retain the text, which takes a quarter of the time of a lookup.
 
     package static func == (left: CacheKey, right: CacheKey) -> Bool {
         left.text.isSame(as: right.text)

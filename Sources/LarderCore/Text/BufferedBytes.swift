@@ -1,4 +1,4 @@
-/// A contiguous input buffer. Its size is doubled if more than half of it is unread before a fill.
+/// A contiguous input buffer. It grows only if more than half is unread before a fill.
 package final class BufferedBytes {
     private let read: (UnsafeMutableRawBufferPointer) throws -> Int
     private var storage: UnsafeMutablePointer<UInt8>
@@ -23,7 +23,7 @@ package final class BufferedBytes {
 
     deinit { storage.deallocate() }
 
-    /// The bytes that are not consumed. The pointer is valid until bytes are added or consumed.
+    /// The unconsumed bytes, valid until bytes are added or consumed.
     package var unread: UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: storage + start, count: count)
     }
@@ -33,8 +33,7 @@ package final class BufferedBytes {
     package var column: Int { offset - lineOffset + 1 }
 
     /// Reads until the buffer is full or the input ends. Returns false if no byte was read. Parsers
-    /// start over after each call, so with a single `read` per call, a slow pipe would take
-    /// quadratic time.
+    /// start over after each call, so calls with one `read` each would take quadratic time.
     package func fill() throws -> Bool {
         guard !isAtEnd else { return false }
         let had = count
@@ -80,7 +79,7 @@ package final class BufferedBytes {
         lineOffset = offset
     }
 
-    /// Makes the consumed bytes of the current line unread again, if they are still in the buffer.
+    /// Makes the part of the current line that is still in the buffer unread again.
     package func unconsumeLine() {
         let count = min(offset - lineOffset, start)
         start -= count

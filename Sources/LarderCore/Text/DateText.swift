@@ -1,7 +1,7 @@
 import Foundation
 
 /// Dates as text, in UTC and whole seconds. Uses the C library, because Foundation's time zone data
-/// took most of the peak memory.
+/// would take most of the peak memory.
 package enum UTCTime {
     /// Returns a text such as `2026-11-21T06:15:00Z` (RFC 3339).
     package static func timestamp(_ date: Date) -> String {
@@ -11,8 +11,7 @@ package enum UTCTime {
     /// Returns, for example, `20261121T061500Z`, for file names.
     package static func name(_ date: Date) -> String { text(date, "%04d%02d%02dT%02d%02d%02dZ") }
 
-    /// The range of dates with four-digit years, in seconds since 1970. Records from other programs
-    /// can contain any date.
+    /// The range of dates with four-digit years, in seconds since 1970.
     private static let bounds = -62_135_596_800.0...253_402_300_799
 
     private static func text(_ date: Date, _ format: String) -> String {
@@ -54,8 +53,7 @@ package enum HTTPDate {
         guard matches(", ##-***-## ##:##:## GMT", rest), 6...9 ~= start else { return nil }
         let thisYear = Calendar(identifier: .iso8601).component(.year, from: now)
         var year = thisYear / 100 * 100 + number(rest[start + 9..<start + 11])
-        // If the year would be more than 50 years in the future, it is in the past (RFC 9110,
-        // section 5.6.7).
+        // A year more than 50 years ahead is in the past (RFC 9110, section 5.6.7).
         if year > thisYear + 50 { year -= 100 }
         if year <= thisYear - 50 { year += 100 }
         return date(

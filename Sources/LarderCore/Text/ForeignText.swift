@@ -1,12 +1,11 @@
 import Foundation
 
-// Text from outside the program is compared and parsed as bytes. `String` and `Character` compare
-// by canonical equivalence, which takes quadratic time for combining marks: half a minute for 80
-// kB. Scripts/lint reports comparisons of strings.
+// Foreign text is compared and parsed as bytes. `String` and `Character` compare by canonical
+// equivalence, which takes quadratic time for combining marks: half a minute for 80 kB.
+// Scripts/lint reports comparisons of strings.
 
 extension StringProtocol {
-    /// Whether both texts have the same bytes. Inlinable for speed, because every key in a manifest
-    /// is compared.
+    /// Whether both texts have the same bytes. Inlinable for speed.
     @inlinable
     package func isSame(as other: some StringProtocol) -> Bool {
         utf8.withContiguousStorageIfAvailable { own in
@@ -33,8 +32,7 @@ extension Collection<UInt8> {
     @inlinable
     package var lowercasedASCII: [UInt8] { map(\.lowercasedASCII) }
 
-    /// Whether the bytes contain `word`. The standard library's search would take seconds for a
-    /// megabyte of URLs.
+    /// Whether the bytes contain `word`. The standard library's search is much slower.
     package func holds(_ word: StaticString) -> Bool {
         withContiguousStorageIfAvailable { word.isIn($0) }
             ?? Array(self).withUnsafeBufferPointer { word.isIn($0) }

@@ -1,6 +1,6 @@
-/// Byte counts as text, in decimal units (1 kB is 1,000 bytes).
+/// Byte counts as text (1 kB is 1,000 bytes).
 package enum ByteText {
-    /// Returns, for example, `999 B`, `1.5 kB` or `45.2 MB`.
+    /// Examples: `999 B`, `1.5 kB`, `45.2 MB`.
     package static func describe(_ bytes: Int64) -> String { describe(Double(bytes)) }
 
     package static func describe(_ bytes: Double) -> String {
@@ -21,16 +21,16 @@ package enum ByteText {
 }
 
 extension Int {
-    /// Returns, for example, `1 object` or `2 objects`. The default plural is `one` with an s.
+    /// Examples: `1 object`, `2 objects`. The default plural is `one` with an s.
     package func of(_ one: String, _ several: String? = nil) -> String {
         "\(self) \(self == 1 ? one : several ?? one + "s")"
     }
 }
 
 package enum DurationText {
-    /// Returns, for example, `0.4 s`, `59 s`, `3 min 20 s`, `2 h 5 min` or `30 d 4 h`.
+    /// Examples: `0.4 s`, `59 s`, `3 min 20 s`, `2 h 5 min`, `30 d 4 h`.
     package static func describe(_ seconds: Double) -> String {
-        // A value from a damaged file can be negative, huge or NaN.
+        // A damaged file can contain any value, even NaN.
         let seconds = seconds > 0 ? min(seconds, 3e13) : 0
         if seconds < 10 { return "\(ByteText.decimal(seconds)) s" }
         let whole = Int(seconds.rounded())

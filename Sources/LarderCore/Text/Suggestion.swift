@@ -1,7 +1,7 @@
 /// A larder command in a message, which users can paste into a shell.
 package enum Suggestion {
-    /// Returns the options of the current run that a suggested command also needs, such as `
-    /// --cache icons`.
+    /// Returns the options of this run that a suggested command also needs, such as
+    /// ` --cache icons`.
     ///
     /// `nonisolated(unsafe)` because the program sets it once, before it starts other threads. Apps
     /// do not set it.

@@ -1,6 +1,7 @@
 extension String {
     /// The text with escapes for control characters, line breaks, direction marks and invisible
-    /// formatting. Joiners remain, because Persian, Indic scripts and emoji need them.
+    /// formatting. Zero-width joiners and non-joiners remain, because Persian, Indic scripts and
+    /// emoji need them.
     package var sanitizedForTerminal: String {
         if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return self }
         var result = ""
@@ -34,7 +35,6 @@ extension Unicode.Scalar {
     var steersTerminal: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
-        // The exceptions are the zero-width non-joiner and joiner.
         case .format: value != 0x200C && value != 0x200D
         default: false
         }
@@ -47,8 +47,7 @@ extension String {
         (utf8.count > 1 && utf8.first == UInt8(ascii: "-") ? "./\(self)" : self).shellQuoted
     }
 
-    /// Returns an option and its value. A value such as `-c` needs `=`, because it would otherwise
-    /// be an option.
+    /// Returns an option and its value, with `=` if the value looks like an option.
     package static func shellOption(_ name: String, _ value: String) -> String {
         let separator = value.utf8.first == UInt8(ascii: "-") && value.utf8.count > 1 ? "=" : " "
         return name + separator + value.shellQuoted

@@ -134,7 +134,7 @@ extension HTTPURL {
 
     private static func resolve(_ reference: ArraySlice<UInt8>, _ base: HTTPURL) -> HTTPURL {
         let whole = Array(base.string.utf8)
-        // The slash at the start of the path. A canonical spelling always has a path.
+        // The start of the path, which a canonical spelling always has.
         let root = whole[8...].firstIndex(of: UInt8(ascii: "/")) ?? whole.endIndex
         let pathEnd = whole[root...].firstIndex(of: UInt8(ascii: "?")) ?? whole.endIndex
         var spelling = whole

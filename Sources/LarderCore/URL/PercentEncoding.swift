@@ -27,7 +27,6 @@ extension [UInt8] {
 
 extension Collection<UInt8> {
     package func percentEncoded(except isPlain: (UInt8) -> Bool) -> String {
-        // Uses one array, because an array for each byte would take most of the time.
         var encoded: [UInt8] = []
         encoded.reserveCapacity(count)
         for byte in self {
@@ -73,7 +72,7 @@ package enum URLBytes {
         (0...0xFF).map { UInt8($0).isUnreserved || others.utf8.contains(UInt8($0)) }
     }
 
-    /// Returns the byte that the first two digits of `text`, the text after a percent sign, encode.
+    /// Decodes the two digits at the start of `text`, which follows a percent sign.
     package static func escaped(_ text: some Collection<UInt8>) -> UInt8? {
         var digits = text.prefix(2).makeIterator()
         guard let high = digits.next()?.hexDigit, let low = digits.next()?.hexDigit

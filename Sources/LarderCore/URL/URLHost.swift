@@ -20,7 +20,7 @@ enum URLHost {
         guard !name.holds(".."), name != [UInt8(ascii: ".")] else {
             throw .malformed("the host has an empty label")
         }
-        // A host whose last label is a number must be an IPv4 address.
+        // If the last label is a number, the host is an IPv4 address.
         if let last = labels(of: name).last, !last.isEmpty,
             last.allSatisfy(\.isDigit) || number(last) != nil
         {

@@ -1,12 +1,12 @@
 package enum SecretParameter {
-    /// Parts of the names of secret parameters, in lower case and without `-` and `_`. Sources: AWS
+    /// Parts of secret parameters' names, in lower case without `-` and `_`. Sources: AWS
     /// (`X-Amz-Signature`), Google, OpenTelemetry's semantic conventions (`url.full`) and error
     /// trackers.
     private static let parts: [StaticString] = [
         "signature", "token", "secret", "password", "passwd", "passphrase", "credential",
         "accesskey", "apikey", "session", "sessid", "hmac", "authorization", "bearer",
     ]
-    /// Words in the names of secret parameters, such as Azure's `sig`, Google's `key`, CloudFront's
+    /// Words in secret parameters' names, such as Azure's `sig`, Google's `key`, CloudFront's
     /// `Policy` and `Key-Pair-Id`, Akamai's `hdnts` and Alibaba's `auth_key`.
     private static let words = Set(
         [
@@ -48,8 +48,7 @@ package enum SecretParameter {
             || value.holds("://") && value.contains(UInt8(ascii: "@"))
     }
 
-    /// Whether a value is a JSON Web Token (RFC 7519) or HTTP credentials such as `Bearer …` (RFC
-    /// 9110, section 11.4).
+    /// Whether a value is a JSON Web Token (RFC 7519) or HTTP credentials (RFC 9110, section 11.4).
     private static func isToken(_ value: [UInt8]) -> Bool {
         if isWebToken(value) { return true }
         let scheme = value.prefix(while: \.isASCIILetterOrDigit)
@@ -96,7 +95,7 @@ extension String {
         return "\(self[...mark])***"
     }
 
-    /// The URL with `***` in place of each secret in its query, even in parameters without a name.
+    /// The URL with `***` for each secret in its query, even in parameters without a name.
     package var maskingSecretsInQuery: String {
         guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return self }
         var masked = String(self[...mark])
@@ -120,7 +119,7 @@ extension String {
     package var shownAsURL: String { maskingSecretsInQuery.sanitizedForTerminal }
 
     /// The text with a masked query, and with `***` from the scheme to the last `@`, because a
-    /// password may contain delimiters. The text need not be a URL.
+    /// password may contain delimiters.
     package var maskingSecrets: String {
         guard let at = utf8.lastIndex(of: UInt8(ascii: "@")) else { return maskingQuery }
         let start = authorityStart
