@@ -73,7 +73,7 @@ public struct HostPattern: Hashable, Sendable {
         port = authority.port
     }
 
-    /// Whether the URL has this host, and this port if the pattern has a port.
+    /// Whether the URL has this host, and this port if any.
     public func matches(_ url: HTTPURL) -> Bool {
         (port == nil || port == url.port) && host == url.host.withoutFinalDot
     }

@@ -23,8 +23,7 @@ struct IPAddress: Sendable, CustomStringConvertible {
     init?(literal text: Substring) {
         var text = text
         if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
-        // Rejects most names quickly. Blanks are rejected because `inet_aton` ignores the text
-        // after them.
+        // Rejects most names quickly. `inet_aton` would ignore text after a blank.
         guard text.first?.isNumber == true || text.contains(":"),
             !text.contains(where: \.isWhitespace)
         else { return nil }
@@ -78,8 +77,8 @@ struct IPNetwork: Sendable {
 /// Source: IANA's Special-Purpose Address Registries (RFC 6890 and its updates) and address space
 /// registries.
 extension IPAddress {
-    /// The kind of a non-public address, such as `a loopback address`. Nil for a public address. If
-    /// an IPv4 address is embedded, it determines the kind.
+    /// The kind of a non-public address, such as `a loopback address`, or nil. An embedded IPv4
+    /// address determines the kind.
     var specialKind: String? {
         if width == 128, number > 1 {
             let translations = Self.translations.filter { $0.network.contains(self) }
@@ -110,12 +109,12 @@ extension IPAddress {
         networks.map { (network: IPNetwork($0[...])!, kind: kind) }
     }
 
-    /// The non-public networks by kind. The first match is used, because the reserved networks
-    /// contain networks of other kinds.
+    /// The non-public networks. The first match is used, because reserved networks contain other
+    /// networks.
     private static let kinds: KeyValuePairs<String, [String]> = [
         "an unspecified address": ["0.0.0.0/8", "::"],
         "a loopback address": ["127.0.0.0/8", "::1"],
-        // Includes Amazon's metadata service at fd00:ec2::254. fec0::/10 was once site-local.
+        // Includes Amazon's metadata service at fd00:ec2::254.
         "a private address": [
             "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10",
         ],

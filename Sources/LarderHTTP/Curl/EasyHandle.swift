@@ -1,7 +1,7 @@
 import CCurl
 import Foundation
 
-/// A libcurl easy handle, which is reused. Must be used only on the loop's queue.
+/// A libcurl easy handle, which is reused. Used only on the loop's queue.
 final class EasyHandle {
     private(set) var transfer: Transfer?
     let pointer: UnsafeMutableRawPointer
@@ -128,9 +128,9 @@ final class EasyHandle {
         case .get: break
         case .head: try set(CURLOPT_NOBODY, 1)
         case .put(let body):
-            // libcurl 7 sends "Expect: 100-continue" with every upload, and waits a second for an
-            // answer. The wait must not be shorter: if Ceph's gateway refuses the request and then
-            // receives the body, it reads the body as a request.
+            // libcurl 7 sends "Expect: 100-continue" with every upload, and waits a second. With a
+            // shorter wait, Ceph's gateway could refuse the request and then read its body as a new
+            // request.
             try set(CURLOPT_UPLOAD, 1)
             try set(CURLOPT_INFILESIZE_LARGE, offset: body.count)
         case .delete: try set(CURLOPT_CUSTOMREQUEST, "DELETE")
@@ -172,8 +172,7 @@ final class EasyHandle {
         let isSame = self.fields?.elementsEqual(fields) {
             $0.name.isSame(as: $1.name) && $0.value.isSame(as: $1.value)
         }
-        // Reuses the list, because creating one takes a microsecond, and most requests have the
-        // same fields.
+        // Reuses the list, because most requests have the same fields.
         if isSame == true, hasSignedHeaders == (request.signing != nil) { return }
         self.fields = nil
         var lines: [String] = []
@@ -192,7 +191,7 @@ final class EasyHandle {
                 continue
             }
             if name.utf8.isWord("accept-encoding") { acceptsGzip = false }
-            // For the line `name:`, libcurl sends no field. For `name;`, it sends an empty field.
+            // libcurl sends no field for `name:`, and an empty field for `name;`.
             lines.append(name + (value.isEmpty ? ";" : ": ") + value)
         }
         if acceptsGzip { lines.append("Accept-Encoding: gzip") }
@@ -219,12 +218,12 @@ final class EasyHandle {
             .compactMap { $0.pointee.data.map { String(cString: $0) } }
     }
 
-    /// Detaches the transfer. The easy handle must have been removed from the multi handle.
+    /// Detaches the transfer. The multi handle must not contain this handle.
     func end() -> Transfer? { transfer.take() }
 
     /// Decides whether to send the request. If not, sets CURLOPT_CONNECT_ONLY, because aborting
     /// would close the connection. libcurl reads this option after this callback (multi.c,
-    /// MSTATE_DO), and stores it only in connections that it opens later.
+    /// MSTATE_DO), and stores it only in new connections.
     fileprivate func connected() -> CInt {
         guard let transfer else { return CURL_PREREQFUNC_ABORT }
         if transfer.mayRequest() { return CURL_PREREQFUNC_OK }

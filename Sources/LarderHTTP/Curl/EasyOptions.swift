@@ -10,18 +10,16 @@ extension EasyHandle {
         // Enables cookies, in memory only.
         try set(CURLOPT_COOKIEFILE, "")
         try set(CURLOPT_PATH_AS_IS, 1)
-        // With nil instead of an empty text, libcurl would use environment variables.
+        // With nil, libcurl would use environment variables.
         try set(CURLOPT_PROXY, "")
         try set(CURLOPT_NOPROXY, "")
-        // A CONNECT request to a proxy does not contain the header fields.
+        // Header fields are not sent to the proxy.
         try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         try set(CURLOPT_NOSIGNAL, 1)
-        // By default, removing a transfer would wait for its name lookup, and block all other
-        // transfers.
+        // By default, removing a transfer would wait for its lookup and block all transfers.
         try set(CURLOPT_QUICK_EXIT, 1)
-        // With the default of a minute, each lookup would visit all cached names, in quadratic
-        // time.
+        // By default, each lookup would visit all cached names, in quadratic time.
         try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
@@ -40,8 +38,7 @@ extension EasyHandle {
         }
         try set(CURLOPT_LOW_SPEED_TIME, configuration.stallTimeout.whole(.seconds(1), 65_535))
         try set(CURLOPT_LOW_SPEED_LIMIT, max(1, configuration.stallSpeed))
-        // A buffer for 1/8 s, so that several pieces arrive per second even with a low rate limit.
-        // libcurl's minimum is 1 KiB.
+        // With a rate limit, eight pieces arrive per second. libcurl's minimum is 1 KiB.
         let eighth = configuration.maximumBytesPerSecond.map { max(1 << 10, Int($0 / 8)) }
         try set(CURLOPT_BUFFERSIZE, min(16 << 10, eighth ?? .max))
     }
@@ -86,13 +83,12 @@ extension EasyHandle {
 }
 
 extension Duration {
-    /// Rounds up to whole units. Returns at least 1, because libcurl interprets 0 as no limit.
+    /// Rounds up to whole units, at least 1, because 0 means no limit.
     fileprivate func whole(_ unit: Duration, _ maximum: Double) -> Int {
         Int(min(max(1, (self / unit).rounded(.up)), maximum))
     }
 }
 
-/// A libcurl list of C strings.
 final class StringList {
     private(set) var pointer: UnsafeMutablePointer<curl_slist>?
 

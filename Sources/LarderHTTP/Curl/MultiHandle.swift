@@ -2,7 +2,7 @@ import CCurl
 import Foundation
 import Logging
 
-/// A libcurl multi handle. Except for ``wake()``, must be used only on the loop's queue.
+/// A libcurl multi handle. Used only on the loop's queue, except for ``wake()``.
 final class MultiHandle {
     private let pointer: UnsafeMutableRawPointer
     /// Retained because open connections point to this object.
@@ -23,8 +23,7 @@ final class MultiHandle {
         try set(CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumConnectionsPerHost))
         try set(CURLMOPT_MAXCONNECTS, total)
         try set(CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        // Fails if libcurl has no descriptor for wakeups. Without this check, ``wake()`` would fail
-        // silently.
+        // Without a descriptor for wakeups, ``wake()`` would fail silently.
         try check(curl_multi_wakeup(pointer))
     }
 
@@ -61,7 +60,7 @@ final class MultiHandle {
         try check(curl_multi_add_handle(pointer, handle.pointer))
     }
 
-    /// Removes an easy handle. If its transfer has not finished, libcurl closes the connection.
+    /// Removes a handle. Closes the connection of an unfinished transfer.
     func remove(_ handle: EasyHandle) {
         // With CURLOPT_CONNECT_ONLY, libcurl would close the connection.
         if handle.transfer?.isHeldBack == true { try? handle.set(CURLOPT_CONNECT_ONLY, 0) }
@@ -94,12 +93,12 @@ final class MultiHandle {
         return events > 0
     }
 
-    /// Ends the current or next ``wait(atMost:)``. Can be called on any thread.
+    /// Ends the current or next ``wait(atMost:)``, on any thread.
     func wake() { curl_multi_wakeup(pointer) }
 }
 
-/// A loop's TLS sessions, and libcurl's open sockets by origin. Must be used only on the loop's
-/// queue, and must outlive the easy handles and the connections.
+/// A loop's TLS sessions, and libcurl's open sockets by origin. Used only on the loop's queue. Must
+/// outlive the easy handles and the connections.
 final class OpenSockets {
     let sessions: UnsafeMutableRawPointer
     private let logger: Logger?

@@ -98,7 +98,7 @@ extension EasyHandle {
             ? "; use --ca-cert FILE to trust the certificate authority in FILE" : ""
     }
 
-    /// Whether no file descriptor is free. A lookup then fails as if the name were unknown.
+    /// Whether no file descriptor is free. A lookup then fails like an unknown name.
     private static var isOutOfFiles: Bool {
         let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return errno == EMFILE || errno == ENFILE }

@@ -2,7 +2,7 @@ import CZlib
 import LarderCore
 
 /// A decoder of a body's content codings (RFC 9110, section 8.4). It decodes piece by piece, at the
-/// receiver's speed. Must be used only on the loop's queue.
+/// receiver's speed. Used only on the loop's queue.
 ///
 /// libcurl would decode all received bytes at once. For a paused receiver, it would keep up to 64
 /// MB, even if only 51 bytes were received.
@@ -37,8 +37,7 @@ final class BodyDecoder {
 
     /// Returns the next piece, valid until the next call, or nil after the last piece.
     ///
-    /// - Throws: ``TransferError`` if the bytes are damaged, or the output of a layer exceeds the
-    ///   limit.
+    /// - Throws: ``TransferError`` for damaged bytes, or a layer whose output exceeds the limit.
     func next() throws(TransferError) -> UnsafeRawBufferPointer? {
         if let piece = refused.take() { return piece }
         last = try next(of: layers.count - 1)
@@ -105,7 +104,7 @@ final class ContentLayer {
             switch state {
             case .start, .inside: state = .inside
             case .betweenMembers:
-                // The first byte of a gzip member is 0x1F. Any other byte is padding.
+                // Bytes that do not start a gzip member are padding.
                 state = stream.pointee.next_in.pointee == 0x1F ? .inside : .end
                 inflateReset(stream)
                 continue

@@ -120,8 +120,8 @@ extension TransferLoop: TaskExecutor {
     }
 }
 
-/// Runs `body` as a task, and blocks the calling thread until the task ends. Calls `isCancelled`
-/// every 50 ms, and cancels the task if it returns true.
+/// Runs `body` as a task, and blocks the thread until the task ends. Every 50 ms, cancels the task
+/// if `isCancelled` returns true.
 ///
 /// - Parameter executor: Default: the thread pool. If all its threads are waiting in this function,
 ///   the task cannot start.

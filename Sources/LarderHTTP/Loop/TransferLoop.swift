@@ -19,8 +19,8 @@ package final class TransferLoop: @unchecked Sendable {
 
     package let queue: DispatchQueue
     package let connectionsAhead: Int
-    /// Called on the queue at the end of a round. Returns the latest time at which the next round
-    /// must start, or nil.
+    /// Called on the queue at the end of a round. Returns the latest time for the next round, or
+    /// nil.
     package var onRound: (() -> ContinuousClock.Instant?)?
 
     private let configuration: TransferConfiguration
@@ -52,14 +52,14 @@ package final class TransferLoop: @unchecked Sendable {
 
     private static let queueOfThread = DispatchSpecificKey<ObjectIdentifier>()
 
-    /// The maximum wait after network activity. The next round checks all HTTP/2 streams, because
-    /// libcurl might otherwise deliver their bytes only after a second (curl/curl#17636).
+    /// The maximum wait after network activity. After a longer wait, libcurl may deliver bytes of
+    /// HTTP/2 streams a second late (curl/curl#17636).
     private static let firstWait = Duration.milliseconds(10)
 
     /// - Parameter queue: A serial queue.
     /// - Throws: ``TransferError`` if a file of the configuration cannot be read, libcurl is older
     ///   than 7.88, or memory is exhausted. Programs must first check that threads can be created,
-    ///   because Dispatch would wait for a thread forever.
+    ///   because Dispatch waits for a thread.
     package init(
         configuration: TransferConfiguration = .init(),
         queue: DispatchQueue = DispatchQueue(label: "larder.loop")
@@ -129,10 +129,10 @@ package final class TransferLoop: @unchecked Sendable {
 
     package func resume(_ id: TransferID) { post(.resume(id)) }
 
-    /// Cancels all transfers, and waits until they have ended, unless it is called on the queue.
-    /// Transfers that are started later end as cancelled.
+    /// Cancels all transfers, and waits until they have ended, unless called on the queue.
+    /// Transfers started later end as cancelled.
     package func shutdown() {
-        // On the queue, libcurl may be in a callback, so the transfers can only end later.
+        // On the queue, libcurl may be in a callback.
         if isOnQueue { take(.stop) } else { sync { stop() } }
     }
 
@@ -159,7 +159,7 @@ package final class TransferLoop: @unchecked Sendable {
         queue.async { self.round() }
     }
 
-    /// Queues the command for the next round, because libcurl may be in a callback now.
+    /// Queues the command, because libcurl may be in a callback.
     private func take(_ command: Command) {
         if let end {
             if case .start(let order) = command { order.end(.failure(end)) }
@@ -216,8 +216,7 @@ package final class TransferLoop: @unchecked Sendable {
         let limit = limits.compactMap(\.self).min()
         if let limit, limit <= .zero { return }
         isWaiting.store(true, ordering: .sequentiallyConsistent)
-        // A block that was posted before `isWaiting` was set cannot end the wait, so the wait must
-        // not begin.
+        // A block posted before `isWaiting` was set could not end the wait.
         if posted.load(ordering: .sequentiallyConsistent) == 0 {
             isQuiet = try !multi.wait(atMost: limit)
         }

@@ -12,7 +12,7 @@ public struct ProxySelection: Sendable {
     public struct SelectionError: Error, Sendable {
         /// The environment variable, or nil for the option.
         public let variable: String?
-        /// The reason why the value is invalid.
+        /// The reason.
         public let reason: ProxyServer.ParseError
     }
 
@@ -68,7 +68,7 @@ public struct ProxySelection: Sendable {
 
 /// The URL and credentials of a proxy.
 public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
-    /// The reason why a text is not a proxy. Omits the text, which may contain a password.
+    /// The reason why a text is not a proxy.
     public enum ParseError: Error, Equatable, Sendable {
         /// The scheme is not http, https, socks4, socks4a, socks5 or socks5h.
         case unsupportedScheme

@@ -57,7 +57,7 @@ public struct RetryPolicy: Sendable {
         return .success(instant)
     }
 
-    /// Calls `body` until it succeeds or throws an error that the policy does not retry.
+    /// Calls `body` until it succeeds or throws an error that cannot be retried.
     package func attempt<Answer, Failure: RetriableFailure>(
         _ body: () async throws -> Answer,
         onRetry: (_ failure: Failure, _ attempt: Int, _ delay: Duration) -> Void
@@ -89,7 +89,7 @@ package protocol RetriableFailure: Error {
     var isTransient: Bool { get }
     var isOverload: Bool { get }
     var retryAfter: Duration? { get }
-    /// The failure to report if no time is left for another attempt.
+    /// The failure to report if no time remains.
     var outOfTime: Self { get }
 }
 

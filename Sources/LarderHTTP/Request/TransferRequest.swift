@@ -23,15 +23,14 @@ package struct TransferRequest: Sendable {
     /// Whether to use ``TransferConfiguration/clientCertificate`` and
     /// ``TransferConfiguration/netrcFile``.
     package var usesStoredCredentials: Bool
-    /// Whether libcurl may repeat the request if the connection is lost before a response. A
-    /// repeated request counts as another attempt. An upload may always be repeated once, without
-    /// `Expect` (RFC 9110, section 15.5.18).
+    /// Whether libcurl may repeat the request if the connection is lost before a response. An
+    /// upload may always be repeated once, without `Expect` (RFC 9110, section 15.5.18).
     package var mayBeRepeated = false
     /// Whether to only open a connection for a later request. Such a transfer succeeds without a
     /// head.
     package var onlyConnects = false
-    /// Whether to wait for a connection that is being opened, because it may support HTTP/2. If the
-    /// host is unreachable, the waiting transfers time out one after another.
+    /// Whether to wait for a connection that is being opened, because it may support HTTP/2. If it
+    /// cannot be opened, the waiting transfers time out one after another.
     package var sharesConnection = true
     /// Whether to close the connection afterwards, because no other request to the origin is
     /// expected.
@@ -53,8 +52,8 @@ package struct RequestBody: Sendable {
     package let count: Int64
     package let read: @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
 
-    /// - Parameter read: Copies bytes from `offset`, and returns their number, or nil to end the
-    ///   transfer. Called on the loop's queue. For a repeated request, starts at 0 again.
+    /// - Parameter read: Returns the number of copied bytes, or nil to end the transfer. Called on
+    ///   the loop's queue. A repeated request starts at offset 0 again.
     package init(
         count: Int64,
         read: @escaping @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
@@ -75,7 +74,7 @@ package struct RequestBody: Sendable {
 /// An AWS Signature Version 4, computed by libcurl.
 ///
 /// libcurl 7.88 requires the field `x-amz-content-sha256`, a sorted query, and no field whose name
-/// is a prefix of another field's name (lib/http_aws_sigv4.c).
+/// is a prefix of another's (lib/http_aws_sigv4.c).
 package struct RequestSigning: Sendable {
     package var region: String
     package var credentials: Credentials
@@ -106,8 +105,8 @@ package typealias TransferResult = Result<TransferMetrics, TransferError>
 
 package enum ReceiveVerdict: Sendable {
     case proceed
-    /// Pauses the transfer until ``TransferLoop/resume(_:)``, which delivers the bytes again,
-    /// possibly with more. The pause is not a stall, but counts towards the total timeout.
+    /// Pauses until ``TransferLoop/resume(_:)``, which delivers the bytes again, possibly with
+    /// more. A pause is not a stall, but the total timeout continues.
     case pause
     /// Ends the transfer as ``TransferError/Code-swift.enum/abandoned``.
     case stop

@@ -71,7 +71,6 @@ struct ListAnswer {
     private(set) var objects: [ListedObject] = []
     private(set) var isTruncated = false
 
-    /// - Throws: `ResponseXML.Malformed` or `CancellationError`.
     init(_ bytes: [UInt8]) throws {
         var key: String?
         var size: Int64?

@@ -3,8 +3,8 @@ import Synchronization
 
 /// A bucket of an S3-compatible server, with a separate transfer loop.
 ///
-/// The user's server may have a private address. In a shared loop, an icon URL from a manifest
-/// could use the connection to this server.
+/// The user's server may have a private address. In a shared loop, an icon's URL could use the
+/// connection to it.
 package final class S3Bucket: ObjectStore {
     private let loop: TransferLoop
     private let settings: S3Settings
@@ -25,7 +25,7 @@ package final class S3Bucket: ObjectStore {
         transfer.netrcFile = nil
         transfer.clientCertificate = nil
         if let file = settings.certificateAuthorities { transfer.certificateAuthorities = file }
-        // One day, because the stall timeout already ends transfers without progress.
+        // The stall timeout ends transfers without progress.
         transfer.totalTimeout = .seconds(24 * 3600)
         transfer.maximumConnections = connections
         transfer.maximumConnectionsPerHost = connections
@@ -149,8 +149,8 @@ package final class S3Bucket: ObjectStore {
     }
 }
 
-/// A limit on requests in flight. Each task of a remote may make several requests at once, and
-/// HTTP/2 would send all of them.
+/// A limit on requests in flight. A task may make several requests at once, and HTTP/2 would send
+/// all of them.
 private final class RequestSlots: Sendable {
     private let state: Mutex<State>
 

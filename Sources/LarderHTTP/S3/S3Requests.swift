@@ -7,7 +7,7 @@ extension S3Settings {
     private static let digestOfNothing = Digest(of: [UInt8]()).hex
 
     func listRequest(_ prefix: String, after last: String?) throws -> TransferRequest {
-        // Returns the encoded name. The signature requires encoded slashes and a sorted query.
+        // The signature requires encoded slashes and a sorted query.
         func encoded(_ key: String) -> String {
             (location.prefix + key).utf8.percentEncoded(except: \.isUnreserved)
         }
@@ -22,7 +22,7 @@ extension S3Settings {
         maximumBytes: Int64 = 64 << 10
     ) throws -> TransferRequest {
         let path = key.map { "/\(location.prefix)\($0)" } ?? ""
-        // At least 64 KiB, because an error response may be longer than the object.
+        // An error response may be longer than the object.
         var request = TransferRequest(
             url: try HTTPURL(bucketURL + path + query),
             maximumBodyBytes: max(maximumBytes, 64 << 10), usesStoredCredentials: false)

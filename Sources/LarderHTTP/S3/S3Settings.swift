@@ -26,7 +26,7 @@ public struct S3Settings: Sendable {
     }
 
     /// Amazon S3 requires the bucket name in the host name, except for names with dots, which do
-    /// not match its TLS certificate. For all other servers, the name is in the path.
+    /// not match its TLS certificate. Other servers have it in the path.
     var bucketURL: String {
         if let endpoint { return endpoint.string.droppingLastSlash + "/\(location.bucket)" }
         let isChina = region.hasPrefix("cn-")
@@ -193,8 +193,8 @@ extension S3Settings {
 }
 
 extension S3Credentials {
-    /// Whether all texts can be sent. A slash would end the access key in the signature's scope. A
-    /// colon is valid: OpenStack Swift's keys are `account:user`.
+    /// A slash would end the access key in the signature's scope. A colon is valid: OpenStack
+    /// Swift's keys are `account:user`.
     fileprivate var isSendable: Bool {
         [accessKey, secretKey, sessionToken ?? ""].allSatisfy { text in
             text.utf8.allSatisfy { (0x21...0x7E).contains($0) } && text.utf8.count <= 8192

@@ -1,8 +1,7 @@
 /// A token bucket for received body bytes, with a queue of waiting transfers.
 ///
-/// If any token remains, a piece of any size passes, so the number of tokens can become negative.
-/// Transfers can exceed the rate by at most one piece and the bytes of 250 ms. Must be used only on
-/// the loop's queue.
+/// A piece of any size passes if a token remains, so tokens can become negative. Transfers can
+/// exceed the rate by at most one piece and the bytes of 250 ms. Used only on the loop's queue.
 final class RateLimit {
     private let bytesPerSecond: Double
     private let capacity: Double
@@ -31,7 +30,7 @@ final class RateLimit {
     }
 
     /// Returns the first waiting transfer if a token is available. Until the next call, this
-    /// transfer can pass although others are waiting.
+    /// transfer can skip the queue.
     func next(now: ContinuousClock.Instant = .now) -> TransferID? {
         turn = nil
         guard !waiting.isEmpty else { return nil }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A transfer in flight. Enforces limits that libcurl lacks. Must be used only on the loop's queue.
+/// A transfer in flight. Enforces limits that libcurl lacks. Used only on the loop's queue.
 final class Transfer {
     let order: PendingTransfer
     let proxy: ProxyServer?
@@ -22,8 +22,8 @@ final class Transfer {
     var isOutOfFiles = false
     private var refusedAddress: String?
     private var hasTriedAnAddress = false
-    /// The maximum size of an unwanted body that is received, to keep the connection. For longer
-    /// bodies, a new connection is faster.
+    /// The maximum size of an unwanted body to receive. For longer bodies, a new connection is
+    /// faster.
     private static let maximumDrainedBytes: Int64 = 16 << 10
 
     init(order: PendingTransfer, configuration: TransferConfiguration) {
