@@ -51,9 +51,8 @@ struct Larder: AsyncParsableCommand {
         leave(status.rawValue)
     }
 
-    /// Exits with a message if the command line is wrong. A subcommand's parser is called directly,
-    /// because the root's parser inspects all options two more times, and validates them in a debug
-    /// build. That took a quarter of the time of a short run.
+    /// Parses the command line, or exits with a message. A subcommand's parser is called directly,
+    /// because the root's parser would take a quarter of the time of a short run.
     private static func parsedCommand(
         _ arguments: [String], usesFile: Bool
     ) -> any ParsableCommand {
@@ -87,8 +86,8 @@ struct Larder: AsyncParsableCommand {
         }
     }
 
-    /// Puts the options of the configuration file before the words, or exits if the file is
-    /// invalid. Also returns all words.
+    /// Parses the configuration file's options and then the words. Also returns both. Exits if the
+    /// file is invalid.
     private static func parsed(
         _ words: [String], of command: NamedCommand, usesFile: Bool
     ) -> ([String], Result<any ParsableCommand, any Error>) {

@@ -5,7 +5,7 @@ import Synchronization
 /// A command and its full name: `verify`, or `remote verify`.
 struct NamedCommand {
     static let program = NamedCommand(name: "", type: Larder.self)
-    /// The parser takes a millisecond to describe a command, and much longer in a debug build.
+    /// The syntax of each command, because the parser takes a millisecond to describe it.
     private static let described = Mutex<[String: CommandSyntax]>([:])
 
     let name: String
@@ -26,7 +26,6 @@ struct NamedCommand {
     /// Whether each option takes a value.
     var options: [String: Bool] { namedOptions.mapValues(\.takesValue) }
 
-    /// The options by their long and short names.
     var namedOptions: [String: NamedOption] { syntax.options }
     var needsArgument: Bool { syntax.needsArgument }
 
@@ -51,7 +50,8 @@ struct NamedCommand {
         return syntax
     }
 
-    /// Returns the long names of options up to the first unknown option, and that option.
+    /// Returns the long names of the options before the first unknown option, and the unknown
+    /// option.
     func givenOptions(in words: [String]) -> (names: Set<String>, unknown: String?) {
         let options = namedOptions
         var names: Set<String> = []
@@ -136,7 +136,8 @@ struct NamedCommand {
         throw ValidationError("Unknown command \((lead + word).quoted(limit: 40))\(hint)")
     }
 
-    /// Throws if a command of this group has the option. The message omits a secret value.
+    /// Throws if the option must follow the name of a command in this group. The message omits a
+    /// secret value.
     private func checkOption(_ word: String, before words: [String]) throws {
         let option = String(word.prefix { $0 != "=" })
         let names = Set(subcommands.map(\.word))
@@ -151,8 +152,8 @@ struct NamedCommand {
             "'\(option)' belongs after the command, for example: \(command.line) \(written)")
     }
 
-    /// Returns a message about the first unknown option, without its value, a possible password.
-    /// The parser would report other errors first, and take the value for a manifest.
+    /// Returns a message about the first unknown option. Omits its value, which may be a password.
+    /// The parser would report other errors first.
     func messageOnUnknownOption(in words: [String]) -> String? {
         guard let name = givenOptions(in: words).unknown else { return nil }
         let namesake = Self.program.descendants.first {
@@ -206,7 +207,7 @@ struct NamedCommand {
 }
 
 private struct CommandSyntax {
-    // The parser describes this option only with the program.
+    // The parser describes this option only for the whole program.
     var options = ["--version": NamedOption(name: "--version", takesValue: false)]
     var needsArgument = false
 }
@@ -237,11 +238,12 @@ enum NearestName {
         return hint(for: String(name.drop { $0 == "-" }), among: long, lead: "--")
     }
 
-    /// Suggests the most similar name with at most one mistake in three letters, else the only name
-    /// that contains the word: `. Did you mean '--quiet'?` with the lead `--`, or "".
+    /// Returns a hint such as `. Did you mean '--quiet'?` (with the lead `--`), or "". Suggests the
+    /// nearest name with at most one mistake per three letters, or else the only name with this
+    /// word.
     static func hint(for name: String, among known: [String], lead: String = "") -> String {
         let word = Array(name.lowercased().utf8)
-        // Names are shorter, and the comparison takes quadratic time.
+        // A comparison takes quadratic time.
         guard word.count <= 40 else { return "" }
         let near = known.sorted().map { ($0, mistakes(in: word, for: Array($0.utf8))) }
             .filter { $1 <= max(1, min($0.utf8.count, word.count) / 3) }

@@ -52,7 +52,7 @@ enum Console {
         if let failure { throw OutputError.ofStandardOutput(failure) }
     }
 
-    /// Writes the buffer. If part of the result was lost, throws ``OutputError`` once.
+    /// Writes the buffered output. If any output was lost, throws ``OutputError``, but only once.
     static func flush() throws {
         let failure = output.withLock { output in
             output.flush()
@@ -69,7 +69,7 @@ enum Console {
 /// success.
 func print(_ text: String, terminator: String = "\n") { Console.add(text + terminator) }
 
-/// Returns only the first text if all counts are zero.
+/// Returns texts whose count is not zero, or else the first text.
 func nonzero(_ counts: [(Int, String)]) -> [String] {
     let texts = counts.filter { $0.0 != 0 }.map { $0.1 }
     return texts.isEmpty ? counts.prefix(1).map { $0.1 } : texts
@@ -146,7 +146,7 @@ struct MissingInput: Error, CustomStringConvertible {
         }
     }
 
-    /// Throws if the file has no certificate in PEM format. A pipe, readable once, is not checked.
+    /// Throws if the file has no certificate in PEM format. A pipe is not checked.
     static func checkCertificates(_ file: String, for option: String) throws(MissingInput) {
         var status = stat()
         guard stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
@@ -171,7 +171,7 @@ struct MissingInput: Error, CustomStringConvertible {
 }
 
 extension String {
-    /// Whether the file at this path is a directory. Nil if there is no file.
+    /// Nil if there is no file at this path.
     var isDirectory: Bool? {
         var isDirectory: ObjCBool = false
         let exists = FileManager.default.fileExists(atPath: self, isDirectory: &isDirectory)

@@ -28,7 +28,7 @@ enum ForeignBytes {
                 guard name == cacheVariable, keepsBytes else { leave("$\(name)", value) }
                 setenv(name, String(path: value), 1)
             }
-            // These variables have a meaning if they are empty: no proxy, or no configuration file.
+            // An empty value of these variables has a meaning: no proxy, or no configuration file.
             let isMeaningful =
                 name == ConfigFile.variable || name.lowercased().hasSuffix("_proxy")
             if value.pointee == 0, !isMeaningful { unsetenv(name) }

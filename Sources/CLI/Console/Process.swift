@@ -12,9 +12,8 @@ import Synchronization
 #endif
 
 enum ProcessMemory {
-    /// Limits glibc's heaps, which saves 10 MB of a run's 58 MB. Threads cannot use the free memory
-    /// of each other's heaps, and large blocks keep heaps from shrinking. Must be called before
-    /// threads start.
+    /// Limits glibc's heaps, which saves 10 MB of a run's 58 MB. Must be called before threads
+    /// start.
     static func keepHeapsSmall() {
         #if canImport(Glibc)
             mallopt(M_ARENA_MAX, 2)
@@ -23,8 +22,8 @@ enum ProcessMemory {
         #endif
     }
 
-    /// Frees the memory pages of code and constants. The pages for loading the program, 8 MB of a
-    /// run's 39 MB, are not used again.
+    /// Frees the memory pages of code and constants. 8 MB of a run's 39 MB are used only to load
+    /// the program.
     ///
     /// Does nothing in a debug build, because a debugger writes breakpoints into these pages.
     static func releaseText() {

@@ -8,7 +8,7 @@ package struct ProgressText: Sendable {
     private var parts: [(forms: [String], rank: Int)] = []
 
     /// Adds a figure. `forms` are its texts, the longest first. Figures with the highest `rank` are
-    /// omitted first, and figures with rank 0 are never omitted.
+    /// omitted first, figures with rank 0 never.
     mutating func add(_ forms: String..., rank: Int) { parts.append((forms, rank)) }
 
     package var whole: String { parts.map { $0.forms[0] }.joined(separator: "  ") }
@@ -81,7 +81,7 @@ extension String {
 
 /// The C library's character widths, which depend on the thread's locale.
 private enum CharacterWidths {
-    // The compiler cannot check the pointer. This one is safe because the locale never changes.
+    // Safe because the locale is never changed or freed.
     nonisolated(unsafe) private static let locale =
         newlocale(1 << LC_CTYPE, "C.UTF-8", nil) ?? newlocale(1 << LC_CTYPE, "UTF-8", nil)
 
@@ -96,7 +96,7 @@ private enum CharacterWidths {
 extension Unicode.Scalar {
     /// Must be used within ``CharacterWidths/withLocale(_:)``.
     fileprivate var columns: Int {
-        // If the width of an unknown character were too small, the line would wrap.
+        // For an unknown character, a width that is too small would wrap the line.
         let width = wcwidth(wchar_t(bitPattern: value))
         return width < 0 ? 2 : Int(width)
     }

@@ -2,10 +2,10 @@ import Foundation
 import Synchronization
 
 /// The progress line at the bottom of a terminal, below all messages. It takes one row, so it never
-/// scrolls. It is not drawn in the background.
+/// scrolls.
 ///
-/// The cursor stays at the start of the line. If a narrower terminal breaks the line, all its rows
-/// then follow the cursor.
+/// The cursor stays at the start of the line. If a narrower terminal breaks the line, its further
+/// rows are therefore below the cursor.
 final class StatusLine: Sendable {
     private struct State {
         var text: ProgressText?
@@ -65,8 +65,8 @@ final class StatusLine: Sendable {
             + (isPlain ? "\r\(blanks(state.columns, width - 1))\r" : "\r\(Self.eraseRest)")
     }
 
-    // EL and CUD are from ECMA-48, saving and restoring the cursor from DEC. ED is not used,
-    // because tmux would keep the erased text in its history.
+    // EL and CUD are from ECMA-48. ED is not used, because tmux would keep the erased text in its
+    // history.
     private static let eraseRest = "\u{1B}[K"
 
     private func eraseBroken(_ state: State, _ width: Int) -> String {

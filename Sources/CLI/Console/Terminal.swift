@@ -51,7 +51,8 @@ enum StandardStreams {
         }
     }
 
-    /// Runs `body` with SIGPIPE blocked, so that a write to a closed pipe only fails.
+    /// Runs `body` with SIGPIPE blocked, so that a write to a closed pipe fails without ending the
+    /// process.
     static func withoutBrokenPipes(_ body: () -> Void) {
         var pipe = sigset_t()
         var former = sigset_t()
@@ -63,7 +64,7 @@ enum StandardStreams {
         sigpending(&pending)
         let wasPending = sigismember(&pending, SIGPIPE) == 1
         body()
-        // Restoring the mask would deliver a pending signal.
+        // Takes a pending SIGPIPE, because restoring the mask would deliver it.
         sigpending(&pending)
         var taken: Int32 = 0
         if !wasPending, sigismember(&pending, SIGPIPE) == 1 { sigwait(&pipe, &taken) }
@@ -77,8 +78,8 @@ enum StandardStreams {
         }
     }
 
-    /// Writes bytes. Sets `failure` if some bytes were not written. `patience` is the maximum wait
-    /// before each write in milliseconds, or -1 for no limit.
+    /// Writes bytes. If some were not written, returns an error number as `failure`. `patience` is
+    /// the maximum wait before each write in milliseconds, or -1 for no limit.
     static func send(
         _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, patience: Int32
     ) -> (sent: Int, failure: Int32?) {

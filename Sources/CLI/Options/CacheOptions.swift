@@ -16,8 +16,7 @@ struct CacheOptions: ParsableArguments {
     var noConfig = false
 
     func validate() throws {
-        // If a script's variable is not set, the name is empty. It must not mean the working
-        // directory.
+        // An empty name, from an unset variable, must not mean the working directory.
         if directory == "" { throw ValidationError("--cache needs the name of a directory.") }
     }
 
@@ -42,8 +41,8 @@ struct CacheOptions: ParsableArguments {
 
     var absolutePath: String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// Opens the cache for reading and writing. With `makingRoom`, an eviction can open it even on
-    /// a full disk.
+    /// Opens the cache for reading and writing. With `makingRoom`, opens it even on a full disk,
+    /// for an eviction.
     func open(wait: LockWait = .none, makingRoom: Bool = false) throws -> Cache {
         try existing {
             try makingRoom
@@ -78,9 +77,8 @@ struct CacheOptions: ParsableArguments {
 }
 
 extension String {
-    /// The argument with the home directory in place of a leading `~`, including in
-    /// `--option=~/file`. Shells do not expand `~` in quotes or after `=`, and systemd and cron do
-    /// not expand it at all.
+    /// The argument with a leading `~` expanded, even in `--option=~/file`. Shells do not expand
+    /// `~` in quotes or after `=`.
     var expandingHome: String {
         let equals = utf8.starts(with: "--".utf8) ? utf8.firstIndex(of: UInt8(ascii: "=")) : nil
         let start = equals.map(utf8.index(after:)) ?? startIndex

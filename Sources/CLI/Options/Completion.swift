@@ -28,7 +28,7 @@ extension CompletionKind {
     ])
     /// The URLs and keys in the cache. For `unpin`, only the pinned ones.
     static let cachedNames = custom { words, index, prefix in
-        // The shell waits for the names, so a slow cache must not delay it longer than 2 s.
+        // A slow cache must not delay the shell for longer than 2 s.
         alarm(2)
         // Bash and zsh do not remove quotation marks from words.
         let words = (words.prefix(index) + [prefix]).map { $0.filter { !"\"'\\".contains($0) } }
@@ -65,7 +65,6 @@ extension CompletionKind {
     }
 
     /// Whether a name has no secrets and no characters that a terminal or a shell would interpret.
-    /// Bash expands the names in a completion.
     private static func isShowable(_ name: String) -> Bool {
         name.utf8.count <= 2048 && name.shownAsURL.utf8.elementsEqual(name.utf8)
             && !name.utf8.contains { " $`\\\"'{}".utf8.contains($0) }

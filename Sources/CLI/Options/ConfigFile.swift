@@ -4,8 +4,8 @@ import LarderCache
 import LarderCore
 import Synchronization
 
-/// The user's configuration file. Each line sets an option of all commands that have it, or of the
-/// command of its section.
+/// The user's configuration file. Each line sets an option for all commands that have the option,
+/// or only for its section's command.
 struct ConfigFile {
     struct Line {
         let number: Int
@@ -36,7 +36,7 @@ struct ConfigFile {
     }
 
     /// Returns nil if the file is missing or disabled. Throws ``MissingInput`` if it is unreadable,
-    /// or `ValidationError` for its content.
+    /// or `ValidationError` if its content is invalid.
     static func load(
         for command: NamedCommand,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -48,7 +48,8 @@ struct ConfigFile {
         } else {
             path = defaultPath(environment)
             var status = stat()
-            // The home directory can be another user's, as after `su`. A broken link is an error.
+            // The home directory can be another user's, as after `su`, and is then ignored. A
+            // broken link is an error.
             if lstat(path, &status) != 0, [ENOENT, ENOTDIR, EACCES].contains(errno) { return nil }
         }
         return try ConfigFile(path, bytes(of: path), for: command)
@@ -59,7 +60,6 @@ struct ConfigFile {
         if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
             return folder + "/larder.conf"
         }
-        // ``ForeignBytes`` has unset an empty HOME.
         return (environment["HOME"] ?? NSHomeDirectory()) + "/.config/larder.conf"
     }
 
@@ -150,8 +150,8 @@ struct ConfigFile {
             return command
         }
 
-        /// Throws unless a command, or the command of the section, has the option. Messages omit
-        /// the value, which may be a password.
+        /// Throws unless a command has the option. In a section, it must be the section's command.
+        /// Messages omit the value, which may be a password.
         private func check(_ name: String, hasValue: Bool) throws(ValidationError) {
             try refuse(
                 if: !name.hasPrefix("--"),

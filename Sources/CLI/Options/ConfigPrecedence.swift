@@ -4,14 +4,14 @@ import Foundation
 /// The lines of the file that have an effect. The command line overrides a command's section, and
 /// the section overrides lines for all commands.
 extension ConfigFile {
-    /// Pairs of opposite options. The parser accepts both options of a pair together.
+    /// Pairs of options that contradict each other, although the parser accepts both together.
     static let opposites = [
         "--netrc": "--netrc-file", "--netrc-file": "--netrc",
         "--force": "--revalidate", "--revalidate": "--force",
     ]
 
-    /// ``used`` omits lines that contradict a later line or the command line, or need another
-    /// option. They may be meant for other uses of the command.
+    /// Parses the file's lines and a command line, and sets ``used``. Skips lines that contradict a
+    /// later line or the command line, or that need a missing option.
     mutating func parse(
         _ words: [String], of command: NamedCommand,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -28,8 +28,7 @@ extension ConfigFile {
     }
 
     /// Returns the option whose lines cause a parser's message: for `--a and --b cannot be
-    /// combined`, the option whose last line comes first; for `--a needs --b`, the option `--a`.
-    /// All such messages have one of these forms.
+    /// combined`, the option whose last line is earlier; for `--a needs --b`, the option `--a`.
     private func unusable(because message: String) -> String? {
         let text = message.prefix { $0 != "\n" }
         let names =
@@ -63,8 +62,8 @@ extension ConfigFile {
         }.map(\.element)
     }
 
-    /// In the file's order. A section replaces other lines of its options, and a line replaces
-    /// earlier lines with the opposite option.
+    /// Returns a command's lines in the file's order. A line replaces earlier lines with the
+    /// opposite option.
     func lines(for command: NamedCommand) -> [Line] {
         let options = command.namedOptions
         let own = lines.filter { $0.section == command.name }
@@ -94,7 +93,8 @@ extension ConfigFile {
         return readsManifest ? lines : lines.filter { OptionsInUse.reading[$0.name] == nil }
     }
 
-    /// Returns the cache that a completion reads, or nil if the file is not valid.
+    /// Returns the cache that the file names, for completions. Returns nil if the file is not
+    /// valid.
     static func cache(for words: [String]) -> String? {
         guard withoutExclusion(words).count == words.count else { return nil }
         let (command, rest) = NamedCommand.program.find(words)
@@ -106,8 +106,7 @@ extension ConfigFile {
         names.union(names.compactMap { opposites[$0] })
     }
 
-    /// Adds the line numbers of the file's options that the parser's message names, because users
-    /// would look for them on their command line.
+    /// Adds the line numbers of the file's options that a message names.
     func locating(_ message: String) -> String {
         let end = message.firstRange(of: "\nUsage:")?.lowerBound ?? message.endIndex
         let words = message[..<end].split { !$0.isLetter && $0 != "-" }
@@ -116,8 +115,7 @@ extension ConfigFile {
         return message[..<end] + notes.joined() + message[end...]
     }
 
-    /// Returns the arguments of this run that a suggested command would not get from the file: of
-    /// another section, or replaced by its own section.
+    /// Returns the options that this run, but not a suggested command, gets from the file.
     func arguments(missingFrom words: String) -> [String] {
         let others = lines(ofSuggested: words)
         return used.filter { line in !others.contains { $0.number == line.number } }

@@ -105,7 +105,7 @@ struct LocalManifests {
         try ownKeys.forEach(body)
     }
 
-    /// Throws if an entry is unusable or if no entry names an icon.
+    /// Calls `body` with all keys. Throws if an entry is unusable or if there are no icons.
     func forEachKeyOfAll(_ body: (String) throws -> Void) throws {
         var isEmpty = true
         try ManifestKeys(sources, rules: rules, mustBeUsable: true).forEach { key in

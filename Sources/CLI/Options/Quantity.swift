@@ -30,7 +30,7 @@ struct Quantity {
         return count > 0 || number == 0 ? Int64(count.description) : nil
     }
 
-    /// Throws if a quantity would be valid without its spaces.
+    /// Throws if the argument would be valid without its spaces.
     static func requireNoSpaces(_ argument: String, _ isValid: (String) -> Bool) throws {
         let text = argument.filter { $0 != " " }
         try refuse(

@@ -3,8 +3,7 @@ import LarderCore
 import LarderManifest
 import LarderPrefetch
 
-/// Options for reading manifests. All commands have the same options, so that they find the icons
-/// that a prefetch stored.
+/// Options for reading manifests. Commands need them to find the icons that a prefetch stored.
 struct ReadingOptions: ParsableArguments {
     @OptionGroup var entry: EntryOptions
 

@@ -1,6 +1,5 @@
 import ArgumentParser
 
-/// Throws a `ValidationError` with the message if the condition is true.
 func refuse(if isWrong: Bool, _ message: @autoclosure () -> String) throws(ValidationError) {
     if isWrong { throw ValidationError(message()) }
 }
@@ -13,7 +12,7 @@ func refuse(
         "\(option) must be from \(limits.lowerBound) to \(limits.upperBound).")
 }
 
-/// Throws a `ValidationError` with the message if `body` fails.
+/// Calls `body`. Converts its errors to `ValidationError`.
 func validated<Value>(
     _ message: (any Error) -> String, _ body: () throws -> Value
 ) throws(ValidationError) -> Value {

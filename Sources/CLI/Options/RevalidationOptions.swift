@@ -48,7 +48,7 @@ struct RevalidationOptions: ParsableArguments {
 
 extension Revalidation: ExpressibleByArgument {}
 
-/// The highest number or percentage of failed icons with exit status 0, for example `20` or `2.5%`.
+/// The largest number or percentage of failed icons that still gives exit status 0: `20` or `2.5%`.
 enum FailureAllowance: Equatable, CustomStringConvertible {
     case count(Int)
     case percent(Decimal)

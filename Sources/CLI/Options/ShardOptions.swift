@@ -28,7 +28,6 @@ struct ShardOptions: ParsableArguments {
         _ = try shard
     }
 
-    /// Checks that each part of a host can have a request in flight.
     func validate(perHost: Int) throws {
         let pieces = try splits().map(\.pieces).max() ?? 0
         try refuse(
@@ -60,7 +59,7 @@ struct ShardOptions: ParsableArguments {
     }
 }
 
-/// A worker and the number of workers: `0/8`, or from a scheduler (`auto`, `auto/8`).
+/// A worker's number and the number of workers: `0/8`, or from a scheduler (`auto`, `auto/8`).
 enum ShardName: Equatable {
     case number(Int, of: Int)
     case auto(of: Int?)
@@ -95,7 +94,7 @@ enum ShardName: Equatable {
                     as in auto/8.
                     """)
             }
-            // The indices of an array start at 0 again if part of it is submitted again.
+            // If only a part of an array is submitted again, its indices start at 0 again.
             let said = task.count ?? count
             try refuse(
                 if: said != count,
@@ -127,8 +126,8 @@ struct SchedulerTask {
     let variable: String
     let number: Int
 
-    /// - Throws: `ValidationError` if no scheduler or several have set their variables. A scheduler
-    ///   may run inside another, so the index would be ambiguous.
+    /// - Throws: `ValidationError` unless the variables of exactly one scheduler are set. If one
+    ///   scheduler runs inside another, the index is ambiguous.
     init(_ environment: [String: String]) throws {
         let set = ["JOB_COMPLETION_INDEX", Self.slurm, Self.parallel]
             .filter { environment[$0]?.isEmpty == false }
@@ -165,7 +164,6 @@ struct SchedulerTask {
             environment["SLURM_ARRAY_TASK_\(name)"]?.isEmpty == false ? try number(name) : nil
         }
         let (count, first) = (try number("COUNT"), try number("MIN"))
-        // With one task, the step does not matter.
         if count == 1, id == first { return (0, 1) }
         let (step, last) = (try optional("STEP") ?? 1, try optional("MAX"))
         guard step > 0, id >= first, (id - first) % step == 0, (id - first) / step < count,

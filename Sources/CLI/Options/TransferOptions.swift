@@ -74,11 +74,10 @@ struct TransferOptions: ParsableArguments {
     }
 }
 
-/// A command with network options. `plan` has these options because request headers select the
-/// variant of an icon.
+/// A command with network options. `plan` makes no requests, but request headers select the variant
+/// of an icon.
 ///
-/// The option groups are not nested, because in a debug build the parser validates a group four
-/// times for each level above it, which took most of the time of a short run.
+/// The option groups are not nested, because a debug build's parser takes long for nested groups.
 protocol NetworkCommand: ParsableCommand {
     var transfer: TransferOptions { get }
     var connections: ConnectionOptions { get }
@@ -87,7 +86,7 @@ protocol NetworkCommand: ParsableCommand {
 }
 
 extension NetworkCommand {
-    /// Returns the unused options that may prevent a failure with this code, or nil.
+    /// Returns unused options that may prevent a failure with this code, or nil.
     func missingOptions(for code: String, _ message: String) -> String? {
         let options: [(name: String, isUsed: Bool)] =
             switch code {

@@ -21,8 +21,8 @@ final class CacheRun: Sendable {
         wait = locks.wait(isQuiet: isQuiet) { interrupts.signal != nil }
     }
 
-    /// Takes the `--exclusive` lock, then runs `body` like ``ExitStatus/of(_:_:)``. With
-    /// `hasOneCache`, relative names in errors get the path of the cache.
+    /// Takes the `--exclusive` lock, then runs `body` like ``ExitStatus/of(_:_:)``. If
+    /// `hasOneCache` is true, relative names in errors get the path of the cache.
     static func of(
         _ command: some ParsableCommand, on cache: CacheOptions, _ locks: LockOptions,
         isQuiet: Bool = false, hasOneCache: Bool = true, makesCache: Bool = false,

@@ -65,7 +65,7 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
-    /// The allowance does not cover unfinished icons, because their outcome is unknown.
+    /// Unfinished icons are not within `allowance`, because their outcome is unknown.
     init(_ report: Report, interruption: ExitStatus, allowance: FailureAllowance) {
         if report.isInterrupted {
             self = interruption
@@ -81,8 +81,8 @@ enum ExitStatus: Int32, CaseIterable {
 
     func exit() throws { if self != .done { throw ExitCode(rawValue) } }
 
-    /// Reports an error as a message and throws an exit status. `cache` contains the files with
-    /// relative names in errors; nil if the command uses two caches.
+    /// Reports an error as a message and throws an exit status. Relative names in errors get the
+    /// path of `cache`, which is nil if the command uses two caches.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
         do {
             do {
@@ -96,7 +96,7 @@ enum ExitStatus: Int32, CaseIterable {
         } catch let exit as ExitCode {
             throw exit
         } catch let error as ValidationError {
-            // The parser would add the usage to a thrown error.
+            // The parser would add the usage if this error were thrown.
             Console.complain(error.message)
             throw ExitCode.validationFailure
         } catch {

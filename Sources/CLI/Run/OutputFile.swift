@@ -49,7 +49,7 @@ enum OutputFile {
         try copy.commit()
     }
 
-    /// - Throws: `ValidationError` if the file is one of the manifests or is in the cache.
+    /// Throws `ValidationError` if the file is one of the manifests or is in the cache.
     static func confirm(
         _ path: String, isNoneOf manifests: [String] = [], orIn cache: String?, for option: String
     ) throws {
@@ -86,7 +86,7 @@ enum OutputFile {
         }
     }
 
-    /// Returns the device and inode of a regular file, or of standard input for `-`, else nil.
+    /// Returns the device and inode of a regular file (for `-`, standard input), or nil.
     private static func identity(_ path: String) -> [UInt64]? {
         var status = stat()
         guard path == "-" ? fstat(STDIN_FILENO, &status) == 0 : stat(path, &status) == 0,
@@ -113,8 +113,7 @@ final class OutputReplacement: Sendable {
 
     deinit { state.withLock { $0.discard() } }
 
-    /// Throws if the file cannot be written, for example if its directory is missing. Call this
-    /// early.
+    /// Throws if the file cannot be written, for example if its directory is missing.
     func check() throws(OutputError) {
         let failure = state.withLock { state in
             OutputError.of { () throws(CacheError) in try state.check() }
@@ -179,7 +178,6 @@ final class OutputReplacement: Sendable {
             guard !path.lastName.isEmpty else {
                 throw CacheError("open", subject: path, errno: EISDIR)
             }
-            // A device or a link must not be replaced.
             if let status = try folder.status(of: path.lastName), !status.isRegularFile {
                 throw CacheError(.unusable, subject: path, message: "is not a regular file")
             }

@@ -62,7 +62,8 @@ struct ConfigCommand: AsyncParsableCommand {
     }
 }
 
-/// The options from the file and from variables, for one command or for all.
+/// The options set by the configuration file and by environment variables, for one command or for
+/// all.
 struct ConfigSummary {
     private struct Row {
         let option: String
@@ -76,7 +77,7 @@ struct ConfigSummary {
         var source: String { line.map { "line \($0)" } ?? "$\(variable ?? "")" }
     }
 
-    /// Variables with the same effect as an option. The first variable that is set is used.
+    /// Options, each with equivalent environment variables. The first variable that is set is used.
     static let variables = [
         ("--cache", ["LARDER_CACHE"]),
         ("--proxy", ["http_proxy", "all_proxy", "ALL_PROXY"]),

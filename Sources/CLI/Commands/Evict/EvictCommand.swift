@@ -27,7 +27,7 @@ struct EvictCommand: AsyncParsableCommand {
     @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    // Makes -1 an invalid value, not an unknown option.
+    // Makes -1 an invalid value instead of an unknown option.
     @Option(
         parsing: .unconditional,
         help: .common("The maximum total size of objects, for example 500MB or 2GiB.", "size"),

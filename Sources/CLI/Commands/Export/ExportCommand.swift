@@ -111,7 +111,7 @@ struct ExportCommand: AsyncParsableCommand {
             {
                 try OutputFile.write(source, to: installer)
             }
-            // With --kingfisher-version 7, the report still names the user's layout.
+            // The report names the layout as given, even with --kingfisher-version 7.
             report.layout = layout
             output.write(
                 json: report.json, text: report.text(colors.output), complaint: report.complaint)

@@ -182,7 +182,6 @@ struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
     }
 
     private func commit(_ replacement: OutputReplacement?, _ report: LocalizeReport) throws {
-        // If nothing has changed, the manifest is not replaced.
         if inPlace, !report.hasChanges { return }
         if inPlace { try OutputFile.copy(manifest, to: "\(manifest).orig") }
         try replacement?.commit()
@@ -192,7 +191,7 @@ struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
                 + " create it again for the localized file")
     }
 
-    /// Returns a file next to the manifest that probably contains its digest or signature.
+    /// Returns the name of a file that probably contains the manifest's digest or signature.
     private func digestFile(_ shape: String?) -> String? {
         let known = [
             "F-Droid index v1": "index-v1.jar", "F-Droid index v2": "entry.json",
@@ -204,8 +203,8 @@ struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
             ?? known[shape ?? ""] ?? known[manifest.lastName]
     }
 
-    /// Runs a prefetch and prints its summary as a message. Returns its status, unless the run must
-    /// end.
+    /// Runs a prefetch, and prints its summary as a message. Throws its exit status, unless it is
+    /// `done` or `someFailed`.
     private func prefetch(
         _ source: ManifestSource, _ rules: ManifestRules, _ run: CacheRun
     ) async throws -> ExitStatus {

@@ -32,7 +32,7 @@ extension LocalizeReport {
 
     var complaint: String? { isInterrupted ? Self.interruption : problems.complaint }
 
-    /// Writes one replacement at a time, because there can be a million.
+    /// Prints one replacement at a time, because there can be a million.
     func printJSON(manifest: String, output: String, _ edits: CatalogueEdits) throws {
         var object = JSONObject()
         object.set("manifest", exactly: manifest.shownAsURL)

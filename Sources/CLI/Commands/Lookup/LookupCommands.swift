@@ -49,7 +49,7 @@ struct PathCommand: AsyncParsableCommand {
                     message: "the file does not match the index; \(Lookup.remedy)")
             }
             let line = cache.absolutePath(of: object.digest) + "\n"
-            // Prints the path first, so that its reader does not wait for the index.
+            // Prints the path before the index is updated, so that the reader does not wait.
             try Console.print(
                 line.withPath { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) })
             cache.noteUse(of: object)
@@ -102,7 +102,8 @@ struct CatCommand: AsyncParsableCommand {
         }
         try cache.forEachPiece(of: object) { piece in
             let bytes = rest + piece
-            // A piece may end within a character, whose bytes are kept for the next piece.
+            // If a piece ends within a character, the character's bytes are kept for the next
+            // piece.
             let end = bytes.suffix(3).lastIndex { $0 >= 0xC0 } ?? bytes.endIndex
             rest = Array(bytes[end...])
             try check(bytes[..<end])
@@ -121,7 +122,7 @@ struct Lookup: ParsableArguments {
         completion: .cachedNames)
     var url: String
 
-    /// - Throws: Exit status 2 after a message, if the icon is not cached.
+    /// Finds the icon. If it is not cached, prints a message and throws exit status 2.
     func found(in options: CacheOptions) throws -> (Cache, Resource) {
         let cache = try options.open()
         if let resource = try cache.resource(spelledAs: .spelled(url)) { return (cache, resource) }
@@ -133,8 +134,8 @@ struct Lookup: ParsableArguments {
 }
 
 extension String {
-    /// Returns the ``ResourceKey`` for a user's text: the key of an http or https URL in any
-    /// spelling, `key:NAME` or `ni:…` as in `list --json`, or else a key of a manifest.
+    /// Converts a user's text to a resource key: the key of an http or https URL in any spelling,
+    /// `key:NAME` or `ni:…` as in `list --json`, or else a key of a manifest.
     static func spelled(_ text: String) -> String {
         if let url = try? HTTPURL(text) { return url.key }
         if let name = ResourceKey.name(in: text) { return ResourceKey.named(name.removingUserinfo) }

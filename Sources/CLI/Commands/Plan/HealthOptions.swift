@@ -57,7 +57,7 @@ struct HealthOptions: ParsableArguments {
 
 extension PlanCommand {
     /// Prints the findings, and exits with status 2 if ``HealthOptions/failOn`` contains the kind
-    /// of a finding.
+    /// of any finding.
     func report(on sources: [ManifestSource], by planner: Planner) throws {
         if let directory = health.iconFiles { try MissingInput.checkDirectory(directory) }
         let line = ProgressLine(isQuiet: quiet)

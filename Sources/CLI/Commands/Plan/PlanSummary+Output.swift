@@ -38,8 +38,8 @@ extension PlanSummary {
             + unusedSplits.sorted().joined(separator: ", ")
     }
 
-    /// Writes one value at a time, because a manifest may have a million. If `values` is nil, omits
-    /// them.
+    /// Writes one value at a time, because a manifest may have a million values. If `values` is
+    /// nil, writes null.
     package func writeJSON(_ values: PlannedValues?, _ write: (String) -> Void) throws {
         let object: JSONObject = [
             "entries": entries, "urls": urls, "cached": cached, "stale": stale, "missing": missing,

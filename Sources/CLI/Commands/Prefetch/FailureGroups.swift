@@ -10,7 +10,7 @@ struct FailureGroups {
     private static let maximumGroups = 4096
 
     private var shown: [String: Int] = [:]
-    /// The counts by code and host.
+    /// Failures that are not shown, counted by code and host.
     private var rest: [String: [String: Int]] = [:]
     private var others: [String: Int] = [:]
 

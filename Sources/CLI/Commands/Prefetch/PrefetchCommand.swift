@@ -91,7 +91,6 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
 
     func validate() throws {
         try refuse(if: output.quiet && verbose, "--quiet and --verbose cannot be combined.")
-        // If a script's variable is not set, the name is empty.
         if report == "" { throw ValidationError("--report needs the name of a file.") }
         if writeLock == "" { throw ValidationError("--write-lock needs the name of a file.") }
         let isShard = workers.name != nil
@@ -128,7 +127,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
 
     func run() async throws {
         var locks = locks
-        // A run that only reads needs no lock, and cannot create the lock file.
+        // An offline run on a read-only cache needs no lock, and cannot create the lock file.
         if offline, Cache.isUnwritable(at: cache.path) { locks.exclusive = nil }
         try await CacheRun.of(
             self, on: cache, locks, isQuiet: output.quiet, makesCache: true,

@@ -33,7 +33,7 @@ struct PrefetchConsole {
             }
             if !output.quiet {
                 summary.notes(of: sources).forEach(Console.complain)
-                // This is not an error, because redirects may lead to the split host.
+                // An unused --split-host is not an error, because redirects may lead to its host.
                 summary.splitComplaint.map(Console.complain)
             }
             var progress = Progress()
@@ -106,8 +106,8 @@ struct PrefetchConsole {
             + Suggestion.command("remote verify \(location) --repair")
     }
 
-    /// Whether a name can be printed unchanged and names the same manifest in another command,
-    /// unlike `/dev/fd/63`.
+    /// Whether a name can be printed, and means the same manifest in a later command, unlike
+    /// `/dev/fd/63`.
     private static func canBeTyped(_ name: String) -> Bool {
         !["-", "/dev/std", "/dev/fd/"].contains { name.utf8.starts(with: $0.utf8) }
             && name.shownAsURL.isSame(as: name)

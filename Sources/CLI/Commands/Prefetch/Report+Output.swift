@@ -78,7 +78,7 @@ extension Report {
 }
 
 extension [String: Int] {
-    /// The number of icons of each kind that is never fetched, and advice for each kind.
+    /// For each kind of icon that is never fetched, the number of icons and advice.
     var notes: [(kind: String, note: String)] {
         let advice = [
             "icon-set": "; --icon-set maps a set to URLs",

@@ -90,7 +90,7 @@ struct RemotePushCommand: AsyncParsableCommand, CarryingCommand {
         ) { run in
             var configuration = PrefetchConfiguration(cache: cache.path)
             if selection.manifest.isEmpty {
-                // A cache can contain any number of icons.
+                // Unlike a manifest, a cache can contain any number of icons.
                 configuration.manifestRules.limits.maximumEntries = .max
             } else {
                 configuration.manifestRules = try reading.rules()

@@ -74,7 +74,7 @@ struct RemoteEvictCommand: AsyncParsableCommand {
     @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    // Makes -1 an invalid value, not an unknown option.
+    // Makes -1 an invalid value instead of an unknown option.
     @Option(
         parsing: .unconditional,
         help: .common("Remove references not renewed within this time, such as 30d.", "time"),

@@ -100,7 +100,7 @@ struct ServeCommand: AsyncParsableCommand {
             : URL(fileURLWithPath: manifest).lastPathComponent
     }
 
-    /// Returns the URL without a slash at the end.
+    /// Checks a URL, and returns it without a slash at the end.
     static func base(_ text: String, of option: String = "--public-url") throws -> String {
         let rest = text.split(separator: "/", omittingEmptySubsequences: false)
         let isPlain = text.utf8.allSatisfy {

@@ -9,7 +9,7 @@ import Synchronization
 final class AccessLog: Sendable {
     /// The maximum size of unwritten lines in bytes. Further lines are dropped and counted.
     private static let bufferLimit = 4 << 20
-    /// The maximum wait for a slow reader in milliseconds. After this time, lines are dropped.
+    /// The maximum wait for a slow reader, in milliseconds. Afterwards, lines are dropped.
     private static let patience: Int32 = 1_000
     /// The time limit for writing the last lines, in seconds.
     private static let lastPatience = 5.0
@@ -145,7 +145,7 @@ final class MissingListFile: Sendable {
             let folder = try UsersPath(path.parentDirectory).folder()
             guard try folder.status(of: path.lastName) != nil else { return [] }
             let file = try folder.file(path.lastName)
-            // Earlier versions created the file with other permissions.
+            // Earlier versions of Larder created the file with different permissions.
             let status = try file.status()
             if status.st_uid == geteuid(), status.st_mode & 0o077 != 0 {
                 try file.setMode(Self.mode)

@@ -94,7 +94,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             } else if !output.quiet {
                 try report.writeText(colors.output) { print($0, terminator: "") }
             }
-            // The findings already include a damaged index.
+            // If the index is damaged, it is already among the findings.
             if let failure, !report.isInterrupted, (failure as? CacheError)?.code != .damaged {
                 throw failure
             }
