@@ -8,19 +8,19 @@ public struct Entry: Equatable, Sendable {
     public let icon: HTTPURL
     /// Higher priorities are fetched first. Default: 0.
     public let priority: Int
-    /// The required digest.
+    /// The required digest. Nil permits any.
     public let expectedDigest: Digest?
-    /// The required size in bytes.
+    /// The required size in bytes. Nil permits any.
     public let expectedSize: Int64?
-    /// The identity of the resource if its URL is signed or rotates. Nil means the URL without
-    /// credentials.
+    /// The resource's identity, for a URL that is signed or changes. If nil, the URL without
+    /// credentials identifies it.
     public let key: String?
 
-    /// The ``spelling`` without regard to ``key``.
+    /// The value of ``spelling`` for an entry without a ``key``.
     package let writtenSpelling: String?
 
-    /// The manifest's spelling of the URL, if it is absolute, has no credentials, and is not
-    /// canonical. Nil if ``key`` is set, because only the key finds the bytes.
+    /// The manifest's spelling of the URL, if it is absolute, not canonical and without
+    /// credentials. Nil with a ``key``, because then only the key finds the icon.
     public var spelling: String? { key == nil ? writtenSpelling : nil }
 
     package var writtenURL: String { writtenSpelling ?? icon.string }
@@ -29,6 +29,8 @@ public struct Entry: Equatable, Sendable {
     public var resourceKey: String { key.map(ResourceKey.named) ?? icon.key }
 
     /// Creates an entry.
+    ///
+    /// - Parameter spelling: The manifest's spelling of the URL, if different.
     public init(
         name: String = "", icon: HTTPURL, priority: Int = 0, expectedDigest: Digest? = nil,
         expectedSize: Int64? = nil, key: String? = nil, spelling: String? = nil
@@ -45,7 +47,8 @@ public struct Entry: Equatable, Sendable {
 
 /// An app whose icon is a `data:` URL.
 public struct InlineEntry: Equatable, Sendable {
-    /// The maximum size in bytes. In Base64, a larger icon would not fit into a lock file entry.
+    /// The maximum size of an icon in bytes. In Base64, a larger icon would not fit into a lock
+    /// file entry.
     package static let maximumSize = 764 << 10
 
     /// The app's name, or "" if unknown. Foreign text.
@@ -54,10 +57,10 @@ public struct InlineEntry: Equatable, Sendable {
     public let bytes: [UInt8]
     /// Higher priorities are stored first. Default: 0.
     public let priority: Int
-    /// The required digest. With a key, the default is the digest of the bytes, because the key may
-    /// have identified another icon.
+    /// The required digest. With a key, the default is the digest of ``bytes``, because the cache
+    /// may contain a different icon under that key.
     public let expectedDigest: Digest?
-    /// The required size in bytes.
+    /// The required size in bytes. Nil permits any.
     public let expectedSize: Int64?
     /// The cache key: the manifest's key, or else `ni:///sha-256;<base64url>` (RFC 6920).
     public let resourceKey: String
@@ -76,11 +79,11 @@ public struct InlineEntry: Equatable, Sendable {
     }
 }
 
-/// An icon of an element, or an element without an icon.
+/// An icon of a manifest's element, or an element without an icon.
 public struct ManifestItem: Sendable {
     /// The number of the element, from 1, including failed elements.
     public let position: Int
-    /// The number of the icon in its element, from 1. It is 1 for an element without an icon.
+    /// The number of the icon in its element, from 1. It is 1 without an icon.
     public let icon: Int
     /// The line where the element starts. Nil in a binary plist.
     public let line: Int?
@@ -106,7 +109,7 @@ public struct ManifestItem: Sendable {
     }
 }
 
-/// Names with the values of Foundation's `Operation.QueuePriority`.
+/// Names of priorities, with the values of Foundation's `Operation.QueuePriority`.
 package enum PriorityName: String, CaseIterable {
     case veryLow, low, normal, high, veryHigh
 
@@ -129,7 +132,8 @@ package struct Expectation: Sendable {
 
     package var isDemanding: Bool { digest != nil || size != nil }
 
-    /// Returns the error code (see docs/output.md) and message for a mismatch.
+    /// Returns the error code (see docs/output.md) and message if the digest or size does not
+    /// match.
     package func mismatch(
         digest actual: Digest, size actualSize: Int64
     ) -> (code: String, message: String)? {

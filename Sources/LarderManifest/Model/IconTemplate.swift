@@ -1,10 +1,10 @@
 import LarderCore
 
-/// A template of icon URLs with members of the entry, such as
+/// A template of icon URLs that contains members of the entry, such as
 /// `https://icons.example/{id}/icon.png`.
 ///
-/// The braces contain a path in the entry. `{size}`, `{width}`, `{height}`, `{w}` and `{h}` are the
-/// size of icons (``ManifestRules/iconSize``). For a member of such a name, write `{@.size}`.
+/// The braces contain a path in the entry. But `{size}`, `{width}`, `{height}`, `{w}` and `{h}`
+/// mean ``ManifestRules/iconSize``. For a member with one of these names, write `{@.size}`.
 public struct IconTemplate: Equatable, Sendable {
     private static let sizes = ["size", "width", "height", "w", "h"]
 
@@ -14,7 +14,7 @@ public struct IconTemplate: Equatable, Sendable {
     private var texts: [String] = []
     private let end: String
 
-    /// Parses a template.
+    /// Parses a template, which must contain at least one path.
     public init(_ text: String) throws(ManifestPath.SyntaxError) {
         self.text = text
         var before = ""
@@ -46,7 +46,7 @@ public struct IconTemplate: Equatable, Sendable {
         return template
     }
 
-    /// Returns the URL for an entry. Each value becomes part of a single path segment.
+    /// Returns the URL for an entry. Values are percent-encoded, so each stays in one path segment.
     func filled(from entry: ManifestValue) throws(EntryError) -> String {
         var url = ""
         for (before, path) in zip(texts, members) {
@@ -57,7 +57,7 @@ public struct IconTemplate: Equatable, Sendable {
             case nil: throw Self.error(path, "is missing")
             case let other?: throw Self.error(path, "is \(other.kind), not a string")
             }
-            // Two dots in a segment lead to another directory, even if percent-encoded.
+            // A segment of dots would lead to another directory, even if percent-encoded.
             guard value.utf8.contains(where: { $0 != UInt8(ascii: ".") }) else {
                 throw Self.error(path, "is \(value.quoted())")
             }
@@ -79,7 +79,7 @@ public struct IconSet: Equatable, Sendable {
     private let name: String
     private let template: String
 
-    /// Parses `mdi=https://icons.example/{name}.svg`.
+    /// Parses a text such as `mdi=https://icons.example/{name}.svg`.
     public init(_ text: String) throws(ManifestPath.SyntaxError) {
         let parts = text.utf8.split(
             separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false
@@ -97,7 +97,6 @@ public struct IconSet: Equatable, Sendable {
         }
     }
 
-    /// Returns the URL of an icon, or nil if the value names no icon of the set.
     func url(of value: String) -> String? {
         let words = value.utf8.split(separator: UInt8(ascii: " "))
         guard let first = words.first, words.count <= 8 else { return nil }
@@ -119,7 +118,7 @@ public struct IconSet: Equatable, Sendable {
         if others.count < words.count {
             names += others.compactMap { icon(in: $0, after: "fa-") }
         } else if names.count > 1 {
-            // If there are two words, one can be a style, as in `fa-solid fa-house`.
+            // One of these names can be a style, as in `fa-solid fa-house`, so the icon is unknown.
             return nil
         }
         return names.first.map { url(ofName: String(Substring($0))) }

@@ -1,6 +1,6 @@
 import LarderCore
 
-/// A value at an icon place, as spelled in the manifest.
+/// A value at the path to an entry's icon, as spelled in the manifest.
 public struct IconValue: Equatable, Sendable {
     /// The kind of a value, determined by its bytes.
     public enum Kind: String, Sendable, CaseIterable {
@@ -14,7 +14,7 @@ public struct IconValue: Equatable, Sendable {
         case iconSet = "icon-set"
         /// A text with an unfilled placeholder, such as `{{ icon }}`.
         case template
-        /// A URL with another scheme. Only `ipfs:` URLs are fetched, with a gateway.
+        /// A URL with any other scheme. Fetched only from a gateway, if its scheme is `ipfs`.
         case otherScheme = "other-scheme"
         /// A blank text, which does not count as an icon.
         case empty
@@ -26,21 +26,21 @@ public struct IconValue: Equatable, Sendable {
 
     /// The decoded text. Foreign text, not safe to print.
     public let text: String
-    /// The kind of the text. A resolved relative name keeps its kind.
+    /// The kind of the text. A relative name keeps its kind when it is resolved.
     public let kind: Kind
     private let source: SourceSpan
-    /// Whether the text is an absolute URL without white space and placeholders.
     let isPlain: Bool
     /// Whether the whole query of the URL is secret, because the entry has a key.
     private let isKeyed: Bool
-    /// The places of a relative icon in a directory of icons, the most likely first. Empty unless
-    /// the value names a file.
+    /// Possible paths of the icon in a directory of icons, the most likely first. Empty unless the
+    /// value names a file.
     package internal(set) var files: [String] = []
 
-    /// The value's bytes in the unpacked manifest. Empty if unknown.
+    /// The offsets of the value's bytes in the decompressed manifest. Empty if unknown.
     package var span: Range<Int> { source.bytes }
 
-    /// - Parameter isFileName: Whether the manifest's shape says where this name is.
+    /// - Parameter isFileName: Whether the manifest's shape implies the directory of this file
+    ///   name.
     init(
         _ text: String, at source: SourceSpan, isFileName: Bool = false,
         isThemeName: Bool = false, isKeyed: Bool = false
@@ -75,12 +75,12 @@ public struct IconValue: Equatable, Sendable {
 
     var isIPFS: Bool { text.utf8.drop { $0 <= 0x20 }.prefix(5).isWord("ipfs:") }
 
-    /// Masks secrets with `***`, except in a `data:` URL.
+    /// The text with secrets masked by `***`. A `data:` URL is not masked.
     package var shownText: String {
         guard kind != .data else { return text }
         var shown = text
         if text.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "?") }) {
-            // In a malformed or unknown URL, a password may contain any delimiter, and any query
+            // In a malformed or non-HTTP URL, a password may contain any delimiter, and any query
             // member may be secret.
             let isUnknown = kind == .otherScheme || kind == .url && (try? HTTPURL(text)) == nil
             if isUnknown { return text.maskingSecrets }
@@ -109,7 +109,6 @@ public struct IconValue: Equatable, Sendable {
 }
 
 extension IconValue {
-    /// The prefix that `//icons.example/a.png` or `icons.example/a.png` probably lacks.
     private var missingScheme: String? {
         if text.utf8.starts(with: "//".utf8) { return "https:" }
         let parts = text.utf8.split(
@@ -122,7 +121,7 @@ extension IconValue {
 }
 
 extension IconValue.Kind {
-    /// URL parsers ignore white space around URLs, and line ends in them.
+    /// Ignores white space around the text and line breaks in it, as URL parsers do.
     init(of text: String) { self = Self.kind(of: text.bytesOfURL[...]) }
 
     private static func kind(of text: ArraySlice<UInt8>) -> Self {
@@ -142,28 +141,26 @@ extension IconValue.Kind {
         return URLPlaceholders(String(decoding: text, as: UTF8.self), size: 1).unfilled != nil
     }
 
-    /// Whether a text is like `mdi:home`, and not a URL.
     private static func isIconSet(_ prefix: ArraySlice<UInt8>, _ name: ArraySlice<UInt8>) -> Bool {
         // Iconify's longest prefix has 24 letters. A single letter names a drive.
         2...32 ~= prefix.count
             && prefix.allSatisfy { 0x61...0x7A ~= $0 || $0.isDigit || $0 == UInt8(ascii: "-") }
             && name.allSatisfy { $0.isASCIILetterOrDigit || "-_".utf8.contains($0) }
-            // A number after a host name is a port.
+            // Only digits, as in `localhost:80`, are a port.
             && name.contains { !$0.isDigit }
             && !schemes.contains { prefix.isWord($0) }
     }
 
-    /// Schemes of URLs that look like the prefix of a set.
+    /// Schemes of URLs, which could be mistaken for the prefix of a set.
     private static let schemes: [StaticString] = [
         "about", "android-app", "asset", "blob", "cid", "content", "file", "filesystem", "ftp",
         "git", "intent", "ipfs", "ipns", "javascript", "magnet", "mailto", "sms", "ssh", "tel",
         "urn", "vbscript", "view-source",
     ]
 
-    /// A class of an icon font, such as `fas fa-house`, or a name with a set's prefix, such as
-    /// `si-github`.
+    /// Whether a text is a class such as `fas fa-house`, or a name such as `si-github`.
     private static func isIconClass(_ text: ArraySlice<UInt8>) -> Bool {
-        // These bytes can occur in classes or in names with a colour.
+        // Classes, and names with a colour, contain no other bytes.
         guard text.contains(UInt8(ascii: "-")),
             text.allSatisfy({ $0.isASCIILetterOrDigit || "-_# ".utf8.contains($0) })
         else { return false }

@@ -50,7 +50,7 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
     /// The `errno` of a failed system call.
     public let errorNumber: Int32?
 
-    /// Creates an error.
+    /// Creates an error. The reason must be safe to print.
     public init(
         _ code: Code, source: String, at place: Place? = nil, _ reason: String,
         errorNumber: Int32? = nil
@@ -86,23 +86,23 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
 
 /// An error that makes one entry unusable.
 public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The kind of error, as in reports.
+    /// The kind of error. Reports contain the raw value.
     public enum Code: String, Sendable, CaseIterable {
         case notADictionary = "not-a-dictionary"
-        /// `icon` is neither a string nor null.
+        /// The icon is neither a string nor null.
         case iconNotAString = "icon-not-a-string"
         case unparsableURL = "unparsable-url"
         /// The priority is neither a name nor an integer.
         case badPriority = "bad-priority"
-        /// `integrity` or `sha256` is not exactly one SHA-256 digest.
+        /// `integrity` or `sha256` does not contain exactly one SHA-256 digest.
         case badIntegrity = "bad-integrity"
         /// No longer used, because an invalid `size` is ignored.
         case badSize = "bad-size"
         /// No longer used, because an invalid `key` is ignored.
         case badKey = "bad-key"
-        /// An earlier entry has the same `key` for another URL or other bytes.
+        /// An earlier entry has the same `key`, but a different URL or different bytes.
         case keyConflict = "key-conflict"
-        /// Another entry requires other bytes for the same resource.
+        /// Another entry requires different bytes for the same resource.
         case integrityConflict = "integrity-conflict"
         /// A line of JSON Lines that is not JSON.
         case unparsableLine = "unparsable-line"
@@ -128,7 +128,7 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
         EntryError(.tooLarge, "the entry has more than \(limits.maximumEntrySize) bytes")
     }
 
-    /// Returns the value of `body`, or the error of an unusable entry.
+    /// Returns the value of `body`, or the ``EntryError`` that it throws.
     static func result<Value>(of body: () throws -> Value) throws -> Result<Value, EntryError> {
         do {
             return .success(try body())

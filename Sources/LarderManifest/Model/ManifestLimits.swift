@@ -1,10 +1,10 @@
 /// Memory limits for reading a manifest.
 public struct ManifestLimits: Equatable, Sendable {
-    /// The maximum depth of arrays and dictionaries in an entry, which has depth 1. A deeper entry
-    /// fails. Outside entries, YAML has the same limit, and XML libxml2's limit of 256. Default:
-    /// 64.
+    /// The maximum depth of arrays and dictionaries in an entry. The entry itself has depth 1. A
+    /// deeper entry fails. Outside entries, YAML has the same limit, and XML has a limit of 256.
+    /// Default: 64.
     public var maximumDepth: Int
-    /// The maximum size of an entry in bytes. JSON counts from brace to brace. Property lists count
+    /// The maximum size of an entry in bytes. JSON counts from brace to brace. Other formats count
     /// all texts, plus 8 bytes for each value. A larger entry fails. Default: 1 MiB.
     public var maximumEntrySize: Int
     /// The maximum number of icons in an entry. Entries with more icons fail.
@@ -14,7 +14,8 @@ public struct ManifestLimits: Equatable, Sendable {
     public static let maximumURLSize = 8 << 10
     /// The maximum size of a name in bytes. Longer names are truncated.
     public static let maximumNameSize = 1 << 10
-    /// The maximum number of entries, counting each icon. Default: 2,000,000.
+    /// The maximum number of entries, in which each icon of an entry counts as one. Default:
+    /// 2,000,000.
     public var maximumEntries: Int
     /// The maximum size of a decompressed gzip file in bytes. Default: 256 MiB.
     public var maximumUnpackedSize: Int64
@@ -26,7 +27,7 @@ public struct ManifestLimits: Equatable, Sendable {
     /// file. Default: 64 MiB.
     public var maximumPipedSize: Int
 
-    /// Creates limits.
+    /// Creates limits, with defaults for omitted ones.
     public init(
         maximumDepth: Int = 64, maximumEntrySize: Int = 1 << 20,
         maximumEntries: Int = 2_000_000, maximumUnpackedSize: Int64 = 256 << 20,

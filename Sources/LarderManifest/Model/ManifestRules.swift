@@ -2,37 +2,41 @@ import LarderCore
 
 /// Options for reading manifests. By default, the content determines the shape.
 public struct ManifestRules: Equatable, Sendable {
-    /// The base URL of relative icon URLs. Default: nil, the address in the manifest, or else the
-    /// manifest's URL. Without a base URL, relative names are not fetched.
+    /// The base URL of relative icon URLs. If nil, the base URL in the manifest applies, or else
+    /// the manifest's own URL. If neither exists, relative names are not fetched. Default: nil.
     public var baseURL: HTTPURL?
-    /// The paths to the entries, or to arrays of entries. A path with a filter before its end
-    /// (``ManifestPath/isFilter``) finds nothing. Entries can contain entries. Default: empty, the
-    /// shape's paths.
+    /// The paths to the entries, or to arrays of entries, which can be nested. A path with a filter
+    /// before its end (``ManifestPath/isFilter``) finds nothing. If empty, the shape's paths apply.
+    /// Default: empty.
     public var entries: [ManifestPath] = []
-    /// The path to an entry's name. Default: nil, the shape's paths.
+    /// The path to an entry's name. If nil, the shape's paths apply. Default: nil.
     public var nameKey: ManifestPath?
-    /// The paths to an entry's icons. Default: empty, the shape's paths.
+    /// The paths to an entry's icons. If empty, the shape's paths apply. Default: empty.
     public var iconKeys: [ManifestPath] = []
-    /// The icon URL of entries without icons at ``iconKeys``. Without ``iconKeys``, the shape's
-    /// paths are not used. Default: nil.
+    /// The template of the icon URL, for entries without icons at ``iconKeys``. With a template,
+    /// the shape's paths to icons do not apply. Default: nil.
     public var iconTemplate: IconTemplate?
-    /// The sets whose icons are fetched. The first set with an icon is used. Default: none.
+    /// The icon sets that are fetched. If several sets match a value, the first is used. Default:
+    /// none.
     public var iconSets: [IconSet] = []
-    /// The path to an entry's priority. Default: nil, `priority` in the plain form only.
+    /// The path to an entry's priority. If nil, only `priority` in the plain form is read. Default:
+    /// nil.
     public var priorityKey: ManifestPath?
-    /// The path to an entry's digest, as Subresource Integrity or 64 hexadecimal digits. Default:
-    /// nil, the digest next to the icon if the shape has digests.
+    /// The path to an entry's digest, as Subresource Integrity or 64 hexadecimal digits. If nil,
+    /// the digest next to the icon is read if the shape has digests. Default: nil.
     public var integrityKey: ManifestPath?
-    /// The value of `{size}`, `{width}` and `{height}` in URLs, in pixels. Default: 512.
+    /// The value of `{size}`, `{width}`, `{height}`, `{w}` and `{h}` in URLs, in pixels. Default:
+    /// 512.
     public var iconSize = 512
-    /// The gateway for `ipfs:` URLs, such as `https://ipfs.io`. Default: nil, which fetches none.
+    /// The gateway for `ipfs:` URLs, such as `https://ipfs.io`. If nil, they are not fetched.
+    /// Default: nil.
     public var ipfsGateway: HTTPURL?
     /// The icons to use from an entry. Default: all.
     public var icons = IconSelection.all
-    /// The limits.
+    /// The limits on sizes and depths.
     public var limits = ManifestLimits()
 
-    /// Creates rules.
+    /// Creates rules with defaults, except for the base URL.
     public init(baseURL: HTTPURL? = nil) { self.baseURL = baseURL }
 
     var namedParts: [(part: ManifestSummary.NamedPart, path: ManifestPath)] {
@@ -42,14 +46,14 @@ public struct ManifestRules: Equatable, Sendable {
     }
 
     func shapes(isXML: Bool = false) -> [ManifestShape] {
-        // If several shapes match --entries, the plain form is used, because it has the most
-        // members.
+        // With --entries, the plain form is tried first, because it has the most members.
         let table = ManifestShape.table.filter { $0.isXML == isXML || isXML && !entries.isEmpty }
         let known = entries.isEmpty ? table : [.plain] + table
         return known.enumerated().compactMap { number, known in
             var shape = known
             if !entries.isEmpty {
-                // The members around the entries are unknown.
+                // With --entries, only icons identify a shape, so shapes that need other members
+                // cannot match.
                 guard shape.base == nil || !shape.needsBase, shape.requires.isEmpty,
                     !shape.isGroup, number == 0 || shape.name != ManifestShape.plain.name
                 else { return nil }
@@ -63,13 +67,13 @@ public struct ManifestRules: Equatable, Sendable {
                 }
             }
             if !iconKeys.isEmpty || iconTemplate != nil {
-                // A shape's icon path keeps the shape's template.
+                // A path that the shape also has keeps the shape's template.
                 shape.icons = iconKeys.map { path in
                     known.icons.first { $0.path == path } ?? .init(path: path)
                 }
                 shape.marks = iconKeys + (iconTemplate?.members ?? [])
                 shape.template = iconTemplate
-                // Members next to another icon may not describe that icon.
+                // The shape's digest, priority and key may not describe the icons at these paths.
                 shape.hasDigests = false
                 shape.priority = nil
                 shape.key = nil
@@ -90,8 +94,9 @@ public enum IconSelection: String, Sendable, CaseIterable {
     /// The largest icon, or the first of several equally large icons. Unknown sizes are treated as
     /// the smallest.
     case largest
-    /// The smallest icon, according to the same rules.
+    /// The smallest icon, or the first of several equally small ones. Unknown sizes are the
+    /// smallest.
     case smallest
-    /// The first icon, in the order of the shape's paths and the manifest.
+    /// The first icon, in the order of the shape's paths and then of the manifest.
     case first
 }
