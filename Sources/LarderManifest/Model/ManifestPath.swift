@@ -27,7 +27,8 @@ public struct ManifestPath: Equatable, Sendable {
         /// The value and all values in it. Can occur only once and not at the end, so that no value
         /// is selected twice.
         case descendants
-        /// A filter of XML elements by an attribute, named with an `@`.
+        /// The elements whose member has a value. In XML, the member is an attribute, named with an
+        /// `@`.
         case elementsWhere(String, String)
 
         static func == (left: Segment, right: Segment) -> Bool {
@@ -80,15 +81,15 @@ public struct ManifestPath: Equatable, Sendable {
         left.segments == right.segments
     }
 
-    /// Whether the path has a filter before its end. Paths to entries cannot, because elements are
-    /// read one by one.
+    /// Whether the path has a filter before its end. A path to entries finds nothing then, because
+    /// elements are read one by one.
     public var isFilter: Bool {
         segments.dropLast().contains { if case .elementsWhere = $0 { true } else { false } }
     }
 
     var hasDescendants: Bool { segments.contains(.descendants) }
 
-    /// Parses a path.
+    /// Parses a path in JSONPath or XPath.
     public init(_ text: String) throws(SyntaxError) {
         let isXML = Self.isXPath(text)
         let separator: Character = isXML ? "/" : "."
@@ -137,7 +138,7 @@ public struct ManifestPath: Equatable, Sendable {
         self.init(segments: segments, notation: notation)
     }
 
-    /// Whether the text is XPath. Only XPath has a slash outside of brackets, or an attribute.
+    /// Only XPath has slashes outside brackets, or attributes.
     private static func isXPath(_ text: String) -> Bool {
         let start = text.prefix { $0 != "[" }
         if start.first == "@", let next = start.dropFirst().first, next != "." { return true }
@@ -218,7 +219,7 @@ extension ManifestPath: CustomStringConvertible {
 }
 
 extension ManifestPath: ExpressibleByStringLiteral {
-    /// Creates a path from a well-formed literal.
+    /// Creates a path from a literal, which must be well-formed.
     public init(stringLiteral text: String) {
         do { try self.init(text) } catch { preconditionFailure("\(text): \(error)") }
     }
@@ -289,7 +290,7 @@ extension ManifestPath {
             guard isXML, case .dictionary(let members) = match.value else {
                 return found.append(match)
             }
-            // The path of an element leads to its text.
+            // A path to an XML element selects the element's text.
             guard let text = members[XMLCursor.text] else { return }
             return found.append(
                 PathMatch(

@@ -4,17 +4,18 @@ struct ManifestShape: Equatable, Sendable {
     let name: String
     /// The paths from the root to the entries. `$` means that the manifest itself is an entry.
     var entries: [ManifestPath]
-    /// The paths of marks. The first element with a mark decides the shape.
+    /// The paths whose values identify the shape. The first entry with such a value decides the
+    /// shape.
     var marks: [ManifestPath]
-    /// The paths that this element must also match, because other files can have the same marks.
+    /// Paths at which the entry must also have values, because other files can have the same marks.
     var requires: [ManifestPath] = []
     var names: [ManifestPath]
     var icons: [IconPlace]
     /// The path from the root to the base URL of icons, which must precede the entries.
     var base: ManifestPath?
     var needsBase = true
-    /// Whether an entry is a group, such as a dashboard's section. Its icons have the names next to
-    /// them, or else the keys of their dictionaries.
+    /// Whether an entry is a group of apps, such as a dashboard's section. Each icon has the name
+    /// next to it, or else the key of its dictionary.
     var isGroup = false
     /// Whether `integrity`, `size` and ``digestKey`` next to an icon describe the icon.
     var hasDigests = false
@@ -26,24 +27,23 @@ struct ManifestShape: Equatable, Sendable {
 
     struct IconPlace: Equatable, Sendable {
         let path: ManifestPath
-        /// A template of the URL, relative to ``base``. `{}` is the value, `{*}` is the name that
-        /// `.*` matched, and `{name}` is a member of the entry. `{.png}` adds this extension to a
-        /// value without one. Nil means that the value is the URL.
+        /// A template of the URL, relative to the base URL. `{}` is the value, `{*}` is the name
+        /// that `.*` matched, and `{name}` is a member of the entry. `{.png}` is the value, with
+        /// this extension if it has none. If nil, the value is the URL.
         var template: String?
         var target = Target.remote
 
         enum Target {
             case remote
-            /// A file that comes with the manifest. A base URL in the manifest does not apply to
-            /// it.
+            /// A file that comes with the manifest, whose base URL does not apply to it.
             case file
             case theme
-            /// A value of the kind that the element's attribute `type` names, in AppStream.
+            /// An icon in AppStream, whose attribute `type` decides the target.
             case typed
-            /// The URL of an image, according to an attribute or the file name.
+            /// A URL that an attribute or its file name must identify as an image.
             case image
-            /// A conventional name, for an entry without another icon. It is not a value to
-            /// localize.
+            /// A URL built from another member, for an entry without an icon. It cannot be
+            /// localized.
             case convention
         }
     }
@@ -52,7 +52,6 @@ struct ManifestShape: Equatable, Sendable {
 extension ManifestShape {
     static let usualNames: [ManifestPath] = ["name", "title", "label"]
 
-    /// Paths in a literal, separated by white space.
     struct PathList: ExpressibleByStringLiteral {
         let paths: [ManifestPath]
 
@@ -62,10 +61,6 @@ extension ManifestShape {
         }
     }
 
-    /// - Parameters:
-    ///   - marks: Default: the icons.
-    ///   - otherMarks: Marks in addition to `marks`.
-    ///   - images: Icons whose target is ``IconPlace/Target/image``.
     private init(
         _ name: String, _ entries: PathList, marks: PathList? = nil, otherMarks: PathList = "",
         requires: PathList = "", names: PathList? = nil, places: [IconPlace] = [],
@@ -106,13 +101,14 @@ extension ManifestShape {
             && marks.contains { $0.first(in: element) != nil }
     }
 
-    /// Whether a group has an empty list at a mark.
+    /// Whether a group has an empty or null list in place of marks.
     func isEmptyGroup(_ element: ManifestValue) -> Bool {
         guard isGroup, case .dictionary(let members) = element,
             requires.allSatisfy({ $0.first(in: element) != nil })
         else { return false }
         return marks.contains { mark in
-            // The list of a deeper mark, such as `children`, occurs in any tree.
+            // Longer marks are excluded, because their lists, such as `children`, occur in any
+            // tree.
             guard mark.segments.count == 3, case .member(let list) = mark.segments[0]
             else { return false }
             return members[list] == .null || members[list] == .array([])
@@ -132,7 +128,7 @@ extension ManifestShape {
 
     static let urls = ManifestShape("list of URLs", "", names: "", icons: "@")
 
-    /// The members are digests by icon name. ``EntryWalk`` makes an entry of each.
+    /// A dictionary of icon names and digests. ``EntryWalk`` turns each member into an entry.
     static let hashes = ManifestShape(
         "Munki icon hashes", "", names: "icon",
         places: [IconPlace(path: "icon", template: "../icons/{}", target: .convention)],
@@ -301,12 +297,12 @@ extension ManifestShape {
             otherMarks: "title description", names: "title",
             icons: "url @url @href itunes:image/@href .//media:thumbnail/@url",
             images: ".//media:content/@url enclosure/@url"),
-        // Other feeds have the same root element.
+        // `updated` distinguishes Atom from other formats with the root element `feed`.
         .init(
             "Atom", "/feed/entry /feed/icon /feed/logo", otherMarks: "updated", names: "title",
             icons: "@ .//media:thumbnail/@url",
             images: ".//media:content/@url link[@rel='enclosure']/@href"),
-        // Other outlines have no feeds.
+        // `xmlUrl` distinguishes lists of feeds from other outlines.
         .init(
             "OPML", "/opml/body/outline", otherMarks: ".//@xmlUrl", names: "@text @title",
             icons: ".//@imageUrl .//@image", isGroup: true),

@@ -14,7 +14,7 @@ public enum ManifestSource: Sendable {
     /// An http or https URL. If `open` is nil, a prefetch or a cache provides the opener.
     case url(HTTPURL, open: Opener? = nil)
 
-    /// Opens the manifest at a URL.
+    /// A function that opens the manifest at a URL.
     public typealias Opener = @Sendable (HTTPURL) throws -> OpenedManifest
 
     /// The name in messages and reports. Standard input is `-`.
@@ -40,7 +40,7 @@ public enum ManifestSource: Sendable {
 
     var isOnDisk: Bool { if case .url = self { false } else { canBeReadAgain } }
 
-    /// Returns the source, with another opener if the source is a URL.
+    /// Returns the source. If it is a URL, `open` replaces its opener.
     public func opened(by open: @escaping Opener) -> ManifestSource {
         guard case .url(let url, _) = self else { return self }
         return .url(url, open: open)
@@ -65,10 +65,11 @@ public struct OpenedManifest {
     public let descriptor: Int32
     /// The URL after redirects, the base of relative URLs in the manifest.
     public let baseURL: HTTPURL
-    /// Called when the whole manifest has been read. Default: nil.
+    /// Called when the whole manifest has been read. `hasCredentials` is true if it may contain
+    /// URLs with credentials. Default: nil.
     public var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
 
-    /// Creates an open manifest.
+    /// Creates an open manifest, which owns the descriptor.
     public init(descriptor: Int32, baseURL: HTTPURL) {
         self.descriptor = descriptor
         self.baseURL = baseURL

@@ -15,7 +15,7 @@ public struct ManifestSuggestion: Equatable, Sendable {
     /// Whether most URLs need a base URL.
     public let isRelative: Bool
 
-    /// The maximum number of examined entries.
+    /// The maximum number of entries to examine.
     public static let mostEntries = 100_000
     static let advice =
         "use --entries and --icon-key to say where the icons are,"
@@ -29,7 +29,7 @@ public struct ManifestSuggestion: Equatable, Sendable {
         }.joined(separator: " ")
     }
 
-    /// A clause for messages. Safe to print.
+    /// Returns a clause for messages. Safe to print.
     static func words(_ suggestions: [ManifestSuggestion]) -> String? {
         guard let best = suggestions.first else { return nil }
         let first = (best.isPart ? "at least " : "") + best.count.of("icon") + " found"

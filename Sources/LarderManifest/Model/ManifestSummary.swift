@@ -15,11 +15,11 @@ public struct ManifestSummary: Equatable, Sendable {
     /// Options that may find icons, the best first. Empty unless the shape is unknown or no icon is
     /// usable.
     public internal(set) var suggestions: [ManifestSuggestion] = []
-    /// The number of unread values that look like icons, such as in a second list.
+    /// The number of unread values that look like icons, such as those in a second list.
     public internal(set) var unread = 0
-    /// The paths of the first unread values.
+    /// The first paths to unread values that look like icons.
     public internal(set) var unreadPlaces: [UnreadPlace] = []
-    /// Ignored members of entries.
+    /// The ignored members, whose values do not describe an icon.
     public internal(set) var ignored: [IgnoredMember] = []
     private var unreadable = 0
     private(set) var usable = 0
@@ -27,12 +27,11 @@ public struct ManifestSummary: Equatable, Sendable {
     private var unfetched = 0
     var unusable: Int { failed + unfetched }
     private var demands = 0
-    /// The number of icons in ``demands`` whose entry also has a package.
     private var packages = 0
     /// The number of icons whose expected digest or size probably describes a package.
     package var ambiguousDemands: Int { packages * 2 > demands ? demands : 0 }
 
-    /// A member of entries whose path an option sets.
+    /// A member of entries whose path can be set by an option.
     public enum NamedPart: String, Sendable {
         case name = "--name-key"
         case priority = "--priority-key"
@@ -45,13 +44,13 @@ public struct ManifestSummary: Equatable, Sendable {
     public struct UnreadPlace: Equatable, Sendable {
         /// The path from the manifest's root (`$`) or an entry (`@`).
         public let path: String
-        /// The number of values.
+        /// The number of unread values at the path.
         public let count: Int
     }
 
-    /// A member of entries that was ignored, because it does not describe an icon.
+    /// A member of entries that was ignored because its value does not describe an icon.
     public struct IgnoredMember: Equatable, Sendable {
-        /// The members that describe an icon in the plain form.
+        /// A member that describes an icon in the plain form.
         public enum Name: String, Sendable {
             case size, key, priority, sha256, integrity
 
@@ -67,9 +66,9 @@ public struct ManifestSummary: Equatable, Sendable {
 
         /// The member's name.
         public let name: Name
-        /// The number of icons or entries with the member.
+        /// The number of icons or entries for which the member was ignored.
         public internal(set) var count: Int
-        /// The position of the first entry with the member.
+        /// The number of the first entry whose member was ignored, from 1.
         public let position: Int
     }
 
@@ -115,12 +114,12 @@ public struct ManifestSummary: Equatable, Sendable {
             ? "the only entry has no icon" : "none of the \(entries) entries has an icon"
     }
 
-    /// Returns nil if an unreadable entry may have an icon.
+    /// Returns ``refusal(of:)``, or nil if an unreadable entry may have an icon.
     package func refusalIfAllWereRead(of source: ManifestSource) -> ManifestError? {
         unreadable == 0 ? refusal(of: source) : nil
     }
 
-    /// Returns warnings about options that matched nothing, and about unread icons.
+    /// Returns warnings about options that matched nothing, and about unusable or unread icons.
     public func warnings(of source: ManifestSource) -> [String] {
         guard places != nil else { return [] }
         var warnings = unmet.map(\.warning)
@@ -142,7 +141,7 @@ public struct ManifestSummary: Equatable, Sendable {
         return warnings.map { "\(source.name.sanitizedForTerminal): \($0)" }
     }
 
-    /// Returns a message for each kind of ignored member, or for a manifest without entries or
+    /// Returns a message for each kind of ignored member, and one if the manifest has no entries or
     /// icons.
     public func notes(of source: ManifestSource) -> [String] {
         var notes = ignored.map { member in
@@ -159,7 +158,7 @@ public struct ManifestSummary: Equatable, Sendable {
         return notes.map { "\(source.name.sanitizedForTerminal): \($0)" }
     }
 
-    /// Returns advice if no icon has the expected digest or size.
+    /// Returns advice for a manifest in which no icon has the expected digest or size.
     public func remedyForDemands(of source: ManifestSource) -> String {
         let icon = places?.icons.first.map { "\($0)".shellQuoted } ?? "icon"
         return "\(source.name.sanitizedForTerminal): no icon has the digest or size that its entry"

@@ -6,13 +6,13 @@ enum ManifestValue: Sendable {
     case integer(Int)
     case double(Double)
     case string(String, at: SourceSpan)
-    /// A type that entries do not use, such as a date in a plist.
+    /// A value of a type that entries do not use, such as a date in a plist.
     case opaque(String)
     case array([ManifestValue])
     /// The members in file order. If a key repeats, the last member is used.
     case dictionary([Member])
 
-    /// A text that is invalid or forbidden. Repairing it would change a URL or digest.
+    /// A text that is invalid or forbidden. A repaired text could be a different URL or digest.
     static let invalidText = ManifestValue.opaque("invalid text")
 
     static func string(_ text: String) -> ManifestValue { .string(text, at: .unknown) }
@@ -32,7 +32,7 @@ enum ManifestValue: Sendable {
         }
     }
 
-    /// Whether a text matches, including keys. True for invalid text.
+    /// Whether a text or a key in the value matches. True for invalid text.
     func contains(where isWanted: (String) -> Bool) -> Bool {
         switch self {
         case .string(let text, _): isWanted(text)
@@ -70,7 +70,7 @@ struct RawEntry {
 }
 
 extension ManifestValue: Equatable {
-    /// Whether the values are equal. The places of strings are ignored.
+    /// Ignores the places of strings.
     static func == (left: ManifestValue, right: ManifestValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -86,18 +86,18 @@ extension ManifestValue: Equatable {
     }
 }
 
-/// The bytes of a value in an unpacked manifest.
+/// The place of a value's bytes in the decompressed manifest.
 ///
-/// In text, the whole token with its quotation marks. In a binary plist, the reference to the
-/// value, because several places may share an object.
+/// In text, this is the whole token with its quotation marks. In a binary plist, it is the
+/// reference to the value, because several references may share an object.
 struct SourceSpan: Equatable, Sendable {
-    /// The start in 40 bits, and the length in 24 bits, which an entry's limit bounds. Each string
-    /// has a span.
+    /// The start in 40 bits and the length in 24 bits, to save memory, because each string has a
+    /// span.
     private let packed: UInt64
 
     static let unknown = SourceSpan(0..<0)
 
-    /// Creates a span, which is ``unknown`` if the numbers are too large.
+    /// Creates ``unknown`` if the numbers are too large.
     init(_ bytes: Range<Int>) {
         let fits = bytes.upperBound < 1 << 40 && bytes.count < 1 << 24
         packed = fits ? UInt64(bytes.lowerBound) << 24 | UInt64(bytes.count) : 0
