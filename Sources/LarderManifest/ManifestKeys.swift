@@ -18,9 +18,9 @@ public struct ManifestKeys {
     /// Calls `body` with each icon's key, including duplicates. Skips unusable entries, because a
     /// prefetch stores nothing for them.
     ///
-    /// - Throws: The errors of `body`, and ``ManifestError`` if a manifest cannot be read, if the
-    ///   rules lack an option of an earlier prefetch (a base URL, an IPFS gateway, or icon paths),
-    ///   or for an unusable entry if `mustBeUsable` is true.
+    /// - Throws: The errors of `body`. ``ManifestError`` if a manifest cannot be read, if the rules
+    ///   lack the base URL, IPFS gateway or icon paths that it needs, or if an entry must be usable
+    ///   but is not.
     public func forEach(_ body: (String) throws -> Void) throws {
         for source in sources {
             let summary = try ManifestReader(source: source, rules: rules).read { item in

@@ -1,5 +1,4 @@
-/// A reader that streams the entries of a manifest, the first stage of Manifest → Plan → Queue →
-/// Transfer → Store → Index → Report.
+/// A reader that streams the entries of a manifest, the first stage of a prefetch.
 ///
 /// Detects the format and reads in one pass. ``ManifestLimits`` bounds the memory.
 public struct ManifestReader: Sendable {
@@ -7,7 +6,7 @@ public struct ManifestReader: Sendable {
     private let rules: ManifestRules
     private var limits: ManifestLimits { rules.limits }
 
-    /// Creates a reader.
+    /// Creates a reader. The source is opened for each reading.
     public init(source: ManifestSource, rules: ManifestRules = .init()) {
         self.source = source
         self.rules = rules
@@ -17,12 +16,12 @@ public struct ManifestReader: Sendable {
     /// calling thread.
     ///
     /// - Throws: The errors of `body`, and ``ManifestError`` if the file cannot be read or is not a
-    ///   manifest. Some errors are found only after calls of `body`.
+    ///   manifest. Some errors are found only after `body` has been called.
     public func read(_ body: (ManifestItem) throws -> Void) throws -> ManifestSummary {
         try read(opened: { _ in }, body)
     }
 
-    /// Throws `CancellationError` soon after `isCancelled` returns true.
+    /// Reads the manifest, and throws `CancellationError` soon after `isCancelled` returns true.
     package func read(
         unless isCancelled: () -> Bool, _ body: (ManifestItem) throws -> Void
     ) throws -> ManifestSummary {
@@ -39,8 +38,8 @@ public struct ManifestReader: Sendable {
         }
     }
 
-    /// - Parameter values: Called with the values at each entry's icon places in document order,
-    ///   before its icons. Includes blank values and values that the rules do not select.
+    /// - Parameter values: Called for each entry before `body`, with the values at its icon paths
+    ///   in document order. They include blank and unselected values.
     package func read(
         opened: (ByteInput) -> Void,
         values: ((_ position: Int, _ values: [IconValue]) throws -> Void)? = nil,
@@ -48,14 +47,15 @@ public struct ManifestReader: Sendable {
     ) throws -> ManifestSummary {
         let input = try source.open()
         opened(input)
-        // If a source cannot be reopened, only its kept bytes are searched.
+        // For a source that cannot be opened again, suggestions come from its first bytes.
         let isFile = source.isOnDisk
         if !isFile { input.keepsFirst = ManifestSurvey.maximumKept }
         do throws(any Error) {
             var summary = try read(input, values: values, body)
             if summary.entries > 0, summary.places == nil || summary.usable == 0 {
                 let found = suggestions(from: isFile ? nil : input.first)
-                // With the same paths as this reading, only a base URL is missing.
+                // If the best suggestion has the same paths as this reading, only a base URL is
+                // missing.
                 let known = summary.places?.icons ?? []
                 let isKnown = found.first.map { $0.isRelative && $0.isAny(of: known) } ?? false
                 if !isKnown { summary.suggestions = found }
@@ -104,7 +104,7 @@ public struct ManifestReader: Sendable {
                 if !unmet.isEmpty, case .success(let element) = entry.content {
                     unmet.removeAll { recognition.adapted($0.path).first(in: element) != nil }
                 }
-                // Only manifests in the cache need this check.
+                // Only manifests that a prefetch caches need this check.
                 if input.whenRead != nil, !hasCredentials {
                     hasCredentials = decoder.urls.findCredentials(in: entry)
                 }

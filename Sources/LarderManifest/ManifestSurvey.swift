@@ -60,7 +60,7 @@ struct ManifestSurvey {
             try cursor.forEachMember { key in
                 let isContainer = try cursor.kind() != .scalar
                 if isXML, case .success(XMLCursor.text) = key {
-                    // The path to an element leads to its text.
+                    // A path to an XML element selects the element's text.
                     if case .success(.string(let text, _)) = try cursor.take() { place.add(text) }
                     return
                 }
@@ -77,7 +77,7 @@ struct ManifestSurvey {
     private static let maximumTrials = 8
     private static let maximumSuggestions = 3
 
-    /// Returns suggestions, each of which has been tried.
+    /// Returns suggestions, each of which was tested on the source.
     static func suggestions(
         for source: ManifestSource, isPart: Bool, rules: ManifestRules
     ) -> [ManifestSuggestion] {
@@ -151,7 +151,7 @@ struct ManifestSurvey {
 }
 
 extension SurveyCandidate {
-    /// The paths to try, in order. Nil means that `--entries` is not needed.
+    /// The values to try for `--entries`, in order. Nil means that the option is not needed.
     fileprivate func entryPaths(_ notation: ManifestPath.Notation) -> [ManifestPath?] {
         guard let last = entries.last else { return [nil, ManifestPath(segments: [])] }
         let whole = ManifestPath.pasteable(entries, notation)

@@ -1,7 +1,8 @@
 /// A path in a manifest, with counts of its values. Elements of an array share a place, as do
 /// members of a map.
 final class SurveyedPlace {
-    /// A dictionary that exceeds one of the next two limits is a map.
+    /// A dictionary is a map if it has more arrays and dictionaries, or more scalars, than these
+    /// limits.
     private static let maximumContainers = 16
     private static let maximumValues = 128
     private static let maximumNameSize = 200
@@ -13,14 +14,14 @@ final class SurveyedPlace {
     private(set) var texts = 0
     private(set) var icons = 0
     private(set) var likeness = 0
-    /// The places of members and elements. `.members` is the place of a map's members.
+    /// The places of members and elements. All members of a map have the place `.members`.
     private(set) var inner: [ManifestPath.Segment: SurveyedPlace] = [:]
     private var hasMappedValues = false
     /// The number of icons, including those in descendants. Set by ``settle()``.
     private(set) var totalIcons = 0
     private var totalPlaces = 0
     private let rank: Int?
-    /// Whether the place may be a map. In XML, names of elements are not keys.
+    /// Whether the place may be a map. In XML, the names of elements are not keys.
     private let mayBeMap: Bool
 
     init(rank: Int? = nil, mayBeMap: Bool = true) {
@@ -101,7 +102,8 @@ final class SurveyedPlace {
         totalPlaces = inner.values.reduce(1) { $0 + $1.totalPlaces }
     }
 
-    /// Merges similar members, such as entries by ID or lists of entries, into one place.
+    /// Returns one place for all members if they are similar, such as entries by ID or lists of
+    /// entries.
     func map(_ room: inout Int) -> SurveyedPlace? {
         if let map = inner[.members] { return map }
         guard mayBeMap else { return nil }
@@ -162,13 +164,12 @@ final class SurveyedPlace {
     }
 }
 
-/// A possible path to icons, split at an entry.
+/// A possible path to icons, split at the entry.
 struct SurveyCandidate {
     let entries: [ManifestPath.Segment]
     let icon: [ManifestPath.Segment]
     let name: [ManifestPath.Segment]?
     let score: Int
-    /// Whether the path leads to screenshots or banners, which rank after all icons.
     private let isScreenshot: Bool
     private let icons: Int
 
@@ -183,7 +184,7 @@ struct SurveyCandidate {
             guard one.isScreenshot == other.isScreenshot else { return other.isScreenshot }
             return (one.score, other.path.count) > (other.score, one.path.count)
         }
-        // Drops paths that differ only in having a wildcard instead of a name.
+        // Keeps a path with a wildcard instead of a name only if it finds more icons.
         return found.filter { one in
             !found.contains { other in
                 one.isPart(of: other) && other.icons > one.icons
@@ -217,12 +218,12 @@ struct SurveyCandidate {
         for (name, member) in place.inOrder { go(to: member, by: .member(name)) }
     }
 
-    /// Prefers as entries the innermost repeated dictionary with a name, then the outermost
-    /// repeated dictionary, the icon itself if repeated, or its parent.
+    /// Chooses the entry on the path: the innermost repeated dictionary with a name, else the
+    /// outermost repeated dictionary, else the icon itself if it is repeated, else its parent.
     private init(_ path: [ManifestPath.Segment], _ places: [SurveyedPlace]) {
         func isRepeated(_ length: Int) -> Bool {
             guard length > 0 else { return places[0].count > 1 }
-            // Any XML element can repeat.
+            // XML has no arrays, so any element can be repeated.
             return [.elements, .members].contains(path[length - 1])
                 || places[length].count > places[length - 1].count
         }
@@ -237,7 +238,7 @@ struct SurveyCandidate {
         name = length < path.count ? places[length].namePath : nil
         icons = leaf.icons
         isScreenshot = leaf.likeness < 2 * leaf.icons
-        // A single icon may be the publisher's.
+        // A single icon scores less, because it may be the publisher's.
         score =
             leaf.likeness * min(leaf.icons, max(1, places[length].count)) / leaf.icons
             * (repeated.isEmpty ? 1 : 4)

@@ -43,7 +43,7 @@ final class EntryDecoder {
                 name: name, members: members,
                 priority: try priority(value(at: shape.priority, in: element)),
                 integrity: value(at: shape.integrity, in: element), isKeyed: key != .null,
-                // A key identifies a single icon.
+                // A key can identify only one icon.
                 key: found.count <= 1 ? self.key(key) : nil)
             if found.isEmpty, let template = shape.template {
                 let text = try template.filled(from: element)
@@ -67,11 +67,10 @@ final class EntryDecoder {
         let key: String?
     }
 
-    /// Returns all values at the icon places in document order, including blank and unselected
+    /// Returns all values at the icon paths in document order, including blank and unselected
     /// values.
     func values(of element: ManifestValue) -> [IconValue] {
         let isKeyed = value(at: shape.key, in: element) != .null
-        // Sorting is stable.
         return places(in: element).prefix(ManifestLimits.maximumIcons).compactMap {
             $0.place.target == .convention ? nil : value(of: $0, isKeyed: isKeyed)
         }.sorted { $0.span.lowerBound < $1.span.lowerBound }
@@ -104,7 +103,8 @@ final class EntryDecoder {
 
     private func decoded(_ value: IconValue, of icon: Icon, _ entry: Common) -> DecodedIcon {
         let result = result(of: icon, value, entry)
-        // A built URL is not a value in the manifest, but explains why it is not fetched.
+        // A built URL is not a value of the manifest. It is only returned to explain why it is not
+        // fetched.
         if icon.target == .convention {
             guard case .unfetched = result else { return (entry.name, nil, result) }
         }
@@ -144,7 +144,7 @@ final class EntryDecoder {
         path?.first(in: element) ?? .null
     }
 
-    /// Returns the entry's name. A number is accepted, because names are only displayed.
+    /// Accepts a number as a name, because names are only displayed.
     private func name(of element: ManifestValue) -> String? {
         for path in shape.names {
             switch path.first(in: element) {
@@ -162,7 +162,7 @@ final class EntryDecoder {
 
         var isFile: Bool { target == .file }
 
-        /// Whether a relative name can be in ``IconValue/files``. AppStream's local icons belong to
+        /// Whether a directory of icons may contain the icon. AppStream's local icons belong to
         /// installed packages.
         var mayBeInFolder: Bool {
             guard place.target == .typed, let type else { return true }
@@ -171,7 +171,7 @@ final class EntryDecoder {
 
         var type: String? { text("@type") }
 
-        /// Without a medium and a type, the file name decides.
+        /// Whether the medium or type is an image. Without them, the file name decides.
         var isImage: Bool {
             if let kind = text("@medium") ?? type { return kind.begins(with: "image") }
             guard case .string(let url, _) = match.value else { return false }
@@ -211,7 +211,7 @@ final class EntryDecoder {
         }
     }
 
-    /// Returns up to one more match than an entry can have.
+    /// Returns at most one icon more than permitted, so that the caller can detect an excess.
     private func places(in element: ManifestValue) -> [Icon] {
         var found: [Icon] = []
         var starts = Set<Int>()
@@ -231,7 +231,7 @@ final class EntryDecoder {
         return found
     }
 
-    /// Whether another path selects icons in the value, as `Icon.cached[*].name` in DEP-11.
+    /// Whether another path selects icons in the value, as `Icon.cached[*].name` does in DEP-11.
     private func leads(_ path: ManifestPath, into value: ManifestValue) -> Bool {
         switch value {
         case .array, .dictionary:
@@ -249,7 +249,6 @@ final class EntryDecoder {
         if case .string(let text, _) = value {
             let name = PriorityName.allCases.first { text.isSame(as: $0.rawValue) }
             if let name { return name.value }
-            // All XML values are text.
             if shape.priority?.isXML == true, let integer = Int(text) { return integer }
         }
         if let integer = value.exactInteger { return integer }
@@ -272,7 +271,6 @@ final class EntryDecoder {
         do {
             return try digest(integrity: integrity, sha256: sha256)
         } catch {
-            // In package lists, the digest is often that of the package.
             throw EntryError(
                 error.code,
                 "\(error.message); if the digest is not the icon's,"
@@ -373,7 +371,7 @@ extension String {
 }
 
 extension ManifestValue {
-    /// The integer, including from `4.0`, because some formats lack integers.
+    /// The integer. Accepts `4.0`, because some formats lack integers.
     fileprivate var exactInteger: Int? {
         switch self {
         case .integer(let integer): integer

@@ -20,7 +20,7 @@ extension PathMatch {
         return Self.firstNumber(in: key.utf8)
     }
 
-    /// The size in folder names such as `128x128@2` of AppStream's cached icons.
+    /// The folder for icons of this size, such as `128x128@2` in AppStream's cache.
     var sizeFolder: String? {
         func number(_ name: String) -> Int? {
             Self.number(container[name] ?? container["@\(name)"])

@@ -61,7 +61,6 @@ struct IconURLs {
         // spelling is stored.
         if !value.isPlain {
             text = String(decoding: text.bytesOfURL, as: UTF8.self)
-            // Longer texts are rejected later.
             if text.utf8.count <= ManifestLimits.maximumURLSize {
                 text = URLPlaceholders(text, size: iconSize).text
             }
@@ -91,7 +90,7 @@ struct IconURLs {
         return (try? HTTPURL(text)) == url
     }
 
-    /// Whether a URL of the entry has credentials. True for an unreadable entry.
+    /// Returns true for an unreadable entry.
     func findCredentials(in entry: RawEntry) -> Bool {
         guard case .success(let element) = entry.content else { return true }
         return element.contains(where: containsCredentials)
@@ -112,7 +111,6 @@ struct IconURLs {
         guard let ipfsGateway else { return text }
         var path = text.utf8.dropFirst("ipfs:".utf8.count).drop { $0 == UInt8(ascii: "/") }
         if path.starts(with: "ipfs/".utf8) { path = path.dropFirst("ipfs/".utf8.count) }
-        // The canonical spelling of a URL is ASCII.
         var gateway = ipfsGateway.string.prefix { $0 != "?" }  // text: ASCII
         let query = ipfsGateway.string.dropFirst(gateway.count)
         while gateway.hasSuffix("/") { gateway.removeLast() }  // text: ASCII

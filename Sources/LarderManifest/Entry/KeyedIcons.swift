@@ -1,12 +1,11 @@
 import LarderCore
 
-/// A detector of keys with several icons.
+/// A detector of keys that entries use for different icons.
 ///
 /// Keeps only hash values, about 32 bytes per key. A random seed prevents crafted collisions.
 final class KeyedIcons {
     private var icons: [UInt64: (digest: UInt32, position: UInt32)] = [:]
 
-    /// Returns an error if an earlier entry has the same key for another icon.
     func conflict(of result: ManifestItem.Result, at position: Int) -> EntryError? {
         let key: String
         let digest: UInt64
@@ -34,8 +33,7 @@ final class KeyedIcons {
                 + " for another icon")
     }
 
-    /// Returns a hash value of the bytes, because strings that Swift considers equal can be
-    /// different keys.
+    /// Hashes bytes instead of a `String`, because different keys can be equal strings in Swift.
     private static func digest(of bytes: [UInt8]) -> UInt64 {
         var hasher = Hasher()
         bytes.withUnsafeBytes { hasher.combine(bytes: $0) }

@@ -3,17 +3,16 @@ import LarderCore
 package struct URLPlaceholders {
     private static let sizes = ["{size}", "{width}", "{height}", "{w}", "{h}"]
         .map { Array($0.utf8) }
-    /// Unsupported placeholders: Apple's crop and format, and other notations for sizes.
+    /// Placeholders that are not filled: Apple's crop and format, and other notations for sizes.
     private static let known = ["{c}", "{f}", "%size%", "%width%", "%height%"]
         .map { Array($0.utf8) }
 
     package let text: String
-    /// The first remaining placeholder. Words in braces are placeholders only if they are known, or
-    /// if a size was filled in.
+    /// The first placeholder that was not filled. A word in braces is a placeholder only if it is
+    /// known, or if a size was filled in.
     package let unfilled: String?
 
-    /// Whether a text may contain placeholders. A percent escape (RFC 3986, section 2.1) is not a
-    /// placeholder.
+    /// A percent escape (RFC 3986, section 2.1) is not a placeholder.
     static func mayOccur(in text: some RandomAccessCollection<UInt8>) -> Bool {
         var escape = 0
         for byte in text {
@@ -63,8 +62,8 @@ package struct URLPlaceholders {
         }
     }
 
-    /// Returns `{…}`, `{{…}}` or `%word%` at the start. Stops at the next brace or percent sign, to
-    /// take linear time.
+    /// Returns the placeholder at the start: `{…}`, `{{…}}` or `%word%`. Searches only to the next
+    /// brace or percent sign, to take linear time.
     private static func placeholder(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         switch text.first {
         case UInt8(ascii: "{"):
