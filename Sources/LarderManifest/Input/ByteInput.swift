@@ -6,7 +6,7 @@ package final class ByteInput {
     let baseURL: HTTPURL?
     var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
     private(set) var first: [UInt8] = []
-    /// The number of bytes to keep from a source that cannot be reopened.
+    /// The number of bytes to keep in ``first``.
     var keepsFirst = 0
     package var isCancelled: () -> Bool = { false }
     private let source: Source
@@ -41,7 +41,8 @@ package final class ByteInput {
         if case .descriptor(let descriptor, isOwned: true) = source { close(descriptor) }
     }
 
-    /// The size of a file that was opened at its start, for `read(into:at:)`.
+    /// The number of bytes that `read(into:at:)` can read. Nil unless a file was opened at its
+    /// start.
     var seekableSize: Int? {
         if case .bytes(let bytes) = source { return bytes.count }
         guard let file, lseek(file, 0, SEEK_CUR) == position else { return nil }
@@ -150,8 +151,6 @@ extension ManifestSource {
         likelyURL(path).map { "; for a URL, write \($0)" } ?? ""
     }
 
-    /// Returns a URL for a path such as `example.com/apps.json`, unless its first part is a
-    /// directory.
     private static func likelyURL(_ path: String) -> HTTPURL? {
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1)
         guard parts.count == 2, let start = path.utf8.first, !"/.".utf8.contains(start),

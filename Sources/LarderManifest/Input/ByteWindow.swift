@@ -20,7 +20,6 @@ final class ByteWindow {
     func consume(_ count: Int) { bytes.consume(count) }
     func peek() throws -> UInt8? { try bytes.peek() }
 
-    /// Skips white space. Returns the next byte without consuming it.
     func peekAfterBlanks() throws -> UInt8? {
         repeat {
             consume(unread.prefix { $0.isMarkupBlank }.count)
@@ -48,7 +47,7 @@ final class ByteWindow {
         } while try fill()
     }
 
-    /// Copies the unread bytes and the rest of the input to a temporary file.
+    /// Copies the rest of the input to a temporary file.
     func saved(limit: Int64) throws -> (input: ByteInput, count: Int) {
         let file = try UnnamedFile(for: input.name)
         let copy = ByteInput(

@@ -3,7 +3,7 @@ import LarderCore
 /// A streaming converter of text to UTF-8.
 ///
 /// Invalid bytes, and characters that XML 1.0 forbids (section 2.2), become ``invalid``. libxml2
-/// would stop at the original bytes, and U+FFFD would turn a damaged URL into another URL. The
+/// would stop at the original bytes, and U+FFFD would turn a damaged URL into a different one. The
 /// character U+0 is an error.
 final class TextDecoder {
     /// DEL, which does not occur in real texts.
@@ -69,7 +69,7 @@ final class TextDecoder {
         return filled
     }
 
-    /// Returns the first character and its size in bytes, or nil if it is damaged or incomplete.
+    /// Returns nil if the first character is damaged or incomplete.
     private func character(_ bytes: UnsafeBufferPointer<UInt8>) -> (Unicode.Scalar, size: Int)? {
         switch encoding {
         case .utf8:

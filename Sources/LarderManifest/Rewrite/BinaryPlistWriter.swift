@@ -1,7 +1,7 @@
 import LarderCore
 
-/// A writer of a copy of a binary plist with other strings. Objects keep their numbers. New strings
-/// follow, and replaced strings without other references become empty.
+/// A writer that copies a binary plist and replaces strings. Objects keep their numbers, and new
+/// strings get the next numbers. A replaced string becomes empty if nothing else refers to it.
 struct BinaryPlistWriter {
     private let plist: BinaryPlist
     private let output: CatalogueOutput
@@ -29,7 +29,7 @@ struct BinaryPlistWriter {
         let objectCount = plist.objectCount + newOffsets.count
         let width = max(plist.referenceSize, Self.width(of: objectCount))
         let isUsed = try used()
-        // Several objects of a damaged file can overlap, and would multiply its size.
+        // Objects of a damaged file can overlap, which would make the copy many times as large.
         let limit = 16 * plist.size + count + 1 << 20
         var offsets: [Int] = []
         for object in 0..<plist.objectCount {
@@ -48,7 +48,7 @@ struct BinaryPlistWriter {
         try flush()
     }
 
-    /// Returns the references at the end of an object.
+    /// Returns the references at the end of an object. Scalars and strings have none.
     private func extent(
         _ object: Int
     ) throws -> (references: BinaryPlist.References, isString: Bool) {
@@ -91,7 +91,7 @@ struct BinaryPlistWriter {
         while start < references.offset {
             let count = min(64 << 10, references.offset - start)
             let part = try plist.bytes.run(at: start, count: count)
-            // The characters of UTF-16 that matter are ASCII.
+            // URLs are ASCII, so without zeros they are found in UTF-16, too.
             if isString { part.filter { $0 != 0 }.withUnsafeBytes(output.images.add) }
             start += part.count
             try put(part)

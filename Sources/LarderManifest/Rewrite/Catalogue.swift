@@ -1,15 +1,15 @@
 import Foundation
 
-/// A manifest that is read twice: for its icons, and to copy it with other icon values.
+/// A manifest that is read twice: first for its icons, then to copy it with new icon values.
 package final class Catalogue {
     private let input: ByteInput
     private let descriptor: Int32
     private let limits: ManifestLimits
     private let identity: [Int64]?
-    /// Whether the manifest is a gzip file. Known after a copy.
+    /// Whether the manifest is a gzip file. Set by ``copy(as:replacing:to:)``.
     package private(set) var isPacked = false
 
-    /// Creates a catalogue. A pipe or bytes in memory are first copied to a temporary file.
+    /// Opens the source. Copies a pipe or bytes in memory to a temporary file.
     package init(_ source: ManifestSource, limits: ManifestLimits = .init()) throws {
         var input = try source.open()
         if input.file == nil || input.seekableSize == nil {
@@ -36,11 +36,11 @@ package final class Catalogue {
         }
     }
 
-    /// Copies the manifest with other icon values. The copy of a gzip file is a gzip file. Equal
+    /// Copies the manifest with new icon values. The copy of a gzip file is a gzip file. Equal
     /// edits give equal bytes.
     ///
-    /// - Parameter nextEdit: Returns the edits in the order of their spans, then nil.
-    /// - Returns: The number of remaining URLs of images.
+    /// - Parameter nextEdit: Returns the next edit in the order of spans, or nil after the last.
+    /// - Returns: The number of remaining http and https URLs of images.
     package func copy(
         as format: ManifestFormat, replacing nextEdit: () throws -> CatalogueEdit?,
         to sink: @escaping (UnsafeRawBufferPointer) throws -> Void
@@ -89,7 +89,7 @@ package final class Catalogue {
             }
         }
         while let edit = try nextEdit() {
-            // The reader's spans do not overlap.
+            // Spans do not overlap in part, so this span was already replaced.
             guard edit.span.lowerBound >= window.offset else { continue }
             try copy(upTo: edit.span.lowerBound)
             try window.fill(to: edit.span.count)
@@ -117,7 +117,7 @@ package final class Catalogue {
 
 package struct CatalogueEdit {
     package let span: Range<Int>
-    /// The number of the new value. Equal values can have equal numbers.
+    /// The number of the new value. Edits with equal numbers can share a string.
     package let number: Int64
     package let text: String
 
@@ -128,7 +128,7 @@ package struct CatalogueEdit {
     }
 }
 
-/// The output of a copy, packed if needed and searched for URLs of images.
+/// The output of a copy, in which URLs of images are counted.
 final class CatalogueOutput {
     let images = RemoteImages()
     private let deflater: Deflater?

@@ -10,20 +10,20 @@ package final class RemoteImages {
     private(set) var count = 0
     private var labels = ImageLabels()
 
-    /// The maximum lengths of a URL, and of the searched text before it.
+    /// The maximum lengths in bytes of a URL, and of the searched text before it.
     private static let longest = 8 << 10
     private static let reach = 2 << 10
     private static let suffixes = (ImageFormat.all.flatMap(\.suffixes) + ["apng", "tiff", "jxl"])
         .map { Array(".\($0)".utf8) }
-    /// The suffixes of style sheets and fonts, which CSS names like images.
+    /// The suffixes of style sheets and fonts, for which CSS uses `url(…)`, too.
     private static let styles = ["css", "woff", "woff2", "ttf", "otf", "eot"]
         .map { Array(".\($0)".utf8) }
-    /// Brackets of a tag, as in XML or in JSON for HTML.
+    /// The brackets of a tag: unescaped, escaped for XML, and escaped for JSON.
     private static let openings = ["<", "&lt;", #"\u003c"#].map { Array($0.utf8) }
     private static let closings = [">", "&gt;", #"\u003e"#].map { Array($0.utf8) }
 
     private var text: [UInt8] = []
-    /// The positions in `text` at which the search for URLs and for Markdown images continues.
+    /// The positions in `text` at which the searches for URLs and Markdown images continue.
     private var next = 0
     private var nextMark = 0
 
@@ -72,7 +72,6 @@ package final class RemoteImages {
         nextMark -= kept
     }
 
-    /// Returns the URL whose scheme ends at `colon`.
     private static func url(at colon: Int, in text: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
         func isScheme(_ scheme: StaticString) -> Bool {
             let start = colon - scheme.utf8CodeUnitCount
@@ -89,8 +88,8 @@ package final class RemoteImages {
         return (colon - length)..<end
     }
 
-    /// Returns a URL's character, or 0xFF above ASCII, and its length in the text. JSON and YAML
-    /// can escape it as `\/`, `\u0026` or `\x26`.
+    /// Returns a character of a URL (0xFF if escaped and not ASCII) and its length in the text.
+    /// JSON and YAML can escape it as `\/`, `\u0026` or `\x26`.
     private static func character(
         at place: Int, in text: UnsafeBufferPointer<UInt8>
     ) -> (byte: UInt8, length: Int)? {
@@ -139,7 +138,6 @@ package final class RemoteImages {
         suffixes.contains { text.suffix($0.count).elementsEqual($0) }
     }
 
-    /// Whether the text ends in `url(`, optionally with a quotation mark.
     private static func isInCSS(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         let end = before.suffix(32).lowercasedASCII
         guard let start = end.lastIndex(of: UInt8(ascii: "(")), end.count - start <= 8,
@@ -164,7 +162,7 @@ package final class RemoteImages {
         return false
     }
 
-    /// Whether the text ends in `src` or `srcset` of an open tag.
+    /// Whether the text ends in the attribute `src` or `srcset` of an image's tag.
     private static func isInHTML(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard let tag = openTag(before),
             ["img", "source"].contains(where: { tag.starts(with: $0.utf8) })
@@ -173,7 +171,7 @@ package final class RemoteImages {
         return tag.holds("srcset=") || tag.suffix("src=&quot;".utf8.count).holds("src=")
     }
 
-    /// Returns the text after the `<`, in lower case. Brackets can be escaped.
+    /// Returns an open tag's text after `<`, in lower case. Brackets can be escaped.
     private static func openTag(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> ArraySlice<UInt8>? {
         let text = before.lowercasedASCII
         for end in text.indices.reversed() {
@@ -198,7 +196,7 @@ private struct ImageLabels {
 
     var count: Int { defined.reduce(0) { used.contains($1.key) ? $0 + $1.value : $0 } }
 
-    /// Notes an image. The text begins after the exclamation mark.
+    /// Records the label of an image. The text begins after the `!`.
     mutating func use(_ text: Slice<UnsafeBufferPointer<UInt8>>) {
         guard used.count < Self.limit, let end = Self.end(text) else { return }
         let after = text[end...].dropFirst()
@@ -210,7 +208,7 @@ private struct ImageLabels {
         if label.count <= Self.longest { used.insert(label.lowercasedASCII) }
     }
 
-    /// Notes a URL after `[label]:`. The text ends before the URL.
+    /// Records a label for a URL after `[label]:`. The text ends before the URL.
     mutating func define(_ text: Slice<UnsafeBufferPointer<UInt8>>) {
         var rest = text
         while let last = rest.last, last == UInt8(ascii: "<") || last.isBlank { rest.removeLast() }
@@ -220,7 +218,6 @@ private struct ImageLabels {
         defined[label[(start + 1)...].lowercasedASCII, default: 0] += 1
     }
 
-    /// Returns the position of the bracket that closes the first one.
     private static func end(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
         guard text.first == UInt8(ascii: "[") else { return nil }
         var depth = 0

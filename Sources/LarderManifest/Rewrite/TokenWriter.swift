@@ -1,6 +1,6 @@
 import LarderCore
 
-/// A writer of icon values as tokens that are safe in their place. Keeps the replaced token's
+/// A writer that quotes and escapes icon values as tokens of the format. Keeps the replaced token's
 /// quotation marks if possible. Values are printable ASCII.
 final class TokenWriter {
     private let format: ManifestFormat
@@ -16,7 +16,7 @@ final class TokenWriter {
     func pass(_ bytes: UnsafeRawBufferPointer) {
         switch format {
         case .yaml: anchors.pass(bytes)
-        // Text in UTF-16 has zeros.
+        // Text in UTF-16 contains zeros.
         case .xml, .xmlPlist: previous = bytes.last { !$0.isMarkupBlank && $0 != 0 } ?? previous
         case .json, .jsonLines, .urlList, .binaryPlist: break
         }
@@ -37,7 +37,7 @@ final class TokenWriter {
             return text.flatMap { isBigEndian ? [0, $0] : [$0, 0] }
         case .json, .jsonLines: return Self.quoted(value)
         case .yaml:
-            // The anchor's value is the same, so the alias is kept.
+            // An alias is kept if its anchor has the same new value.
             if first == UInt8(ascii: "*"), anchors.value(of: token.dropFirst()) == value {
                 return Array(token)
             }
@@ -53,7 +53,6 @@ final class TokenWriter {
         }
     }
 
-    /// The comment after a block scalar's indicator, with a space before it.
     private static func commentOfBlockScalar(
         _ token: UnsafeBufferPointer<UInt8>.SubSequence
     ) -> [UInt8] {
@@ -63,9 +62,9 @@ final class TokenWriter {
         return header.firstIndex(of: UInt8(ascii: "#")).map { [0x20] + header[$0...] } ?? []
     }
 
-    /// Whether a value can be a plain scalar in block and flow collections of YAML 1.1 and 1.2. A
-    /// letter and a dot or slash exclude numbers, dates and booleans. Parsers disagree about colons
-    /// and question marks in flow collections.
+    /// Whether a value can be a plain scalar in block and flow collections of YAML 1.1 and 1.2. The
+    /// required letter and dot or slash exclude numbers, dates and booleans. Parsers disagree about
+    /// colons and question marks in flow collections.
     private static func isPlain(_ value: String) -> Bool {
         let bytes = value.utf8
         guard let first = bytes.first else { return false }
@@ -91,7 +90,7 @@ final class TokenWriter {
     }
 }
 
-/// The new values of anchored scalars, whose aliases need no new values.
+/// The new values of anchored scalars. An alias of such a scalar can be kept.
 private struct YAMLAnchors {
     /// libyaml reads longer names, but no program writes them.
     private static let longestName = 256
@@ -101,7 +100,6 @@ private struct YAMLAnchors {
         case text
         case name([UInt8])
         case ended([UInt8])
-        /// In a tag or a comment after an anchor.
         case skipping([UInt8], isTag: Bool)
     }
 
@@ -110,7 +108,7 @@ private struct YAMLAnchors {
 
     func value(of name: some Sequence<UInt8>) -> String? { values[Array(name)] }
 
-    /// Sets the new value of an anchor's token. Other anchors of the name end here.
+    /// Stores the new value of an anchor's token. Replaces that of an earlier anchor of this name.
     mutating func set(_ value: String) {
         if case .ended(let name) = state, values.count < Self.limit { values[name] = value }
         state = .text
