@@ -1,5 +1,5 @@
-/// A binary property list (`bplist00`) whose objects are read on demand, as in Core Foundation's
-/// `CFBinaryPList.c`.
+/// A binary property list (`bplist00`), in the format of Core Foundation's `CFBinaryPList.c`.
+/// Objects are read on demand.
 ///
 ///     "bplist00" | objects … | offset table: an offset for each object | trailer, 32 bytes
 ///
@@ -13,7 +13,7 @@ final class BinaryPlist {
     let referenceSize: Int
     private let offsetSize: Int
     private let offsetTable: Int
-    /// The number of lookups is limited, because shared objects can expand without bound.
+    /// The remaining lookups. They are limited, because shared objects can expand without bound.
     private var lookupsLeft: Int
 
     struct Damage: Error {
@@ -132,7 +132,7 @@ final class BinaryPlist {
         return SourceSpan(offset..<offset + referenceSize)
     }
 
-    /// Returns the text. Invalid parts become U+FFFD: non-ASCII bytes in ASCII, and unpaired
+    /// Replaces invalid parts with U+FFFD: non-ASCII bytes in an ASCII string, and unpaired
     /// surrogates in UTF-16.
     func string(_ text: References, isUTF16: Bool) throws -> (text: String, isValid: Bool) {
         let run = try bytes.run(at: text.offset, count: text.count)
@@ -143,8 +143,7 @@ final class BinaryPlist {
         return (String(decoding: run, as: UTF8.self), true)
     }
 
-    /// Returns an integer. Integers of 1, 2 and 4 bytes are unsigned, and larger integers are
-    /// signed.
+    /// Reads integers of 1, 2 and 4 bytes as unsigned, and larger ones as signed.
     private func integer(at offset: Int, size: Int) throws -> ManifestValue {
         guard size == 16 else {
             let bits = try bytes.unsigned(at: offset, width: size)
@@ -186,7 +185,7 @@ final class BinaryPlist {
 
 /// The bytes of a binary plist, with random access in bounded memory. Files are not mapped, because
 /// mapped pages would count as this process's memory, and truncation by another process would crash
-/// it.
+/// this one.
 final class BinaryPlistBytes {
     let count: Int
     private let input: ByteInput
@@ -205,7 +204,7 @@ final class BinaryPlistBytes {
         } else {
             (input, count) = try window.saved(limit: Int64(limits.maximumPipedSize))
         }
-        // The buffer is allocated last, because a throwing initializer does not run deinit.
+        // The buffers are allocated last, because an initializer that throws does not run deinit.
         scratch = .allocate(byteCount: 0, alignment: 1)
         blocks = .allocate(byteCount: Self.blockSize * Self.slotCount, alignment: 16)
     }

@@ -1,7 +1,7 @@
 final class BinaryPlistCursor: ManifestCursor {
     var position: Int?
     private(set) var progress = 0
-    /// The number of elements. Millions of them can be the same empty array.
+    /// Elements are limited, because millions of them can be the same empty array.
     private var elementsSeen = 0
     private static let elementWeight = 1024
     private let plist: BinaryPlist
@@ -159,7 +159,6 @@ final class BinaryPlistCursor: ManifestCursor {
         _ depth: Int, _ references: BinaryPlist.References, _ size: inout Int
     ) throws {
         try limits.enter(depth)
-        // The number of references may exceed the limit by itself.
         try limits.charge(8 * references.count, to: &size)
     }
 }

@@ -21,7 +21,7 @@ final class JSONCursor: ManifestCursor {
         }
     }
 
-    /// Takes a value. If it is too large or too deep, skips it and checks only its brackets.
+    /// Returns the value. If it is too large or too deep, skips it and checks only its brackets.
     func take() throws -> Result<ManifestValue, EntryError> {
         try parse { parser throws(JSONParser.Error) in try parser.value() }
     }
@@ -103,7 +103,6 @@ final class JSONCursor: ManifestCursor {
         return .failure(failure)
     }
 
-    /// Skips a value of any size and depth, without recursion.
     private func skipUnread() throws {
         var depth = 0
         while true {
@@ -147,8 +146,8 @@ final class JSONCursor: ManifestCursor {
 }
 
 extension ByteWindow {
-    /// Parses a value. Consumes nothing on failure. If the window ends within the value, reads more
-    /// bytes and parses again, so that the parser never pauses.
+    /// Consumes nothing on failure. If the window ends within the value, reads more and parses
+    /// again, because the parser cannot pause.
     func parse<Value>(
         _ limits: ManifestLimits, isLines: Bool,
         _ read: (inout JSONParser) throws(JSONParser.Error) -> Value
@@ -171,7 +170,6 @@ extension ByteWindow {
         }
     }
 
-    /// Skips white space and comments. Returns the next byte without consuming it.
     func peekAfterComments() throws -> UInt8? {
         while let byte = try peekAfterBlanks() {
             guard byte == UInt8(ascii: "/"), case _ = try fill(to: 2), count > 1,
@@ -194,8 +192,7 @@ extension ByteWindow {
         } while try fill()
     }
 
-    /// Skips white space, comments and the separators of RFC 7464. Returns the next byte without
-    /// consuming it.
+    /// Skips white space, comments and the separators of RFC 7464.
     func peekAfterSeparators() throws -> UInt8? {
         while let byte = try peekAfterComments() {
             guard byte == .recordSeparator else { return byte }
@@ -204,7 +201,7 @@ extension ByteWindow {
         return nil
     }
 
-    /// Whether the rest of the line is blank, a comment or another JSON value.
+    /// Whether the rest of the line is blank, or begins with a comment or another JSON value.
     func isBetweenValues() throws -> Bool {
         while let byte = try peek(), byte != 0x0A {
             guard byte.isMarkupBlank else {

@@ -1,7 +1,7 @@
 import LarderCore
 
-/// A parser of JSON values in contiguous bytes, strict (RFC 8259) except for strings, comments and
-/// trailing commas.
+/// A parser of JSON values in contiguous bytes. It is strict (RFC 8259), but accepts comments,
+/// trailing commas and invalid strings.
 ///
 /// All members with the same key are kept, and the last counts. A string with invalid UTF-8, an
 /// unpaired escaped surrogate (section 8.2), a control character or an unknown escape (section 7)
@@ -23,10 +23,11 @@ struct JSONParser {
     }
 
     /// - Parameters:
-    ///   - isWhole: Whether the input ends after the bytes, which completes a final number.
+    ///   - isWhole: Whether the input ends after the bytes, so that a number at their end is
+    ///     complete.
     ///   - isLines: Whether strings cannot contain line breaks, because the next line is another
     ///     value.
-    ///   - offset: The offset in the manifest.
+    ///   - offset: The offset of the bytes in the manifest.
     init(
         _ bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, maximumDepth: Int,
         isLines: Bool = false, offset: Int = 0

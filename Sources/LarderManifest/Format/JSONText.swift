@@ -1,11 +1,11 @@
 enum JSONText {
-    /// Returns the next quotation mark, backslash or control character, or else the end. Sets
-    /// `isASCII` to false if an earlier byte is not ASCII.
+    /// Returns the position of the next quotation mark, backslash or control character, or else the
+    /// end. Sets `isASCII` to false if an earlier byte is not ASCII.
     static func endOfPlainText(
         _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, isASCII: inout Bool
     ) -> Int {
         var position = start
-        // Reads eight bytes at a time. `marks` is zero if the text continues.
+        // Reads eight bytes at a time. `marks` is zero if all of them are plain text.
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080
         let raw = UnsafeRawBufferPointer(bytes)
@@ -29,7 +29,8 @@ enum JSONText {
         return position
     }
 
-    /// The letters after a backslash and their bytes (RFC 8259, section 7), except Unicode escapes.
+    /// The characters after a backslash, and the bytes that they mean (RFC 8259, section 7), except
+    /// Unicode escapes.
     private static let escapes = Array(zip("\"\\/bfnrt".utf8, "\"\\/\u{8}\u{C}\n\r\t".utf8))
 
     /// Returns the unescaped text. Unknown escapes and unpaired surrogates become an invalid byte,
@@ -44,7 +45,8 @@ enum JSONText {
                 index += 1
                 continue
             }
-            // A last backslash would escape the closing quotation mark.
+            // A byte follows, because a backslash at the end would escape the closing quotation
+            // mark.
             let escaped = text[index + 1]
             let byte = escapes.first { $0.0 == escaped }?.1
             guard byte == nil, let unit = unit(text, at: index) else {
@@ -89,6 +91,5 @@ enum JSONText {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether the text starts with a template engine's expression or statement.
     var isTemplate: Bool { starts(with: "{{".utf8) || starts(with: "{%".utf8) }
 }

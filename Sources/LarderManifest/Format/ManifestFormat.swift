@@ -13,7 +13,7 @@ extension ManifestFormat {
         return (try detected(in: window, limits), window)
     }
 
-    /// Bounded, because the reader of JSON starts over.
+    /// Bounded, because JSON is then parsed again from its start.
     private static let flowStyleLookahead = 64 << 10
 
     /// Detects the format, and consumes a UTF-8 byte order mark and white space. JSON Lines count
@@ -55,8 +55,8 @@ extension ManifestFormat {
         }
     }
 
-    /// Whether a text that starts with a bracket is in YAML's flow style: its file is named like
-    /// YAML, and its start is not JSON.
+    /// Whether a text is YAML in flow style: its file has a suffix of YAML, and its start is not
+    /// JSON.
     private static func isYAML(_ window: ByteWindow, _ limits: ManifestLimits) throws -> Bool {
         // A URL can have a query.
         let path = window.input.name.utf8.prefix { $0 != UInt8(ascii: "?") }
@@ -73,7 +73,7 @@ extension ManifestFormat {
         return false
     }
 
-    /// Whether UTF-16 text is XML. Nil if the text is not in UTF-16.
+    /// Nil if the text is not in UTF-16.
     private static func isXMLInUTF16(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool? {
         let hasMark = XMLEncoding.hasUTF16Mark(bytes)
         let text = bytes.dropFirst(hasMark ? 2 : 0)
@@ -100,7 +100,7 @@ extension ManifestFormat {
             let scheme = head.prefix { 0x61...0x7A ~= $0 || $0.isDigit || $0 == UInt8(ascii: "+") }
             guard !scheme.isEmpty else { return false }
             let rest = head[scheme.endIndex...]
-            // In YAML, white space follows a key.
+            // In YAML, white space follows the colon after a key.
             return rest.starts(with: "://".utf8)
                 || rest.first == UInt8(ascii: ":") && scheme.isWord("data")
                     && !(rest.dropFirst().first?.isMarkupBlank ?? true)
@@ -140,10 +140,10 @@ protocol ManifestCursor {
     var progress: Int { get }
     /// Returns the value, or an error if it exceeds an entry's limits.
     func take() throws -> Result<ManifestValue, EntryError>
-    /// Skips the value. Returns an error if the cursor detects an invalid value.
+    /// Skips the value. Returns an error if it is found to be invalid.
     @discardableResult func skip() throws -> EntryError?
-    /// Skips the value. `body` must take or skip it with the passed cursor. Its errors are ignored
-    /// if the rest of the manifest is readable.
+    /// Skips the value and lets `body` inspect it. `body` must take or skip it with the cursor that
+    /// it receives. Errors of `body` are ignored if the rest of the manifest is readable.
     func skip(inspectingWith body: (Self) throws -> Void) throws
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws
     func forEachElement(_ body: () throws -> Void) throws

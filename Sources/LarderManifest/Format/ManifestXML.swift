@@ -72,7 +72,7 @@ final class ManifestXML {
 extension XMLEncoding {
     fileprivate func offsets(from start: Int) -> XMLOffsets {
         switch self {
-        // The decoder replaces each invalid byte by one byte.
+        // The decoder replaces each invalid byte with one byte.
         case .utf8, .latin1(isASCII: true): XMLOffsets(from: start)
         case .latin1(isASCII: false), .utf16: XMLOffsets(from: start, unitSize: unitSize)
         }

@@ -17,7 +17,7 @@ final class PlistCursor: ManifestCursor {
 
     func begin() throws -> Bool { try !reader.isEmpty && nextChild() }
 
-    /// Reads to the end, which may have errors after the root value.
+    /// Reads to the end of the document, because errors may follow the root value.
     func finish() throws {
         guard try !nextChild() else {
             throw error(.malformed, "the property list has more than one value")
@@ -92,7 +92,6 @@ final class PlistCursor: ManifestCursor {
     }
 
     private func value(depth: Int, size: inout Int) throws -> ManifestValue {
-        // Every element is charged, even if empty.
         try limits.charge(8, to: &size)
         switch element {
         case .string: return xml.string(try text(&size), at: reader.content)
@@ -151,7 +150,7 @@ final class PlistCursor: ManifestCursor {
         try text(&size).allSatisfy(\.isWhitespace) ? value : .opaque("a malformed boolean")
     }
 
-    /// Parses an integer. Hexadecimal integers are accepted, as in Core Foundation.
+    /// Accepts hexadecimal integers, as in Core Foundation.
     private func integer(_ text: String) -> ManifestValue {
         let digits = text.filter { !$0.isWhitespace }
         if let integer = Int(digits) { return .integer(integer) }

@@ -4,17 +4,18 @@ import LarderXML
 /// A cursor over the elements of an XML catalogue.
 ///
 /// The document is a dictionary whose only member is the root element. An element with only text is
-/// a string. Others are dictionaries: attributes are members with an `@`, and the text of an
-/// element without child elements is the member ``text``. Text next to child elements is ignored.
+/// a string. Other elements are dictionaries: attributes are members with an `@`, and the text of
+/// an element without child elements is the member ``text``. Text next to child elements is
+/// ignored.
 final class XMLCursor: ManifestCursor {
     static let text = "#text"
 
     private enum Place {
         case document
         case element
-        /// The first child of an element without attributes.
+        /// At the first child of the value, an element without attributes.
         case child
-        /// The end of an attribute, or of an element with only text.
+        /// After the value, which is an attribute or an element with only text.
         case value(Result<ManifestValue, EntryError>)
     }
 
@@ -32,7 +33,7 @@ final class XMLCursor: ManifestCursor {
 
     var progress: Int { xml.progress }
 
-    /// Reads to the end, which may have errors after the root element.
+    /// Reads to the end of the document, because errors may follow the root element.
     func finish() throws { while try xml.advance() != .finished {} }
 
     func kind() throws -> ValueKind {
@@ -71,7 +72,8 @@ final class XMLCursor: ManifestCursor {
         return nil
     }
 
-    /// The depth of the element whose end is the end of the value. Nil if that was already read.
+    /// The depth of the element whose end is the end of the value. Nil if that end was already
+    /// read.
     private var openDepth: Int? {
         switch place {
         case .value: nil
@@ -115,7 +117,7 @@ final class XMLCursor: ManifestCursor {
         try body(.success(reader.name))
     }
 
-    /// Returns the text of an element without children. Returns nil at the first child element.
+    /// Returns an element's text, or nil at its first child element.
     private func leadingText() throws -> Result<ManifestValue, EntryError>? {
         var text = ""
         while true {
@@ -148,7 +150,6 @@ final class XMLCursor: ManifestCursor {
     }
 
     private func value(depth: Int, size: inout Int) throws -> ManifestValue {
-        // Every element is charged, even if empty.
         try limits.charge(8, to: &size)
         var members: [ManifestValue.Member] = []
         for attribute in reader.attributes {

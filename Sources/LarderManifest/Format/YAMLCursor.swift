@@ -2,9 +2,9 @@ import LarderCore
 
 /// A cursor over the values of a YAML stream, one document after the other.
 ///
-/// In an entry, a merge key (`<<`, YAML 1.1) adds the members of the named mappings, with their
-/// places in the anchored source. Own members win, then earlier mappings. Outside entries, `<<` is
-/// an ordinary member. Members whose key is not a scalar are skipped.
+/// In an entry, a merge key (`<<`, YAML 1.1) adds the members of the named mappings. They keep
+/// their places in the file. Own members win, then those of earlier mappings. Outside entries, `<<`
+/// is an ordinary member. Members whose key is not a scalar are skipped.
 final class YAMLCursor: ManifestCursor {
     private static let maximumKeySize = 8 << 10
 
@@ -19,7 +19,7 @@ final class YAMLCursor: ManifestCursor {
         events = YAMLEvents(parser)
     }
 
-    /// Moves to the next non-empty document's root. Returns false at the end.
+    /// Moves to the root of the next non-empty document. Returns false at the end.
     func beginDocument() throws -> Bool {
         while events.kind != .streamEnd {
             try events.advance()
@@ -84,8 +84,8 @@ final class YAMLCursor: ManifestCursor {
         parser.error(code, reason)
     }
 
-    /// Returns the reason to refuse a scalar. Nil if `--entries` may name the value and it does not
-    /// look like a template.
+    /// Returns an error for a scalar, unless `--entries` may name it and it does not look like a
+    /// template.
     func refusalOfScalar(isExplicit: Bool) throws -> ManifestError? {
         if try events.scalar().text.utf8.first == UInt8(ascii: "<") {
             return parser.error(.notAManifest, YAMLParser.template)
@@ -132,7 +132,8 @@ final class YAMLCursor: ManifestCursor {
         return merged.isEmpty ? members : merged + members
     }
 
-    /// Earlier mappings are last, because the last member with a key counts.
+    /// Returns the members of merged mappings. Earlier mappings are last, because the last member
+    /// with a key counts.
     private static func merged(_ value: ManifestValue) -> [ManifestValue.Member]? {
         switch value {
         case .dictionary(let members): return members
@@ -171,15 +172,15 @@ final class YAMLCursor: ManifestCursor {
         + ["true", "True", "TRUE"].map { ($0, .bool(true)) }
         + ["false", "False", "FALSE"].map { ($0, .bool(false)) }
 
-    /// Returns a plain scalar's value as in the core schema of YAML 1.2 (`yes` and `off` are
-    /// strings), or nil for a string. `.inf`, `.nan` and hexadecimal numbers are also strings.
+    /// Returns a plain scalar's value in the core schema of YAML 1.2, or nil for a string. `yes`,
+    /// `.inf`, `.nan` and hexadecimal numbers are strings.
     private static func typed(_ text: String) -> ManifestValue? {
         let bytes = text.utf8
         guard let first = bytes.first else { return .null }
         // The first byte decides for most strings. Patterns are faster than searches here.
         switch first {
         case 0x30...0x39, UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
-            // The initializers also accept other spellings, such as `-inf`.
+            // `Int` and `Double` also accept other spellings, such as `-inf`.
             guard bytes.count <= 64, bytes.contains(where: \.isDigit),
                 bytes.allSatisfy({ $0.isDigit || "+-.eE".utf8.contains($0) }),
                 bytes.count(where: { $0 == UInt8(ascii: ".") }) < 2

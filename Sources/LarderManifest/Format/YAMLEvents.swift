@@ -34,8 +34,8 @@ final class YAMLEvents {
 
     private(set) var kind = YAMLParser.Kind.documentEnd
     private let parser: YAMLParser
-    /// The index of the current event if it is repeated. Nil for the parser's events, and only if
-    /// there are no ``replays``.
+    /// The index in ``kept`` of the current event, if it is repeated. If nil, there are no
+    /// ``replays``.
     private var repeated: Int?
     private var replays: [Replay] = []
     /// The depth in the innermost replay, or else in the document.
@@ -95,7 +95,6 @@ final class YAMLEvents {
         try advance()
     }
 
-    /// Returns the text of a scalar or of an alias for one.
     func scalar() throws -> (text: String, isPlain: Bool) {
         if kind == .alias { try charge(kept[anchors[target].start]) }
         guard let index = kind == .alias ? anchors[target].start : repeated else {
@@ -131,7 +130,6 @@ final class YAMLEvents {
 
     private func charge(_ event: Event) throws {
         repeatedSize += Self.eventSize + event.text.utf8.count
-        // Entries of a binary plist have the same limit.
         let limit = 100 * parser.fed + 16 << 20
         guard repeatedSize <= limit else {
             throw parser.error(.tooLarge, "aliases expand to more than \(limit) bytes")

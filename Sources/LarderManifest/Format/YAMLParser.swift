@@ -1,9 +1,10 @@
 import CYAML
 import LarderCore
 
-/// A pull parser of YAML 1.1 and 1.2 on libyaml, with the place of each event in bytes.
+/// A pull parser of YAML 1.1 and 1.2, based on libyaml, that also finds the place of each event in
+/// bytes.
 ///
-/// To convert libyaml's marks, which count characters, the window keeps the bytes since the last
+/// libyaml's marks count characters. To convert them, the window keeps the bytes since the last
 /// event.
 final class YAMLParser {
     enum Kind {
@@ -12,9 +13,10 @@ final class YAMLParser {
 
     /// The number of bytes that libyaml may read past an event.
     private static let lookahead = 128 << 10
-    /// The maximum depth in an entry. libyaml's time for a token grows with the depth.
+    /// libyaml's time for a token grows with the depth.
     private static let maximumEntryDepth = 256
-    /// libyaml's time grows with the square of the number of `%TAG` lines.
+    /// The maximum number of characters. libyaml's time grows with the square of the number of
+    /// `%TAG` lines.
     private static let maximumDirectives = 1 << 10
     static let template =
         "the file is a template with {{ … }} or front matter (---), not a manifest;"
@@ -22,7 +24,7 @@ final class YAMLParser {
 
     let source: String
     private(set) var kind = Kind.documentEnd
-    /// The position of libyaml's next byte in the manifest.
+    /// The offset in the manifest of the next byte for libyaml.
     private(set) var fed: Int
     private let window: ByteWindow
     /// The window's unread bytes, and their offset. Only ``read(into:)`` changes them.
@@ -34,12 +36,13 @@ final class YAMLParser {
     private let firstLine: Int
     private let firstOffset: Int
     private var known: (index: Int, offset: Int)
-    /// The offsets of ASCII text, in which each character is a byte.
+    /// Offsets of ASCII text, in which each character is one byte.
     private var plain = 0..<0
-    /// The start mark of the last event. Later marks are not before it.
+    /// The start mark of the last event, in characters. Later marks are not before it.
     private var start = 0
     private var depth = 0
-    /// Whether the parser is in an entry. If an entry is too deep, other entries remain usable.
+    /// Whether the parser is in an entry. The limit on depth is higher there, so that an entry that
+    /// is too deep fails alone.
     var isInEntry = false
     private var isInDocument = false
     private var hasContent = false
@@ -149,8 +152,8 @@ final class YAMLParser {
         return name.map { String(cString: $0) }
     }
 
-    /// The place of a scalar or an alias, without its anchor and tag. A block scalar ends after its
-    /// last line's text.
+    /// The place of a scalar or an alias, without its anchor and tag. A block scalar ends after the
+    /// text of its last line.
     var span: SourceSpan {
         var from = position(of: start)
         var to = position(after: Int(event.pointee.end_mark.index) - start, from: from)
@@ -187,7 +190,7 @@ final class YAMLParser {
         if fed == offset + bytes.count {
             window.consume(position(of: start))
             defer { (bytes, offset) = (window.unread, window.offset) }
-            // Outside documents, only directives and comments occur.
+            // Outside documents, there are only directives and comments.
             let limit = isInDocument ? limits.maximumEntrySize : 0
             guard window.count <= limit + Self.lookahead else {
                 throw window.error(
@@ -211,7 +214,7 @@ final class YAMLParser {
         return position
     }
 
-    /// Returns the position after `count` characters. Text in ASCII is scanned only once.
+    /// Scans text in ASCII only once.
     private func position(after count: Int, from start: Int) -> Int {
         let (from, to) = (offset + start, offset + start + count)
         if count >= 0, plain.lowerBound <= from, to <= plain.upperBound { return start + count }
@@ -288,7 +291,7 @@ extension UnsafeBufferPointer<UInt8> {
         return position
     }
 
-    /// Returns the index after a YAML node's anchor, tag, and following white space and comments.
+    /// Returns the end of a node's anchor, tag, white space and comments.
     fileprivate func endOfProperties(_ start: Int, _ end: Int) -> Int {
         var position = start
         while position < end {
