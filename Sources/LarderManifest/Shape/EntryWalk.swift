@@ -1,10 +1,10 @@
 /// A search for entries in one pass.
 ///
-/// Keeps only the root's members, and the first entries of an undecided shape, each up to the size
-/// of an entry.
+/// Keeps only the root's members, and the first entries until their shape is decided, with limited
+/// sizes.
 final class EntryWalk<Cursor: ManifestCursor> {
 
-    /// Limits the search for repeated keys. Only `..` finds more places.
+    /// The maximum number of places to compare for repeated keys. Only `..` finds more.
     private static var maximumPlaces: Int { 64 }
 
     private(set) var hasEntries = false
@@ -46,7 +46,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// For the next document in the same manifest.
+    /// Forgets a document, before the next one in the manifest.
     func restart() {
         dropHeld()
         root.clear()
@@ -64,7 +64,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Handles a root that is an entry or a map.
+    /// Handles a root that is an entry or a map. Returns whether there are entries, or an empty
+    /// place for them.
     func finish() throws -> Bool {
         if let shape = recognition.rootShape(root, hasEntries: hasEntries) {
             hasEntries = true
@@ -184,7 +185,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
                     }
                 }
             }
-            // Such as `entries` in a Helm index without charts.
+            // An empty dictionary can be a place for entries, such as `entries` in a Helm index.
             var isEmpty = !members.isEmpty
             try cursor.forEachMember { key in
                 isEmpty = false
@@ -211,7 +212,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Skips a value and counts its icons, except scalars outside of lists, which describe the
+    /// Skips a value and counts its icons, except scalars outside lists, which describe the
     /// manifest itself.
     private func skip(_ place: [ManifestPath.Segment]) throws {
         let kind = try cursor.kind()
@@ -224,7 +225,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Values below `depth` levels are read whole.
+    /// Counts the icons in a value. Values below `depth` levels are read whole.
     private func look(at cursor: Cursor, _ place: [ManifestPath.Segment], depth: Int) throws {
         switch (try cursor.kind(), depth) {
         case (.array, 1...):
@@ -244,9 +245,11 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Skips the place if none of the first elements matches a shape.
+    /// Reads the entries at a place. If none of the first elements matches a shape, skips the
+    /// place.
     ///
-    /// - Parameter forEach: Calls `take` for each element, with other trails that lead into it.
+    /// - Parameter forEach: Calls `take` for each element, with its key and any further trails into
+    ///   it.
     private func readPlace(
         _ trails: [Trail], at place: [ManifestPath.Segment],
         _ forEach: (_ take: (String?, [Trail]) throws -> Void) throws -> Void
@@ -312,7 +315,6 @@ final class EntryWalk<Cursor: ManifestCursor> {
         for trail in trails where trail.isEnd { recognition.use(trail.path, of: trail.shape) }
     }
 
-    /// The element can be an entry and can contain entries.
     private func readNested(
         _ trails: [Trail], at place: [ManifestPath.Segment], _ key: String?, _ isOpen: inout Bool
     ) throws {
@@ -341,7 +343,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         hasEntries = true
         mayBeMap = false
         dropHeld()
-        // An element, or a place with an earlier wildcard, may occur several times.
+        // An XML element, or a place after a wildcard, may occur several times.
         guard !recognition.isXML, places.count < Self.maximumPlaces,
             !place.dropLast().contains(where: { $0 == .elements || $0 == .members })
         else {
@@ -354,8 +356,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
         places.append(place)
     }
 
-    /// Two members with an icon indicate a map. A single member may describe the manifest itself.
-    /// In a configuration, which has scalars, members without a name may do so, too.
+    /// Two members with an icon indicate a map. A single one may describe the manifest itself. If
+    /// the root has scalars, as a configuration does, one of the members must also have a name.
     private func takeMapMember(_ member: RawEntry, size: Int) throws {
         if recognition.isMap { return try emit(member.of(recognition.settled ?? 0)) }
         guard heldMembers.add(member, size: size, limits) else {
@@ -387,14 +389,13 @@ final class EntryWalk<Cursor: ManifestCursor> {
     }
 }
 
-/// Possible entries of an undecided shape.
+/// Possible entries, until their shape is decided.
 private struct HeldEntries {
     private static let maximumCount = 64
 
     private(set) var entries: [RawEntry] = []
     private var size = 0
 
-    /// Returns false if the entries exceed a limit.
     mutating func add(_ entry: RawEntry, size: Int, _ limits: ManifestLimits) -> Bool {
         self.size += size
         entries.append(entry)
@@ -414,7 +415,6 @@ private let wrongKinds: [ValueKind: String] = [
 /// The root's members that an entry can have, because the root may be an entry.
 struct RootMembers {
     private let keys: Set<ManifestPath.Segment>
-    /// Whether icons can be in any member.
     private let keepsAll: Bool
     var line: Int?
     private let marks: [ManifestPath]
@@ -451,7 +451,7 @@ struct RootMembers {
 
     var hasIcon: Bool {
         let value = value
-        // An entry may have a null icon.
+        // A null icon counts, because an entry may have one.
         return marks.contains { !$0.matches(in: value, limit: 1).isEmpty }
     }
 

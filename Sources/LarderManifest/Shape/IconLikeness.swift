@@ -2,13 +2,13 @@ import LarderCore
 import LarderImages
 
 enum IconLikeness {
-    /// High for `icon_url`, low for `screenshots`.
+    /// Returns the rank of a member's name: high for `icon_url`, low for `screenshots`.
     static func rank(of name: String) -> Int? {
         let name = name.utf8.prefix(64).lowercasedASCII
         return ranks.first { _, words in words.contains { name.holds($0) } }?.rank
     }
 
-    /// In screenshots, only icons keep their rank.
+    /// Returns a member's rank within another member. In screenshots, only icons keep their rank.
     static func rank(_ own: Int?, in outer: Int?) -> Int? {
         outer == 1 && own != rankOfIcon ? 1 : own ?? outer
     }
@@ -16,9 +16,9 @@ enum IconLikeness {
     static func isIcon(_ name: String) -> Bool { rank(of: name) == rankOfIcon }
 
     private static let rankOfIcon = 16
-    /// For an entry's additional icons.
+    /// The minimum rank of unread icons in an entry that has an icon.
     static let leastRankOfIcons = 12
-    /// For icons outside entries.
+    /// The minimum rank of unread icons outside entries.
     static let leastRankOfLists = 8
 
     private static let screenshots: [StaticString] = [

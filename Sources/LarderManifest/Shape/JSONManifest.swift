@@ -44,7 +44,8 @@ extension ManifestDocument {
         guard !isDocument(), !isAlone || walk.root.hasIcon else {
             throw notAManifest(at: line, walk.refusal)
         }
-        // A single object is a document. Its other members may have any size.
+        // Only lines have a limit. A single object is a document, whose unknown members may have
+        // any size.
         let isTooLarge = length > limits.maximumEntrySize
         try walk.emitRoot(line, isAlone ? nil : isTooLarge ? .tooLarge(limits) : walk.failure)
         try readLines(emit, line)
@@ -106,7 +107,6 @@ extension ManifestDocument {
         let first = window.line
         try skip(indentation, pastErrorAt: offset)
         if line == first { return .unparsableLine(column: column, reason) }
-        // The next line starts another value.
         if window.line == first + 1 { return .unfinishedLine }
         return EntryError(.unparsableLine, "line \(line), column \(column): \(reason)")
     }

@@ -41,8 +41,8 @@ struct ManifestDocument {
             .notAManifest, source: window.input.name, at: line.map { .line($0) }, reason)
     }
 
-    /// Shared objects can expand a small file without bound. The cursor limits the expanded size of
-    /// each entry and of all entries.
+    /// Reads a binary plist with limits on its expanded size, because shared objects can expand
+    /// without bound.
     func readBinaryPlist(_ emit: @escaping (RawEntry) throws -> Void) throws {
         var cursor: BinaryPlistCursor?
         do {
@@ -101,7 +101,7 @@ extension ManifestDocument {
         guard let first = text.first, first != UInt8(ascii: "#") else { return nil }
         var url = text.prefix { $0 != 0x09 && $0 != 0x0A }
         if url.last == 0x0D { url = url.dropLast() }
-        // An option, such as `out=name.png`. In a URL, a colon comes first.
+        // An option, such as `out=name.png`, has an equals sign before any colon.
         let isOption = url.first { "=:".utf8.contains($0) } == UInt8(ascii: "=")
         return text.startIndex > line.startIndex && isOption ? nil : url.indices
     }

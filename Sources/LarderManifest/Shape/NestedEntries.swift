@@ -1,12 +1,11 @@
-/// A path of a shape, with the ``rest`` to follow. Nested in the generic class, its metadata would
-/// be looked up for each element of XML.
+/// A path of a shape, with the ``rest`` to follow. In a generic class, the type's metadata would be
+/// looked up for each XML element.
 struct Trail {
-    /// Nil for all shapes, which have the same paths with `--entries`.
+    /// The shape that has the path. Nil with `--entries`, which gives all shapes the same paths.
     let shape: Int?
     let path: ManifestPath
     let isBase: Bool
     private(set) var rest: ArraySlice<ManifestPath.Segment>
-    /// A filter for the value at the path's end.
     private(set) var filter: ManifestPath.Segment?
 
     init(shape: Int?, path: ManifestPath, isBase: Bool) {
@@ -22,7 +21,8 @@ struct Trail {
         return value.has(key, wanted)
     }
 
-    /// Returns the trail after the first segment of `rest`, which selects `segment`.
+    /// Returns the trail after the first segment of `rest`, or nil if that does not select
+    /// `segment`.
     fileprivate func step(
         _ rest: ArraySlice<ManifestPath.Segment>, to segment: ManifestPath.Segment
     ) -> Trail? {
@@ -48,7 +48,7 @@ extension [Trail] {
             var rest = trail.rest
             if rest.first == .descendants {
                 rest = rest.dropFirst()
-                // A member is followed by its name and by `.members`.
+                // The trail is kept once for each member: for its name, not for `.members`.
                 if segment != .members { found.append(trail) }
             }
             if let next = trail.step(rest, to: segment) { found.append(next) }
@@ -57,8 +57,8 @@ extension [Trail] {
     }
 }
 
-/// The entries in a value that was read whole, in document order, without the entries within them,
-/// so that each icon belongs to one entry.
+/// The entries in a value that was read whole, in document order. They do not include the entries
+/// within them, so that each icon belongs to one entry.
 struct NestedEntries {
     typealias Content = Result<ManifestValue, EntryError>
 
@@ -67,13 +67,13 @@ struct NestedEntries {
 
     init(_ recognition: ShapeRecognition) { self.recognition = recognition }
 
-    /// Returns the rest of the value, or nil if it is an entry.
+    /// Adds the entries of a value. Returns the rest of it, or nil if it is an entry.
     mutating func take(
         _ content: Content, _ key: String?, _ line: Int?, _ trails: [Trail]
     ) -> Content? {
         var ends = trails.filter(\.isEnd)
         let inner = trails.filter { !$0.isEnd }
-        // A path to an array leads to its elements.
+        // A path to an array selects its elements.
         if case .success(let value) = content {
             ends.removeAll { !$0.admits(value) }
             if case .array = value, inner.following(.elements).contains(where: \.isEnd) {
@@ -81,7 +81,7 @@ struct NestedEntries {
             }
         }
         let candidates = recognition.candidates(at: ends)
-        // The whole value decides, because entries within an entry can identify the shape.
+        // The whole value decides the shape, because entries within an entry can identify it.
         var shape = recognition.shape(of: content, among: candidates)
         let index = entries.count
         let rest = content.map { takeInside($0, inner) }

@@ -12,10 +12,9 @@ final class ShapeRecognition {
     private(set) var isMap = false
     var base: String?
     let unread = UnreadIcons()
-    /// Shapes whose elements can be in a top-level array or JSON Lines.
+    /// Shapes whose entries can be in a top-level array or JSON Lines.
     private(set) var lineShapes: [Int] = []
     private(set) var mapShapes: [Int] = []
-    /// Shapes with the paths of `--entries`.
     private var namedShapes: [Int] = []
     private var plain: Int?
     private var hasFamiliar = false
@@ -44,7 +43,7 @@ final class ShapeRecognition {
         use(rules.shapes() + [.hashes, .urls])
     }
 
-    /// Call this before examining elements.
+    /// Uses the shapes for XML. Call this before examining elements.
     func prepareForXML() {
         isXML = true
         unread.isXML = true
@@ -72,7 +71,7 @@ final class ShapeRecognition {
         return shapes.count - 1
     }
 
-    /// Returns the shape of Munki's digests by icon name, or nil for other members.
+    /// Returns the shape if a member is one of Munki's icon hashes.
     func hashes(_ name: String, _ value: ManifestValue, isFirst: Bool) -> Int? {
         guard case .string(let hex, _) = value, Digest(hex: hex) != nil, !namesIcons,
             isHashes || settled == nil && isFirst && IconLikeness.isImageName(name)
@@ -87,12 +86,12 @@ final class ShapeRecognition {
 
     func use(_ place: ManifestPath) { if !used.contains(place) { used.append(place) } }
 
-    /// Notes a place, unless it belongs to an unrecognised shape. Nil stands for any shape.
+    /// Records a place with entries, unless its shape is not the recognised one. Nil means any
+    /// shape.
     func use(_ place: ManifestPath, of shape: Int?) {
         if shape == nil || shape == settled { use(place) }
     }
 
-    /// Returns the shapes that can have entries at the ends of `trails`.
     func candidates(at trails: [Trail]) -> [Int] {
         guard !isMap else { return [] }
         let ends = trails.filter(\.isEnd)
@@ -128,7 +127,6 @@ final class ShapeRecognition {
         return plain ?? candidates.first ?? 0
     }
 
-    /// Whether there were only elements without known members.
     var isStrange: Bool { settled == nil && hasStrange && !hasFamiliar }
 
     /// Whether an element has a list of entries instead of an icon.
@@ -152,7 +150,6 @@ final class ShapeRecognition {
         }
     }
 
-    /// Returns the shape of a dashboard without entries.
     func settleEmptyGroups(_ elements: [RawEntry], among candidates: [Int]) -> Int? {
         guard settled == nil else { return nil }
         let values = elements.compactMap { try? $0.content.get() }
@@ -168,7 +165,6 @@ final class ShapeRecognition {
         return settled ?? 0
     }
 
-    /// Returns nil if the root is not an entry.
     func rootShape(_ root: RootMembers, hasEntries: Bool) -> Int? {
         guard !isMap, settled != nil || !hasEntries else { return nil }
         let index = settled ?? shapes.firstIndex { isRoot($0) && $0.matches(root.value) }

@@ -1,7 +1,5 @@
-/// A counter of unread values that look like icons.
 final class UnreadIcons {
     private static let maximumPlaces = 16
-    /// Limits names with a cached rank.
     private static let maximumNames = 1_024
 
     private typealias Place = (path: ManifestPath, isInEntry: Bool, count: Int)
@@ -48,7 +46,7 @@ final class UnreadIcons {
 
     func look(at value: ManifestValue, _ place: [ManifestPath.Segment]) {
         (isInEntry, known) = (false, [])
-        // Excludes banners and screenshots.
+        // The minimum excludes banners and screenshots.
         least = IconLikeness.leastRankOfLists
         let rank = place.reduce(nil as Int?) { rank, segment in
             if case .member(let name) = segment { self.rank(of: name, in: rank) } else { rank }
@@ -58,7 +56,8 @@ final class UnreadIcons {
         count(value, rank)
     }
 
-    /// Counts an entry's unread icons. If `hasIcon`, other kinds of images do not count.
+    /// Counts an entry's unread icons. If the entry has an icon, other kinds of images do not
+    /// count.
     func look(at entry: ManifestValue, reading icons: [ManifestPath], hasIcon: Bool) {
         (isInEntry, known) = (true, icons)
         least = hasIcon ? IconLikeness.leastRankOfIcons : 0
@@ -91,7 +90,6 @@ final class UnreadIcons {
         case .dictionary(let members):
             for member in members {
                 switch member.value {
-                // Skips most values, which are names and numbers.
                 case .string(let text, _) where !text.utf8.contains(where: Self.isURLMark): continue
                 case .string, .array, .dictionary:
                     path.append(.member(member.key))
@@ -108,7 +106,7 @@ final class UnreadIcons {
         rank.map { $0 > 1 && $0 >= least } ?? (least == 0)
     }
 
-    /// Every icon contains a period, a slash or a colon.
+    /// Whether a byte is a period, a slash or a colon. Every icon has one.
     private static func isURLMark(_ byte: UInt8) -> Bool { byte &- 0x2E < 2 || byte == 0x3A }
 
     private func rank(of name: String, in rank: Int?) -> Int? {
