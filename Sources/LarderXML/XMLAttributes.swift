@@ -3,17 +3,17 @@ import LarderCore
 package struct XMLAttribute: Equatable, Sendable {
     /// The name with its prefix. Foreign text.
     package let name: String
-    /// The value without references. Foreign text.
+    /// The value, with references replaced. Foreign text.
     package let value: String
-    /// The bytes of the quoted value in the file. Nil if unknown.
+    /// The offsets in the file of the value with its quotation marks. Nil if unknown.
     package let place: Range<Int>?
 }
 
-/// The place of the filtered text in the file.
+/// A conversion from the decoded text to offsets in the file.
 package struct XMLOffsets: Sendable {
     let start: Int
-    /// The number of bytes in a unit: 1 in ISO-8859-1, 2 in UTF-16. Nil if the file has the
-    /// filtered text's bytes.
+    /// The number of bytes in a code unit of the file: 1 in ISO-8859-1, 2 in UTF-16. Nil if the
+    /// file has the same bytes as the text.
     let unitSize: Int?
 
     package init(from start: Int, unitSize: Int? = nil) {
@@ -21,7 +21,6 @@ package struct XMLOffsets: Sendable {
         self.unitSize = unitSize
     }
 
-    /// Returns the number of bytes in the file for a text in UTF-8.
     func length(of text: Slice<UnsafeBufferPointer<UInt8>>) -> Int {
         guard let unitSize else { return text.count }
         // In UTF-16, a character of four bytes in UTF-8 has two units.
@@ -31,7 +30,7 @@ package struct XMLOffsets: Sendable {
 }
 
 struct XMLTextPlace {
-    /// Whether there is visible text since the last tag, comment or instruction.
+    /// Whether there has been visible text since the last tag, comment or instruction.
     private var hasText = false
     private var start: Int
     private var hasNoise = false
@@ -51,8 +50,8 @@ struct XMLTextPlace {
 
     mutating func resume(at start: Int) { self.start = start }
 
-    /// Returns the bytes since the last tag. With comments or instructions, returns the only part
-    /// with text, or nil.
+    /// Returns the range since the last tag. With comments or instructions, returns the only part
+    /// with text, or nil if there are several.
     func bytes(upTo end: Int) -> Range<Int>? {
         guard hasNoise else { return start..<end }
         guard hasText else { return isSplit ? nil : found }
@@ -61,7 +60,7 @@ struct XMLTextPlace {
 }
 
 struct XMLPassedTag {
-    /// The bytes in the file of the text before the tag. Nil if unknown.
+    /// The offsets in the file of the text before the tag. Nil if unknown.
     let text: Range<Int>?
     var line = 0
     var passedLine = 0
@@ -95,7 +94,7 @@ enum XMLReference {
     static func code(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> UInt64? {
         let isHex = digits.first == UInt8(ascii: "x")
         let digits = digits.dropFirst(isHex ? 1 : 0)
-        // The initializer of an integer accepts a sign.
+        // The initializer of `UInt64` accepts a plus sign.
         guard digits.first.map({ $0 != UInt8(ascii: "+") }) ?? false else { return nil }
         return UInt64(String(decoding: digits, as: UTF8.self), radix: isHex ? 16 : 10)
     }
@@ -119,7 +118,7 @@ enum XMLReference {
 }
 
 struct XMLAttributeParser {
-    /// The maximum number of attributes in a tag. Each is compared with all previous ones.
+    /// Each attribute in a tag is compared with all previous ones.
     static let maximumCount = 256
     static let maximumName = 1 << 10
 
@@ -207,7 +206,7 @@ struct XMLAttributeParser {
         return byte.isASCIILetterOrDigit || byte >= 0x80 || "_:".utf8.contains(byte)
     }
 
-    /// Returns a value. Replaces references, and white space as XML 1.0 (section 3.3.3) requires.
+    /// Replaces references, and white space as XML 1.0 (section 3.3.3) requires.
     private mutating func value(
         _ text: Slice<UnsafeBufferPointer<UInt8>>
     ) throws(XMLError) -> String {

@@ -11,7 +11,6 @@ final class XMLFilter {
     private let rules: XMLRules
     private var elements: XMLElements
     private var tags = XMLQueue<XMLPassedTag>()
-    /// The size in bytes of the tags in the queue.
     private var waitingBytes = 0
     private var keepsAttributes = false
     private let offsets: XMLOffsets?
@@ -58,7 +57,8 @@ final class XMLFilter {
         offset = offsets?.start ?? 0
         text = XMLTextPlace(from: offset)
         elements = XMLElements(rules)
-        // Twice the limit, because libxml2 turns CR LF into one byte, plus a whole character.
+        // Twice the limit, because libxml2 turns CR LF into one byte. The constant leaves room for
+        // a character.
         maximumText = 2 * min(rules.maximumTextBytes, .max / 4) + 8
         output = .allocate(capacity: Self.capacity)
     }
@@ -86,7 +86,7 @@ final class XMLFilter {
         return count
     }
 
-    /// libxml2 reports each tag once.
+    /// Returns the next tag. libxml2 reports each tag once.
     func takeTag() -> XMLPassedTag? {
         guard let tag = tags.take() else { return nil }
         waitingBytes -= tag.size
@@ -103,7 +103,6 @@ final class XMLFilter {
         return passed + omittedBefore
     }
 
-    /// Filters more input. Returns false at its end.
     private func advance() throws -> Bool {
         if pendingLines > 0, isBetweenElements {
             putPendingLines()
@@ -132,8 +131,7 @@ final class XMLFilter {
         return true
     }
 
-    /// Passes text and known tags without attributes unchanged, for speed. Returns false if nothing
-    /// was passed.
+    /// Passes text and known tags without attributes unchanged, for speed.
     private func passPlainly() -> Bool {
         let bytes = UnsafeBufferPointer(rebasing: input.unread.prefix(Self.capacity - end))
         var length = 0
@@ -225,7 +223,7 @@ final class XMLFilter {
         consumePassed(length)
     }
 
-    /// Counts bytes as text. Returns the number of bytes that fit without splitting a character.
+    /// Counts bytes as text. Returns how many fit without splitting a character.
     private func wholeCharacters(_ length: Int) -> Int {
         guard length > textRoom else {
             textLength += length
@@ -253,7 +251,7 @@ final class XMLFilter {
     }
 
     private func passMarkup() throws {
-        // Some markup is examined as a whole.
+        // Reads ahead, because some markup can be checked only as a whole.
         try input.fill(to: Self.maximumMarkup)
         let markup = input.unread
         guard markup.count > 1, [UInt8(ascii: "?"), UInt8(ascii: "!")].contains(markup[1]) else {
@@ -310,7 +308,7 @@ final class XMLFilter {
         put(tag.name)
         let isEmpty = tag.isEmpty
         omit(length)
-        // White space in the tag keeps the lines of libxml2's errors right.
+        // Line breaks in the tag keep the line numbers of libxml2's errors correct.
         if elements.areAny, pendingLines > 0 { putPendingLines() }
         put(isEmpty ? "/>" : ">")
     }
@@ -428,7 +426,7 @@ final class XMLFilter {
         pendingLines += input.line - line
     }
 
-    /// Removes markup through `ending`, which must end with `>`.
+    /// Removes markup including `ending`, which must end with `>`.
     private func omit(_ count: Int, to ending: String) throws {
         text.pause(at: offset)
         defer { text.resume(at: offset) }

@@ -18,14 +18,14 @@ package final class XMLReader {
     private var lineOfBlanks = 1
     private var lineOfTag = 0
     private var isAfterStart = false
-    /// The current element's attributes, at its start. Empty unless the rules keep attributes.
+    /// The attributes of the current start tag. Empty unless the rules keep attributes.
     package private(set) var attributes: [XMLAttribute] = []
-    /// The bytes in the file between the tags of an element without child elements, at its end. If
-    /// there are comments or instructions, the only part with text. Nil if unknown.
+    /// At the end of an element without child elements, the offsets of its content in the file.
+    /// With comments or instructions, those of its only part with text. Nil if unknown.
     package private(set) var content: Range<Int>?
 
     /// - Parameters:
-    ///   - offsets: The place in the file of the bytes from `read`. Nil if unknown.
+    ///   - offsets: How to find the bytes from `read` in the file. Nil if unknown.
     ///   - read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end. Called at
     ///     least once per `bufferSize` bytes. Can throw to cancel the reading.
     package init(
@@ -112,7 +112,7 @@ package final class XMLReader {
     package var isEmpty: Bool { xmlTextReaderIsEmptyElement(reader) == 1 }
     package var depth: Int { Int(xmlTextReaderDepth(reader)) }
 
-    /// The current text. Text longer than ``XMLRules/maximumTextBytes`` is truncated.
+    /// The current text. Text longer than ``XMLRules/maximumTextBytes`` may be truncated.
     package var text: String { xmlTextReaderConstValue(reader).map { String(cString: $0) } ?? "" }
 
     package var hasForbiddenReference: Bool { source.filter.hasForbiddenReference }
@@ -154,7 +154,7 @@ package final class XMLReader {
             do {
                 return Int32(try source.filter.read(into: .init(start: buffer, count: Int(length))))
             } catch {
-                // The result is not -1, because libxml2 would drop unparsed bytes.
+                // Returns 0, because after -1 libxml2 would drop unparsed bytes.
                 source.error = error
                 return 0
             }
@@ -170,22 +170,23 @@ package final class XMLReader {
 package struct XMLRules: Sendable {
     /// The permitted elements, the root first. Names have 1 to 7 bytes. Nil permits all elements.
     package var elements: [String]?
-    /// Whether another root is permitted, with any elements. Their attributes are kept.
+    /// Whether a different root is permitted. Then all elements are permitted, and attributes are
+    /// kept.
     package var permitsOtherRoots: Bool
     /// The ``elements`` that contain no text.
     package var containers: [String] = []
-    /// The number of bytes of a text that are always kept. Longer texts are truncated. Also limits
-    /// a tag whose attributes are kept.
+    /// The maximum size in bytes of a text that is always kept whole. Also limits a tag whose
+    /// attributes are kept.
     package var maximumTextBytes: Int
-    /// The maximum depth. The root has depth 1. libxml2's limit is 256.
+    /// The root has depth 1. libxml2's limit is 256.
     package var maximumDepth: Int
     /// The maximum size in bytes of comments, processing instructions, attributes, the document
     /// type, and excess white space between elements.
     package var maximumSkippedBytes: Int
-    /// Whether a document type may occur. Its declarations are always refused.
+    /// Declarations in a document type are always refused.
     package var permitsDocumentType: Bool
-    /// Replaces references to characters that XML forbids, such as `&#1;`. If nil, libxml2 refuses
-    /// them.
+    /// The replacement for a reference to a forbidden character, such as `&#1;`. If nil, libxml2
+    /// refuses it.
     package var forbiddenReference: UInt8?
     /// The maximum number of different element names. libxml2 keeps and compares all names.
     package var maximumNames: Int
@@ -242,7 +243,7 @@ struct XMLTag {
     let hasAttributes: Bool
     let number: UInt64
 
-    /// The name for messages. Foreign text.
+    /// Foreign text.
     var spelling: String { String(decoding: name.prefix(64), as: UTF8.self) }
 
     /// - Parameter bytes: The tag with both brackets. Must outlive this value.
@@ -253,7 +254,6 @@ struct XMLTag {
         isEmpty = !isEnd && bytes[last - 1] == UInt8(ascii: "/")
         let start = isEnd ? 2 : 1
         let end = isEmpty ? last - 1 : last
-        // Loops are faster than collection methods.
         var nameEnd = start
         while nameEnd < end, !bytes[nameEnd].isMarkupBlank { nameEnd += 1 }
         self.nameEnd = nameEnd
@@ -266,7 +266,7 @@ struct XMLTag {
         number = XMLElements.number(name)
     }
 
-    /// Parses a complete tag of one of `elements` without attributes.
+    /// Parses a complete tag without attributes that names one of `elements`.
     ///
     /// - Parameter bytes: Bytes from the opening bracket. Must outlive this value.
     init?(plain bytes: UnsafeBufferPointer<UInt8>, of elements: XMLElements) {
@@ -297,7 +297,7 @@ struct XMLTag {
 package struct XMLError: Error, Equatable {
     package enum Code: Equatable, Sendable {
         case malformed
-        /// The document type is not permitted.
+        /// The document type is not permitted, or has declarations.
         case declarations
         /// The document exceeds a limit of ``XMLRules`` or libxml2.
         case tooLarge
@@ -308,7 +308,7 @@ package struct XMLError: Error, Equatable {
         case otherElement(String)
     }
 
-    /// The kind of error. Element names in it are foreign text.
+    /// The kind of error, with element names that are foreign text.
     package let code: Code
     package let line: Int?
     /// The reason, which may contain foreign text.
