@@ -103,20 +103,6 @@ import Testing
                     afterFailures: 1, isOverload: RetryPolicy.overloadStatuses.contains(status))
                 return (code("\(status)"), [.text(String(format: "%g s", ceiling / .seconds(1)))])
             },
-            "retried-transfers": TransferError.Code.allCases.map { transfer in
-                let results = (UInt32(1)...99).filter {
-                    TransferError.Code(curlCode: $0) == transfer
-                }
-                return (
-                    code(transfer.rawValue),
-                    [
-                        .text(
-                            transfer == .other
-                                ? "all others" : results.map { "\($0)" }.joined(separator: ", ")),
-                        .text(transfer.isTransient ? "yes" : "no"),
-                    ]
-                )
-            },
             "modules": try modules(),
         ]
     }
