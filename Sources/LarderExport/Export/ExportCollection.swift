@@ -15,7 +15,7 @@ struct ExportCollection {
 
     private typealias Wanted = (name: String, url: String?, key: String, expectation: Expectation)
 
-    /// Adds the icons of manifests. Their URLs keep their spelling.
+    /// Adds the icons of manifests, under the URLs as the manifests spell them.
     mutating func add(_ manifests: [ManifestSource], rules: ManifestRules) throws {
         var page: [Wanted] = []
         for source in manifests {
@@ -74,7 +74,8 @@ struct ExportCollection {
         return nil
     }
 
-    /// For a library, adds images under each spelling of their URLs.
+    /// Adds all images in the cache. For a library, also adds them under the other recorded
+    /// spellings of their URLs.
     mutating func addAll() throws {
         try cache.forEachResource { resource in
             if isCancelled() { throw CancellationError() }
@@ -98,7 +99,7 @@ struct ExportCollection {
     private mutating func add(_ spellings: [Spelling]) throws {
         let resources = try cache.resources(spellings.map(\.key))
         for (spelling, resource) in zip(spellings, resources) {
-            // The icon may have been evicted in the meantime.
+            // The icon may have been evicted since its spelling was read.
             if let resource { try add(resource, url: spelling.text) }
         }
     }

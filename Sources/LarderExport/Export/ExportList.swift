@@ -5,10 +5,11 @@ import LarderCache
 struct ExportedIcon {
     var id: Int64 = 0
     let name: String
-    /// The URL in an app's spelling.
+    /// The URL as an app spells it; nil for an inline icon.
     let url: String?
     let key: String
-    /// The common prefix of the icon's file names; nil until ``ExportList/nameAll()``.
+    /// The common prefix of the icon's file names. Unless it is the library's,
+    /// ``ExportList/nameAll()`` sets it.
     let stem: String?
     /// The readable name that the stem is made from; nil for a library.
     var base: String?
@@ -58,7 +59,7 @@ final class ExportList {
         }
     }
 
-    /// Appends a digest of the URL to names that are already taken.
+    /// Sets the stems. Appends a digest of the URL to a name that another icon already has.
     func nameAll() throws {
         try database.writeWithoutTransaction {
             try $0.execute(sql: "CREATE INDEX main.by_base ON o (folded_base, id)")

@@ -9,7 +9,7 @@ package struct ExportReport: Sendable {
     package internal(set) var copied = 0
     package internal(set) var resized = 0
     package internal(set) var unchanged = 0
-    /// The number of icons with the same file name and bytes as another icon.
+    /// The number of icons with the same file name and bytes as an earlier icon.
     package internal(set) var duplicates = 0
     package internal(set) var bytes: Int64 = 0
     package internal(set) var pruned = 0
@@ -35,7 +35,8 @@ package struct ExportReport: Sendable {
     }
 }
 
-/// The outcome of writing an icon. For an icon with several files, the last of these cases is used.
+/// The outcome of writing an icon. If its files have different outcomes, the last one in this list
+/// counts.
 enum Placement: Int {
     case unchanged, linked, cloned, copied, resized
 }
@@ -55,6 +56,7 @@ protocol ExportedFiles {
     func place(_ icon: [Rendition], _ stem: String) throws -> IconPlacement
     func location(of rendition: Rendition, _ stem: String) -> (FileDescriptor, String)?
 
-    /// Writes the layout's index file. With `prune`, removes the files of unlisted icons.
+    /// Writes the layout's index file. With `prune`, removes the files of icons that are not in
+    /// `list`.
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws
 }

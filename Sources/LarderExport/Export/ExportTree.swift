@@ -2,9 +2,9 @@ import Foundation
 import LarderCache
 
 /// The directory of an export, locked against other exports. Links in the directory are not
-/// followed, so nothing outside is written.
+/// followed, so nothing outside it is written.
 final class ExportTree: Sendable {
-    /// The layout's directory: DIR or one of its subdirectories.
+    /// The directory of the layout's files: the export's directory or one in it.
     let folder: FileDescriptor
     let path: String
 
@@ -13,7 +13,7 @@ final class ExportTree: Sendable {
 
     /// Creates missing directories and removes partial files of killed exports. Links in `path` are
     /// followed unless another user owns them. Throws `.unusable` if the directory is inside the
-    /// cache or contains it, `.locked` during another export.
+    /// cache or contains it, and `.locked` during another export.
     init(_ path: String, folders: [String], outside cache: Cache) throws(CacheError) {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         var folder = try UsersPath(path).directory(create: true) { (nearest) throws(CacheError) in
@@ -103,7 +103,8 @@ extension FileDescriptor {
         return try status(of: String(decoding: swapped, as: UTF8.self)) != nil
     }
 
-    /// Sets the access date to now. Returns false if another user owns the file.
+    /// Sets the access date to now and the modification date to `modified`. Returns false if
+    /// another user owns the file.
     func setDates(modified: Date) throws(CacheError) -> Bool {
         let seconds = time_t(modified.timeIntervalSince1970)
         var times = [

@@ -2,9 +2,10 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// An atomic writer of an export's files. Existing files with the correct bytes are kept.
+/// A writer that creates and replaces an export's files atomically. Keeps files with the correct
+/// bytes.
 final class ExportWriter {
-    /// The age of access dates, in seconds, at which they are renewed.
+    /// The age in seconds above which an access date is set to now.
     private static let accessDateAge = 86_400
 
     let tree: ExportTree
@@ -38,8 +39,9 @@ final class ExportWriter {
         try place(Rendition(object), as: name)
     }
 
-    /// Creates a file with an image's verified bytes. Calls `body` before the file gets its name.
-    /// Throws `.corrupt` if the object is damaged, `.obstructed` if a directory has the name.
+    /// Creates a file with an image's verified bytes. Calls `body` before the file gets the name
+    /// `name`. Throws `.corrupt` if the object is damaged, `.obstructed` if a directory has the
+    /// name.
     func place(
         _ rendition: Rendition, as name: String, in directory: FileDescriptor? = nil,
         before body: () throws -> Void = {}
@@ -92,7 +94,7 @@ final class ExportWriter {
         return file
     }
 
-    /// Verifies an object's file in the cache, unless the exported file is the same file.
+    /// Verifies an object's file in the cache, unless the exported file is a hard link to it.
     func confirm(
         _ object: StoredObject, unlessIn directory: FileDescriptor, _ name: String
     ) throws {
@@ -212,8 +214,8 @@ final class ExportWriter {
     }
 
     /// Fills a temporary file and renames it to `name`, or removes it if `fill` returns false or
-    /// throws. `file` is nil for a hard link, which is durable and has the dates of the cache's
-    /// file.
+    /// throws. `file` is nil for a hard link, which is already durable and has the dates of the
+    /// cache's file.
     private func publish(
         _ temporary: String, _ file: FileDescriptor?, as name: String, in directory: FileDescriptor,
         before body: () throws -> Void = {}, filling fill: () throws -> Bool
@@ -233,7 +235,7 @@ final class ExportWriter {
     }
 }
 
-/// A file that is written in large pieces.
+/// A buffered writer of a file, which also computes the file's digest.
 package final class GeneratedFile {
     private let file: FileDescriptor
     private var hasher = RunningDigest()
@@ -298,7 +300,8 @@ extension ExportWriter {
             number = try cache.link(object.digest, to: tree.folder, as: temporary)
         } while number == EEXIST
         if let number {
-            // Other errors may be due to the file's links or owner (proc(5), protected_hardlinks).
+            // Other errors may concern only this file: its number of links or its owner (proc(5),
+            // protected_hardlinks).
             if [EXDEV, ENOTSUP, ENOSYS].contains(number) { mayLink = false }
             return nil
         }

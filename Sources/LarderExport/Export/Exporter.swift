@@ -26,8 +26,8 @@ package struct Exporter {
         self.onProgress = onProgress
     }
 
-    /// Exports the whole cache if `manifests` is nil. Throws ``CacheError``, `ManifestError` and
-    /// ``MissingProgram``.
+    /// Exports the icons of the manifests, or the whole cache if `manifests` is nil. Throws
+    /// ``CacheError``, `ManifestError` and ``MissingProgram``.
     package func export(_ manifests: [ManifestSource]?) throws -> ExportReport {
         let start = ContinuousClock.now
         let library = configuration.layout.library(in: configuration.folder)
@@ -97,7 +97,7 @@ package struct Exporter {
         }
     }
 
-    /// Whether files may be removed. If an entry is unreadable, any file may still be in use.
+    /// Whether unlisted files may be removed. An unreadable entry may need any of them.
     private func mayPrune(_ report: ExportReport) -> Bool {
         configuration.isPruning && report.problems.counts[.badEntry] == nil
     }
@@ -180,7 +180,7 @@ package struct Exporter {
 }
 
 extension Cache {
-    /// Returns an error's code, or throws if the error affects all objects.
+    /// Returns an error's code, or throws the error if it affects all objects.
     func exportCode(of error: CacheError, _ object: StoredObject) throws -> ExportCode {
         switch error.code {
         case .corrupt: try self.object(object.digest) == nil ? .missing : .corrupt
@@ -195,7 +195,7 @@ extension Cache {
 }
 
 extension CacheError {
-    /// Returns a message. If an object cannot be read, it includes the path and advice.
+    /// Returns the error's message, with the path and advice if the object cannot be read.
     func message(for code: ExportCode, in cache: Cache) -> String {
         code == .unreadable ? "\(located(inCacheAt: cache.path))" : message
     }

@@ -5,12 +5,13 @@ import LarderCore
 /// The `index.json` of the layout `files`: a JSON array with one file per line, sorted by name.
 struct FileIndex {
     static let file = "index.json"
-    /// The list of new files during an export. It is read if the export was killed.
+    /// The files that an export is about to write or remove. The next export reads it if this one
+    /// is killed.
     static let pendingFile = ".larder-pending.json"
     /// The maximum size of a line in bytes. Names and URLs are shorter, even when escaped.
     private static let longestLine = 128 << 10
     private static let mostLines = 4_000_000
-    /// The maximum size of the file in bytes, in addition to ``stat/plausibleBytes``.
+    /// The maximum size of the file in bytes. ``stat/plausibleBytes`` limits it too.
     private static let mostBytes: Int64 = 2 << 30
 
     struct Line {
@@ -76,7 +77,7 @@ struct FileIndex {
     let directory: FileDescriptor
     var name = FileIndex.file
 
-    /// Calls `body` with valid lines. Returns false if the list does not exist.
+    /// Calls `body` with pages of valid lines. Returns false if the list does not exist.
     @discardableResult
     func forEachPage(
         _ checkCancellation: () throws -> Void,
@@ -95,7 +96,7 @@ struct FileIndex {
             bytesLeft -= Int64(bytes.count)
             var page = (rest + bytes).split(
                 separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-            // One byte more than allowed, so that the rest of a line that is too long is dropped.
+            // Keeps one byte above the limit, by which `line` recognises a line that is too long.
             rest = Array(page.removeLast().prefix(Self.longestLine + 1))
             lines += page.count
             try body(page.compactMap(Self.line))

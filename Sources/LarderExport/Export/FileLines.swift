@@ -49,8 +49,8 @@ struct FileLines {
     }
 
     func keep(_ earlier: Earlier) throws {
-        // The stem can be empty, because a current file with the same stem would have replaced this
-        // file.
+        // The stem is left empty, so that this file does not count as a replacement of other
+        // earlier files with its stem.
         try update(
             """
             INSERT OR IGNORE INTO current

@@ -24,8 +24,8 @@ struct ImageSets: ExportedFiles {
                 .obstructed, subject: name, message: "is an image set not created by larder")
         }
         let files = icon.map { $0.file(stem) }
-        // The description marks the set as Larder's, so a new set gets it before its images.
-        // The description of an existing set must not refer to a missing image.
+        // The description marks the set as Larder's, so a new set gets it before its images. An
+        // existing set gets it after them, because it must not refer to a missing image.
         if !isOld { try describe(icon, stem, in: set) }
         var result = IconPlacement()
         for (rendition, file) in zip(icon, files) {

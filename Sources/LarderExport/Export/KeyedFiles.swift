@@ -79,7 +79,8 @@ final class KeyedFiles: ExportedFiles {
                     guard try tree.folder.sizeOfFile(name) != nil else { return }
                 }
                 let isOther = try leavingOutOthers && !list.has(stem)
-                // Pruning removes a file only if its name belongs to the layout.
+                // Pruning removes only files whose names belong to the layout, so other entries
+                // stay listed.
                 if isOther, layout.stem(ofFile: form.dataFile(stem)) != nil { return }
                 try file.write("CLEAN \(stem)\(sizes)\n")
             }

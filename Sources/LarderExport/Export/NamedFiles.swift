@@ -108,7 +108,7 @@ struct NamedFiles: ExportedFiles {
             || list.hasEquivalent(earlier.stem) && folder.ignoresCase(of: earlier.file)
     }
 
-    /// Whether the file exists and is not a file of this export under another spelling.
+    /// Whether the file exists and is not a file of this export under a different spelling.
     private func isDistinct(_ earlier: FileLines.Earlier) throws -> Bool {
         try folder.sizeOfFile(earlier.file) == earlier.size
             && !(earlier.isRespelled && folder.ignoresCase(of: earlier.file))

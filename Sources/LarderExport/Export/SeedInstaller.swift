@@ -6,7 +6,7 @@ import LarderCore
 
 /// A Swift source file that installs an exported directory for an app's image library at launch.
 ///
-/// The app rewrites the files because the bundle may lose dates and permissions, and the library
+/// The app writes new files because the bundle may not keep dates and permissions, and the library
 /// cannot replace a read-only file.
 package struct SeedInstaller: Sendable {
     private let seed: AppSeed
@@ -15,7 +15,7 @@ package struct SeedInstaller: Sendable {
     private let fingerprint: Digest
 
     /// Returns nil if the layout has no installer or if cancelled. The app's bundle must contain
-    /// `directory`, the export's DIR, under the same name.
+    /// `directory`, the exported directory, under the same name.
     package init?(
         _ report: ExportReport, directory: String, folder: String? = nil,
         isCancelled: () -> Bool = { false }
