@@ -5,7 +5,7 @@ package protocol FailureCode: RawRepresentable<String>, CaseIterable, Hashable, 
     var isSkip: Bool { get }
 }
 
-/// A failure of an icon. All its text is untrusted.
+/// A failure to export or import an icon. All its text is untrusted.
 package struct IconFailure<Code: FailureCode>: Error, Equatable {
     package let code: Code
     package let name: String
@@ -20,8 +20,8 @@ package struct IconFailure<Code: FailureCode>: Error, Equatable {
     }
 }
 
-/// The counts by reason, and the first 100 failures. Failures of icons with a placeholder are
-/// counted apart.
+/// The number of failures with each code, and the first 100 failures. Failures of icons with a
+/// placeholder are counted separately.
 package struct IconFailures<Code: FailureCode>: Sendable {
     package private(set) var counts: [Code: Int] = [:]
     package private(set) var failures: [IconFailure<Code>] = []
@@ -65,7 +65,7 @@ package enum ExportCode: String, FailureCode {
     case integrityMismatch = "integrity-mismatch"
     case sizeMismatch = "size-mismatch"
     case unreadable
-    /// The file cannot be created, for example in place of a directory.
+    /// The file cannot be created, for example because a directory has its name.
     case obstructed
     /// Another icon has the same file name but different bytes.
     case ambiguous
@@ -81,7 +81,7 @@ package typealias ImportFailure = IconFailure<ImportCode>
 
 package enum ImportCode: String, FailureCode {
     case noIcon = "no-icon"
-    /// `larder prefetch` stores inline icons.
+    /// The icon is inline. `larder prefetch` stores inline icons.
     case noURL = "no-url"
 
     case badEntry = "bad-entry"

@@ -2,8 +2,8 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The contents of untrusted files. Each file is read once, even with many hard links or list
-/// entries.
+/// The digests of untrusted files. Each file is read only once, even if it has many hard links or
+/// is listed many times.
 struct ReadFiles {
     struct Content {
         let digest: Digest
@@ -36,7 +36,7 @@ struct ReadFiles {
         }
     }
 
-    /// Returns the file's content, or nil if the file has changed since it was read.
+    /// Returns the file's content, or nil if the file has not been read or has changed since.
     func content(of file: FileIdentity) throws -> Content? {
         try database.read { db in
             try db.prepared(
@@ -52,7 +52,8 @@ struct ReadFiles {
         }
     }
 
-    /// Returns the file's digest, or nil if cancelled. The regular file must be open at its start.
+    /// Returns the file's digest, or nil if cancelled. It must be a regular file, open at its
+    /// start.
     func digest(of file: FileDescriptor, isCancelled: () -> Bool) throws -> Digest? {
         let identity = FileIdentity(try file.status())
         if let known = try content(of: identity) { return known.digest }

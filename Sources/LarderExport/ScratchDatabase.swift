@@ -1,7 +1,7 @@
 import GRDB
 import LarderCache
 
-// Temporary databases, which limit memory for any number of icons.
+// Temporary databases, which keep memory limited for any number of icons.
 
 extension DatabaseQueue {
     static let pageLimit = 500
@@ -31,8 +31,8 @@ extension DatabaseQueue {
         try read { try $0.prepared(sql).firstInteger(value) != nil }
     }
 
-    /// Calls `body` with each page. `page` reads the page after a given row. `body` can use the
-    /// database.
+    /// Calls `body` with each page. `page` reads the page after a given row, or the first page for
+    /// nil. `body` can use the database.
     func forEachPage<Row>(
         _ page: (Database, Row?) throws -> [Row], _ body: ([Row]) throws -> Void
     ) throws {

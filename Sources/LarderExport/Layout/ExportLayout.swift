@@ -20,7 +20,8 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the rules. `folder` is the name of the library's directory, or nil for the default.
+    /// Returns the library's file names and directory. `folder` is the directory's name, or nil for
+    /// the default.
     func library(in folder: String?) -> (any KeyedLayout)? {
         var library = library
         if let folder {
@@ -31,7 +32,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         return library
     }
 
-    /// Whether the layout is a subdirectory of DIR whose name an app can choose.
+    /// Whether the exported files are in a subdirectory whose name an app can choose.
     package var hasFolder: Bool { library != nil }
 
     package var hasInstaller: Bool { library?.seed != nil }
@@ -54,7 +55,7 @@ protocol KeyedLayout: Sendable {
     /// The path components of the directory. An app can choose the last one.
     var folders: [String] { get set }
 
-    /// The common prefix of a URL's files, unique for each URL.
+    /// Returns the common prefix of the names of a URL's files, unique for each URL.
     func stem(of url: String) -> String
     /// Returns the stem of a file name, or nil if the library never creates such a name.
     func stem(ofFile name: String) -> String?

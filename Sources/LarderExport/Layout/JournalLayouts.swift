@@ -44,9 +44,10 @@ struct JournalForm: Sendable {
     /// The library reads this file if the journal is missing.
     static let backup = "journal.bkp"
 
-    /// The version in the journal. If it differs, the library deletes all entries.
+    /// The version in the journal. The library deletes all entries if it expects a different
+    /// version.
     let appVersion: Int
-    /// The number of files per key. The last file contains the bytes. Other files are empty.
+    /// The number of files per key. The last file contains the bytes. The other files are empty.
     let valueCount: Int
 
     var header: String { "libcore.io.DiskLruCache\n1\n\(appVersion)\n\(valueCount)\n\n" }

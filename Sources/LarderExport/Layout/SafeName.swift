@@ -50,8 +50,8 @@ enum SafeName {
         return withoutEdges(name)
     }
 
-    /// Removes leading and trailing dots. Windows drops trailing dots, and other systems hide names
-    /// with a leading dot.
+    /// Removes leading and trailing dots and hyphens. Windows drops trailing dots, and other
+    /// systems hide names with a leading dot.
     private static func withoutEdges(_ name: String) -> String {
         let bytes = name.utf8.drop { isEdge($0) }
         let last = bytes.lastIndex { !isEdge($0) }
