@@ -15,8 +15,8 @@ package struct Gallery {
     let rules: ManifestRules
     let hasOthers: Bool
 
-    /// Creates a gallery. Manifests add names and missing icons. Manifests at URLs are read from
-    /// the cache. `hasOthers` adds cached icons that are in no manifest.
+    /// Creates a gallery. Manifests add names, and icons that the cache lacks. Manifests at URLs
+    /// are read from the cache. `hasOthers` adds cached icons that are in no manifest.
     package init(
         of cache: Cache, manifests: [ManifestSource] = [], rules: ManifestRules = .init(),
         hasOthers: Bool = true
@@ -27,8 +27,8 @@ package struct Gallery {
         self.hasOthers = hasOthers
     }
 
-    /// Writes files of 1,000 icons, then the description, which lists the files. The output is
-    /// deterministic. With `isNamedByContent`, file names contain a digest.
+    /// Writes files of at most 1,000 icons, then the description, which lists these files. The
+    /// output is deterministic. With `isNamedByContent`, their names contain a digest.
     @discardableResult
     package func write(
         to place: some GalleryPlace, isNamedByContent: Bool = false,
@@ -124,10 +124,11 @@ package struct GalleryFile: Sendable {
 
     package static let catalogue = "gallery/icons.js"
 
-    /// The response until the description is ready. The page then requests it again.
+    /// The response until the description is ready. It makes the page request the description
+    /// again.
     package static let notYet = file(catalogue, script: "larder.later()")
 
-    /// Returns the response for a failed description. The page shows the message.
+    /// Returns the response if the description could not be made. The page shows the message.
     package static func description(ofProblem message: String) -> GalleryFile {
         let description: JSONObject = ["problem": message]
         return file(catalogue, script: "larder.begin(\(description.text))")
@@ -137,7 +138,7 @@ package struct GalleryFile: Sendable {
         GalleryFile(path: path, mediaType: script, bytes: Array((text + "\n").utf8))
     }
 
-    /// Whether a name without a digest can belong to a file of icons.
+    /// Whether a name has the form `icons-N.js`, without a digest.
     static func isPart(_ name: String) -> Bool {
         let (start, end) = ("icons-".utf8, ".js".utf8)
         let text = name.utf8

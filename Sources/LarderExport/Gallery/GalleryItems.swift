@@ -14,7 +14,8 @@ extension Gallery {
         isIntact: (StoredObject) throws -> Bool, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
         var count = 0
-        // The keys of shown icons, or of cached icons beyond the limit.
+        // Digests of the keys of icons in manifests, which are not shown again as other icons.
+        // Missing icons beyond the limit are left out.
         let named =
             hasOthers && !manifests.isEmpty
             ? try DatabaseQueue.scratch("CREATE TABLE keys (digest BLOB PRIMARY KEY) WITHOUT ROWID")

@@ -11,11 +11,11 @@ struct ImportFile {
     let maximumBytes: Int64
     let acceptsAnyContent: Bool
     let readFiles: ReadFiles
-    /// The budget of all sparse files, because the cache stores their holes as bytes.
+    /// The limit for all sparse files together. The cache stores their holes as bytes.
     let sparse = SparseBudget()
 
-    /// Stages a file. Returns nil if the file does not exist. Throws ``ImportFailure`` for
-    /// unexpected bytes, or ``CacheError`` if the cache fails.
+    /// Stages a file. Returns nil if the file or its metadata does not exist. Throws
+    /// ``ImportFailure`` for unexpected bytes, or ``CacheError`` if the cache fails.
     func stage(_ place: ImportPlace, _ expectation: Expectation) throws -> StagedObject? {
         guard let file = try open(place.name) else { return nil }
         if let metadata = place.metadata, try !hasMetadata(metadata, hasStatus: place.hasStatus) {
@@ -92,7 +92,8 @@ struct ImportFile {
     private func file(_ name: String) throws(CacheError) -> FileDescriptor {
         #if os(Linux)
             do throws(CacheError) {
-                // O_NOATIME, only for the owner (open(2)). The Glibc module lacks the constant.
+                // O_NOATIME, which only the owner may use (open(2)). The Glibc module lacks the
+                // constant.
                 return try directory.open(name, flags: O_RDONLY | O_NONBLOCK | 0o1000000)
             } catch  where error.errno == EPERM {}
         #endif

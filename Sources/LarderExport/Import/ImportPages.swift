@@ -15,7 +15,8 @@ struct ImportPages {
     var report: ImportReport
     var page: [Entry] = []
     var spellings: [Spelling] = []
-    /// Uncommitted objects with their entries, by number. The first entry staged its object.
+    /// Uncommitted objects and the entries that use them, keyed by object number. The first of an
+    /// object's entries is the one that staged it.
     var staged: [Int: (size: Int64, entries: [Entry])] = [:]
     var lastNumber = 0
 
@@ -38,7 +39,7 @@ struct ImportPages {
         let arePresent = try cache.presence.arePresent(
             resources.compactMap { $0.map { ($0.object.digest, $0.object.size) } })
         var isPresent = arePresent.makeIterator()
-        // The objects of this page. The cache cannot find them until they are committed.
+        // The objects staged for this page. The cache cannot find them until they are committed.
         var known: [[UInt8]: (digest: Digest, size: Int64, number: Int)] = [:]
         for (entry, resource) in zip(entries, resources) {
             let object = resource != nil && isPresent.next() == true ? resource?.object : nil
@@ -84,7 +85,7 @@ struct ImportPages {
         return nil
     }
 
-    /// Adds the resource. The next prefetch requests it, because its validators are unknown.
+    /// Adds the resource. The next prefetch requests it again, because its validators are unknown.
     private func add(_ object: StagedObject, key: String, url: String) {
         let now = Date()
         let accepted = DispatchSemaphore(value: 0)

@@ -4,7 +4,7 @@ import LarderCore
 
 struct ImportPlace {
     let name: String
-    /// The file's digests in the list; empty without a list.
+    /// The digests that `index.json` lists for the file; empty without a list.
     var digests: [Digest] = []
     /// The file with response metadata; nil if the library needs none.
     var metadata: String?
@@ -45,7 +45,7 @@ struct ListedFiles {
         guard try add(FileIndex(directory: directory), checkCancellation) else {
             throw Self.missingIndex(in: directory)
         }
-        // If an export was killed, only the pending list contains some files.
+        // If an export was killed, some files are only in the pending list.
         let pending = FileIndex(directory: directory, name: FileIndex.pendingFile)
         _ = try add(pending, checkCancellation)
     }

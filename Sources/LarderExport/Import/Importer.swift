@@ -106,8 +106,8 @@ package struct ImportConfiguration: Sendable {
     }
 
     /// Checks the directory before a cache is created. Throws `.missing` if the directory or its
-    /// `index.json` does not exist. Throws `.unusable` if it is the cache, or if the layout's
-    /// directory contains the cache.
+    /// `index.json` does not exist. Throws `.unusable` if the directory is the cache, or if the
+    /// layout's directory contains the cache.
     package func check(besideCacheAt path: String) throws(CacheError) {
         let folder = try folder(besideCacheAt: path)
         if library == nil, try folder.status(of: FileIndex.file) == nil {
@@ -134,7 +134,8 @@ package struct ImportConfiguration: Sendable {
         let place = try Cache.nearestDirectory(to: path)
         let isCache =
             try FileIdentity(path: path)?.isSameFile(as: FileIdentity(root.status())) ?? false
-        // On macOS, Larder's default cache is next to the libraries' caches.
+        // The root may contain the cache: on macOS, Larder's default cache is next to the
+        // libraries' caches.
         guard !isCache, try !place.lies(in: folder) else {
             throw CacheError(.unusable, subject: directory, message: "contains the cache")
         }

@@ -53,7 +53,8 @@ package final class CatalogueEdits {
     }
 
     /// Records the span of a value. A span can have several values, because YAML can merge it into
-    /// several entries. The first failed value decides the outcome, or else the first value.
+    /// several entries. The first value that failed decides the outcome, or the first value if none
+    /// failed.
     package func add(_ span: Range<Int>, number: Int64) throws {
         try database.writeWithoutTransaction { db in
             try db.prepared(
@@ -84,7 +85,7 @@ package final class CatalogueEdits {
         }
     }
 
-    /// Returns false if another object has the name, ignoring case.
+    /// Reserves a name, ignoring case. Returns false if another object has it.
     func take(_ name: String, for digest: Digest) throws -> Bool {
         let name = SafeName.folded(name)
         return try database.writeWithoutTransaction { db in
@@ -115,7 +116,8 @@ package final class CatalogueEdits {
         return edit
     }
 
-    /// `new` is nil if the value was kept everywhere. Leaves out values with several replacements.
+    /// Calls `body` with each value and its replacement, which is nil if the value was kept
+    /// everywhere. Leaves out values with different replacements.
     package func forEachIcon(_ body: (_ written: String, _ new: String?) throws -> Void) throws {
         try database.unsafeRead { db in
             try db.prepared(

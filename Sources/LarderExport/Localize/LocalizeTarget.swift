@@ -33,19 +33,20 @@ package enum LocalizeTarget: Sendable {
     }
 
     package static func url(of key: String, at server: String) -> String {
-        // These bytes are unreserved (RFC 3986), or reserved but without a meaning in a query.
+        // The unescaped bytes are unreserved (RFC 3986), or reserved but without a meaning in a
+        // query.
         let key = key.utf8.percentEncoded { $0.isUnreserved || "/:".utf8.contains($0) }
         return "\(server)/icon?url=\(key)"
     }
 
-    /// Returns nil unless the URL has the form of ``url(of:at:)``.
+    /// Returns the key in a URL from ``url(of:at:)``, or nil for other URLs.
     package static func encodedKey(in url: String, at server: String) -> Substring? {
         let prefix = "\(server)/icon?url=".utf8
         return url.utf8.starts(with: prefix) ? Substring(url.utf8.dropFirst(prefix.count)) : nil
     }
 
     /// Whether an earlier run with this target wrote the value. A file must have a digest in its
-    /// name and exist, because the directory may have other icons.
+    /// name and exist, because the directory may also contain other icons.
     package func isOwn(_ value: String) -> Bool {
         switch self {
         case .icons(let directory, let prefix):

@@ -3,9 +3,9 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A writer of the same manifest with icons from a cache.
+/// A writer of a copy of a manifest that refers to icons from a cache.
 ///
-/// Values that are never fetched stay. Icons that are missing or damaged keep their URLs.
+/// Values that are never fetched stay the same. Icons that are missing or damaged keep their URLs.
 package final class Localizer {
     package let edits: CatalogueEdits
     private let cache: Cache
@@ -110,7 +110,7 @@ package final class Localizer {
                 report.unchanged += 1
                 return nil
             }
-            // The icon may no longer be in the cache.
+            // The icon is looked up, because it may no longer be in the cache.
             ownKey = LocalizeTarget.encodedKey(in: value.text, at: server).map {
                 String(decoding: $0.utf8.percentDecoded, as: UTF8.self)
             }
@@ -174,7 +174,7 @@ package final class Localizer {
         }
     }
 
-    /// Counts a URL that remains, unless the search of the output counts it.
+    /// Counts a URL that stays in the output, unless the search for URLs in the output finds it.
     private func noteRemaining(_ value: String) {
         if RemoteImages.isURL(value), !RemoteImages.isFound(in: value), !target.isOwn(value) {
             report.remaining += 1
