@@ -9,7 +9,7 @@ final class Renditions {
     private let writer: ExportWriter
     private let resizer: Resizer?
     private var list: ResizedImages?
-    /// The bytes of the images of ``make(_:for:unless:)``.
+    /// The bytes of the images that the latest call of ``make(_:for:unless:)`` made.
     private var bytes: [ResizedImage.Source: [UInt8]] = [:]
     private var failures: [Digest: any Error] = [:]
 
@@ -24,7 +24,8 @@ final class Renditions {
         list = try program.map { try ResizedImages(recipe: $0.recipe, with: writer) }
     }
 
-    /// The number of icons to pass to ``make(_:for:unless:)``, which keeps their files in memory.
+    /// The maximum number of icons per call of ``make(_:for:unless:)``, which keeps their images in
+    /// memory.
     var batch: Int {
         guard let resize else { return .max }
         let cores = ProcessInfo.processInfo.activeProcessorCount
@@ -48,14 +49,14 @@ final class Renditions {
         return Rendition(image, Resizer.format(of: object), scale: scale, bytes: bytes[source])
     }
 
-    /// Without resized images that do not exist yet.
+    /// Returns an icon's files, without resized images that do not exist yet.
     func known(_ object: StoredObject) -> [Rendition] {
         let sizes = sizes(of: object)
         if sizes.isEmpty { return [Rendition(object)] }
         return sizes.compactMap { rendition(of: object, $0.scale, $0.side) }
     }
 
-    /// Throws if one of the files could not be made.
+    /// Returns an icon's files. Throws if one of them could not be made.
     func all(_ object: StoredObject) throws -> [Rendition] {
         // Existing files of a failed icon are kept, so they stay in the list.
         for side in [0] + sizes(of: object).map({ $0.side }) {
@@ -97,7 +98,7 @@ final class Renditions {
         if isCancelled() { throw CancellationError() }
     }
 
-    /// With `prune`, forgets images that are no longer exported.
+    /// Writes the list of images. With `prune`, leaves out images that are no longer exported.
     func finish(prune: Bool) throws {
         if let list {
             try list.write(with: writer, onlyUsed: prune)

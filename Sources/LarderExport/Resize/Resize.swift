@@ -2,7 +2,7 @@ import LarderCache
 import LarderCore
 import LarderImages
 
-/// The size in which icons are shown: a length in points, and the scales of the devices.
+/// The size at which icons are shown: a length in points, and the scales of the devices.
 package struct Resize: Sendable {
     package static let allowedPoints = 1...1024
     package static let allowedScales = 1...4
@@ -20,7 +20,8 @@ package struct Resize: Sendable {
         self.scales = scales.sorted()
     }
 
-    /// Returns the lengths in pixels to make from an image. Vector graphics fit any size.
+    /// Returns the scales and longest sides, in pixels, of the images to make from an icon. Vector
+    /// graphics need none, because they fit any size.
     func sizes(of object: StoredObject, largestOnly: Bool) -> [(scale: Int?, side: Int)] {
         guard let format = ImageFormat.of(mediaType: object.mediaType), !format.isVector,
             format.isResizable
@@ -30,7 +31,7 @@ package struct Resize: Sendable {
     }
 }
 
-/// One file of an exported icon: the icon itself, or the icon in another size.
+/// One file of an exported icon: the icon itself, or the icon in a different size.
 struct Rendition {
     /// The scale, if the icon has a file for each scale.
     let scale: Int?

@@ -4,12 +4,13 @@ import LarderCache
 /// The program `vipsthumbnail`, run in processes with limits and without a network, because images
 /// are untrusted.
 struct ResizeProgram {
-    /// The time between two looks at a process, in microseconds. A resize takes at least 30 ms.
+    /// The time between two checks of a process, in microseconds. A resize takes at least 30 ms.
     private static let pause: UInt32 = 2000
 
-    /// The program's version and the form of its arguments, which the bytes depend on.
+    /// The program's version and the number of the rules in `Resizer`. The images' bytes depend on
+    /// both.
     private(set) var recipe = ""
-    /// Empty if the system does not let users remove the network.
+    /// The command that disconnects the network; empty if the system does not let users do this.
     private var isolation = ["unshare", "-rn"]
     private let path: String
     private let seconds: Int
@@ -36,7 +37,7 @@ struct ResizeProgram {
                     $0 > 0x20 && $0 < 0x7F
                 }
                 guard !version.isEmpty else { throw ResizeError("vipsthumbnail has no version") }
-                // The number changes with the rules in `Resizer`.
+                // Increase the number when the rules in `Resizer` change.
                 recipe = "\(String(decoding: version, as: UTF8.self)) 3"
             } catch let error as ResizeError {
                 guard !isolation.isEmpty else {
@@ -101,7 +102,7 @@ struct ResizeProgram {
     #if os(Linux)
         private func wrappers(longest: Int) -> [String] {
             // `prlimit` cannot raise this process's limits. The signal for processor time is sent
-            // only if the hard limit is higher.
+            // only if the hard limit is higher than the soft limit.
             let limits: [(String, __rlimit_resource, UInt)] = [
                 ("as", RLIMIT_AS, 2 << 30),  // bytes
                 ("cpu", RLIMIT_CPU, 20),  // seconds
@@ -115,7 +116,8 @@ struct ResizeProgram {
                 let highest = isKnown ? UInt(limit.rlim_max) : .max
                 return "--\(name)=\(min(wanted, highest)):\(min(wanted + 1, highest))"
             }
-            // libvips leaves out decoders that it considers unsafe, such as ImageMagick.
+            // With the last variable, libvips leaves out decoders that it considers unsafe, such as
+            // ImageMagick.
             return ["/usr/bin/env", "-i", "PATH=\(path)", "LC_ALL=C", "VIPS_BLOCK_UNTRUSTED=1"]
                 + isolation + ["prlimit", "--core=0"] + options
                 + ["setpriv", "--no-new-privs", "--pdeathsig=KILL"]
@@ -123,9 +125,9 @@ struct ResizeProgram {
 
         /// Starts a program in a new process group.
         ///
-        /// Children of Foundation's `Process` inherit the blocked signals of worker threads,
-        /// including the limits' signals. `Process` also reaps a child at any time, so the group's
-        /// number could belong to another process.
+        /// Does not use Foundation's `Process`, whose children inherit the blocked signals of
+        /// worker threads, including the signals of limits. `Process` also reaps a child at any
+        /// time, so the group's number could by then belong to a different process.
         private func start(_ arguments: [String], streams: [FileDescriptor]) throws -> pid_t {
             var actions = posix_spawn_file_actions_t()
             posix_spawn_file_actions_init(&actions)
@@ -161,7 +163,7 @@ package struct MissingProgram: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// The failure of one icon.
+/// A failure to resize one icon.
 struct ResizeError: Error, CustomStringConvertible {
     let description: String
 

@@ -20,21 +20,21 @@ struct ResizedImage {
 }
 
 /// The list of an export's resized images, so that the next export makes only new ones. A wrong
-/// line can at most leave an icon in its own size, because a file is used only if its bytes have
-/// the listed digest.
+/// line can at most leave an icon in its original size, because a file is used only if its bytes
+/// have the listed digest.
 ///
 /// Lines are appended during an export, so that a killed export loses only the last images.
 struct ResizedImages {
     /// A hidden name, which image libraries and Xcode ignore.
     static let file = ".larder-resized"
-    /// In bytes. A longer list is not read.
+    /// The maximum size of the list in bytes. A longer list is not read.
     private static let longestList: Int64 = 64 << 20
 
     private let header: String
     var images: [ResizedImage.Source: ResizedImage] = [:]
     private var appended: FileDescriptor?
 
-    /// Reads the list of a directory, unless its program and version were others.
+    /// Reads the list in the export's directory, unless it was made with a different recipe.
     init(recipe: String, with writer: ExportWriter) throws {
         header = "larder resized images 1, \(recipe)"
         let directory = writer.tree.folder
@@ -49,7 +49,7 @@ struct ResizedImages {
             }
         }
         try write(with: writer, onlyUsed: false)
-        // Another hard link could be a foreign file.
+        // A file with several hard links could also be a foreign file, so it is not appended to.
         if let file = try? directory.open(Self.file, flags: O_WRONLY | O_APPEND | O_NONBLOCK),
             let status = try? file.status(), status.isRegularFile, status.st_nlink == 1
         {

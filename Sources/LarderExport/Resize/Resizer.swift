@@ -3,14 +3,14 @@ import LarderCache
 import LarderCore
 import LarderImages
 
-/// Makes smaller images with ``ResizeProgram``.
+/// A maker of smaller images, which uses ``ResizeProgram``.
 struct Resizer {
     /// Images with more pixels are decompression bombs.
     private static let mostPixels = 8192 * 8192
     /// The maximum size of an icon in bytes. Each thread reads a whole icon into memory.
     private static let longestIcon: Int64 = 64 << 20
 
-    /// An icon, and the missing lengths of the longest side.
+    /// An icon, and the longest sides in pixels of the images that it lacks.
     struct Job {
         let object: StoredObject
         var sides: Set<Int> = []
@@ -20,7 +20,7 @@ struct Resizer {
 
     let program: ResizeProgram
 
-    /// The format of a resized image: the icon's if `vipsthumbnail` can write it, else PNG.
+    /// Returns the format of a resized image: the icon's if that is JPEG or WebP, else PNG.
     static func format(of object: StoredObject) -> MediaType {
         [MediaType.jpeg, .webp].first { object.mediaType?.isSame(as: $0.rawValue) == true } ?? .png
     }
@@ -54,7 +54,7 @@ struct Resizer {
         if isCancelled() { throw CancellationError() }
         let object = job.object
         let (width, height) = (object.width ?? 0, object.height ?? 0)
-        // The index is untrusted.
+        // The sizes come from the index, which is untrusted.
         let (area, isOverflow) = width.multipliedReportingOverflow(by: height)
         guard width > 0, height > 0, !isOverflow, area <= Self.mostPixels else {
             throw ResizeError(
@@ -66,7 +66,7 @@ struct Resizer {
         }
         var icon = try open(object)
         let bytes = try icon.read(at: 0, atMost: Int(object.size))
-        // `vipsthumbnail` would write only the first frame.
+        // Animated icons are not resized, because `vipsthumbnail` would write only the first frame.
         if (try? Self.inspect(bytes))?.isAnimated == true {
             let same = ResizedImage(
                 digest: object.digest, size: object.size, width: width, height: height)
@@ -79,8 +79,9 @@ struct Resizer {
         }
         let format = Self.format(of: object)
         if format != .png {
-            // Otherwise the decoder would make the image smaller, with a loss of quality. The
-            // orientation of a photograph can swap the sides.
+            // Converts the icon to PNG first, because otherwise the decoder makes the image
+            // smaller, with a loss of quality. The orientation of a photograph can swap its sides,
+            // so both get the longer one.
             icon = try run(
                 side: max(width, height), ["-o", ".png[compression=1]"],
                 longest: 5 * area + 64 << 10)
@@ -104,11 +105,12 @@ struct Resizer {
         return made
     }
 
-    /// Returns the form of the output. Metadata would depend on more than the pixels.
+    /// Returns the output's suffix and options. Strips metadata, which would depend on more than
+    /// the pixels.
     private static func output(_ format: MediaType) -> String {
         switch format {
         case .jpeg: ".jpg[strip,Q=95,optimize_coding]"
-        // The profile of WebP is kept even with `strip`.
+        // `strip` does not remove the profile of WebP.
         case .webp: ".webp[strip,profile=none,lossless]"
         default: ".png[strip]"
         }
