@@ -2,11 +2,11 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A read-only cache directory, for example in an app's bundle, as a layer of the disk cache of
-/// another image library. No icon is copied.
+/// A read-only cache directory, for example in an app's bundle, from which another image library
+/// can read icons. No icon is copied.
 ///
 /// The functions have the names and parameters of Nuke's protocol `DataCaching`, whose key is the
-/// URL by default. They wait for the disk, so call them in the background, as Nuke does.
+/// URL by default. They block on the disk, so call them in the background, as Nuke does.
 ///
 ///     func cachedData(for key: String) -> Data? {
 ///         cache.cachedData(for: key) ?? icons.cachedData(for: key)
@@ -17,7 +17,7 @@ public final class BundledIcons: Sendable {
     private let layer: CacheLayer
     private let log: CacheLog
 
-    /// Creates a reader, which opens the directory at the first call. A missing directory is an
+    /// Creates a reader, which opens the directory at the first look-up. A missing directory is an
     /// empty cache.
     ///
     /// - Parameters:
@@ -30,8 +30,8 @@ public final class BundledIcons: Sendable {
 
     /// Returns the bytes of an icon, or nil if the icon is not cached or is damaged.
     ///
-    /// - Parameter key: The icon's URL. Keys with `#` are not found, because image libraries append
-    ///   names of processors, and a match would be unprocessed.
+    /// - Parameter key: The icon's URL. Keys with `#` are never found, because image libraries
+    ///   append names of processors after it, and cached icons are unprocessed.
     public func cachedData(for key: String) -> Data? {
         resource(key).flatMap { resource in read(key) { try layer.data(of: resource.object) } }
     }

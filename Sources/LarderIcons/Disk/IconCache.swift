@@ -2,7 +2,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// The icons of a cache directory and its memory cache. An ``IconLoader`` adds fetched icons.
+/// The icons of a cache directory, with a cache in memory. An ``IconLoader`` adds fetched icons.
 ///
 ///     let icons = IconCache(directory: caches.appendingPathComponent("icons"))
 ///     let data = try await icons.data(for: url)
@@ -12,8 +12,8 @@ import LarderCore
 ///
 /// No function blocks the calling thread on the disk, a file lock or another process.
 ///
-/// Bytes are verified at the first read, and again only if the file has changed. Uses are recorded
-/// in batches, for `larder evict`.
+/// Bytes are verified at the first read, and again only if the file has changed. Times of use are
+/// recorded in batches, for `larder evict`.
 public final class IconCache: Sendable {
     static let maximumReads = 4
     private static let useDelay = DispatchTimeInterval.seconds(2)
@@ -28,8 +28,8 @@ public final class IconCache: Sendable {
     let reads = SharedWork<MemoryCache.Entry?>()
     let queue = OperationQueue()
 
-    /// The directory `icons` in the user's caches directory, in a directory named after the app's
-    /// bundle identifier, or on Linux after the process.
+    /// The directory `NAME/icons` in the user's caches directory, where `NAME` is the app's bundle
+    /// identifier, or on Linux the name of the process.
     public static var defaultDirectory: URL {
         let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0]
         let app = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
@@ -41,7 +41,7 @@ public final class IconCache: Sendable {
     ///
     /// - Parameters:
     ///   - bundle: A read-only cache directory, for example in the app's bundle. If both
-    ///     directories contain an icon, the icon received later is used. Default: nil.
+    ///     directories contain an icon, the copy received later is used. Default: nil.
     ///   - memory: The memory cache. Default: a cache with the default limit.
     ///   - log: Receives messages about reads and loads. Default: none.
     public init(
@@ -81,7 +81,7 @@ public final class IconCache: Sendable {
     public func data(for url: URL) async throws -> Data? { try await entry(for: url)?.data }
 
     /// Returns the icon from memory or the disk, or nil if the icon is not cached. Concurrent calls
-    /// share one read.
+    /// for an icon share one read.
     ///
     /// - Throws: `CacheError` if the cached icon cannot be read (`.corrupt` if its bytes are
     ///   damaged), `CancellationError` if the task is cancelled.
@@ -113,7 +113,7 @@ public final class IconCache: Sendable {
         return (entry, isStored)
     }
 
-    /// Returns the icon in memory without counting a miss.
+    /// Returns the icon if it is in memory or waits to be stored. Does not count a miss.
     func entry(keptFor url: URL) -> MemoryCache.Entry? {
         let key = url.absoluteString
         return memory.contains(key) ? memory.entry(for: key) : unstoredEntry(key)
@@ -130,11 +130,11 @@ public final class IconCache: Sendable {
 
     func waitUntilStorable() async { await writer?.waitUntilStorable() }
 
-    /// The error of the last attempt to store fetched icons; nil on success.
+    /// The error of the last attempt to store fetched icons; nil if it succeeded.
     public var storeFailure: CacheError? { writer?.lastFailure }
 
-    /// Stores pending icons and uses, and closes the directories until the next read. Call it
-    /// before the app is suspended. Ignores task cancellation.
+    /// Stores pending icons and times of use, and closes the directories until the next read. Call
+    /// it before the app is suspended. Ignores task cancellation.
     public func flush() async {
         await withCheckedContinuation { waiter in
             perform { [self] in
@@ -186,7 +186,7 @@ public final class IconCache: Sendable {
         return times.count == 2 && times[1] > times[0] ? found.reversed() : found
     }
 
-    /// Uses are recorded in batches.
+    /// Notes a use, which is recorded later in a batch.
     private func noteUse(of object: StoredObject, in cache: LiveCache) {
         guard cache.noteUse(of: object) else { return }
         uses.asyncAfter(deadline: .now() + Self.useDelay) { [weak cache] in cache?.recordUse() }
@@ -212,8 +212,8 @@ package struct CacheLayer {
     package init(path: String, source: MemoryCache.Entry.Source, log: CacheLog) {
         cache = LiveCache(path: path, log: log)
         self.source = source
-        // The encoded host is used, because a full-width percent sign must not become a decoded
-        // escape.
+        // Uses `encodedHost`, because `host` would decode an escape that a full-width percent sign
+        // forms.
         InternationalHosts.install { URLComponents(string: "http://\($0)/")?.encodedHost }
     }
 

@@ -4,8 +4,8 @@ import LarderCore
 
 /// A writer that stores fetched icons in batches on its own queue.
 ///
-/// An idle writer closes its directory, because `larder reindex` waits until no process opens it.
-/// An icon that could not be stored is fetched again later.
+/// An idle writer closes its directory, because `larder reindex` waits until no process has it
+/// open. An icon that could not be stored is fetched again later.
 final class IconWriter: Depositor, @unchecked Sendable {
     // Unchecked because `lock` guards the first group of variables, and the second group is used
     // only on `queue`.
@@ -24,9 +24,10 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let number: Int
     }
 
-    /// The size of waiting icons in bytes above which a batch is committed.
+    /// The total size of the waiting icons, in bytes, above which a batch is committed.
     private static let maximumWaitingBytes = 16 << 20
-    /// The time until an idle directory is closed, and the delay after a failure.
+    /// The time in seconds until an idle directory is closed, and until icons are stored again
+    /// after a failure.
     private static let idleSeconds: TimeInterval = 30
 
     private let path: String
@@ -48,7 +49,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
 
     deinit {
         // Closing is slow, and this may be the main thread. Pending work retains this object, so
-        // none is pending.
+        // there is none.
         guard let opened else { return }
         DispatchQueue.global(qos: .utility).async {
             opened.store.close()
@@ -59,7 +60,8 @@ final class IconWriter: Depositor, @unchecked Sendable {
     func entry(_ key: String) -> MemoryCache.Entry? { lock.withLock { waiting[key]?.entry } }
     var lastFailure: CacheError? { lock.withLock { failure } }
 
-    /// Takes an icon. ``entry(_:)`` returns it until it is stored. Returns false for `no-store`.
+    /// Takes an icon. ``entry(_:)`` returns it until it is stored. Returns false if its response
+    /// has `no-store`.
     func take(
         _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: HTTPURL, isReplacing: Bool
     ) -> Bool {
@@ -94,7 +96,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let problems = outcomes.compactMap { outcome in
             if case .failure(let error) = outcome.result { error } else { nil }
         }
-        // These errors affect only one icon.
+        // Errors with these codes affect only one icon.
         let problem = problems.first { ![.missing, .obstructed].contains($0.code) }
         lock.withLock {
             failure = problem ?? problems.first

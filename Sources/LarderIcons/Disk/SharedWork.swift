@@ -30,8 +30,8 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     var count: Int { lock.withLock { jobs.count } }
     var callers: Int { lock.withLock { jobs.values.reduce(0) { $0 + $1.waiters.count } } }
 
-    /// Starts the work unless it is in progress. Throws `CancellationError` immediately if the task
-    /// is cancelled.
+    /// Waits for the key's work, and starts it unless it is in progress. Throws `CancellationError`
+    /// as soon as the calling task is cancelled.
     func value(for key: String, start: Start) async throws -> Value {
         let caller = Caller()
         return try await withTaskCancellationHandler {
@@ -72,7 +72,7 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     private func leave(_ key: String, _ caller: Caller) {
         lock.lock()
         caller.isCancelled = true
-        // Without a waiter, a caller has not joined yet or has received the result.
+        // A caller without a waiter has not joined yet or has already received the result.
         guard caller.hasJoined,
             let waiter = jobs[key]?.waiters.removeValue(forKey: ObjectIdentifier(caller))
         else { return lock.unlock() }

@@ -58,7 +58,7 @@ public final class IconRequest: @unchecked Sendable {
 
 /// An icon and its response.
 public struct FetchedIcon: Sendable {
-    /// The complete body, without its content encoding.
+    /// The complete body, after decoding any content encoding.
     public var data: Data
     /// The media type of the content, for example `image/png`; nil if unknown.
     public var mediaType: String?
@@ -117,10 +117,10 @@ public struct IconFailure: Error, Sendable, CustomStringConvertible {
     public let url: String
     /// The reason as text.
     public let message: String
-    /// The error of the cache or the fetcher.
+    /// The error of the cache or the fetcher; nil if there is none.
     public let underlying: (any Error)?
-    /// The minimum time until the URL is fetched again, in seconds; nil for
-    /// ``IconLoader/Options/failureLifetime``.
+    /// The minimum time until the URL is fetched again, in seconds; nil if only
+    /// ``IconLoader/Options/failureLifetime`` applies.
     public let retryAfter: TimeInterval?
 
     /// Creates a failure of the icon at `url`.

@@ -4,11 +4,12 @@
     import ImageIO
 
     extension MemoryCache.Entry {
-        /// Returns the icon decoded in the size shown, or nil if the system cannot decode the
-        /// format, for example SVG. Decoding is slow, so do not call this function on the main
-        /// thread.
+        /// Decodes the icon at the size at which it is shown. Returns nil if the system cannot
+        /// decode the format, for example SVG. Decoding is slow, so do not call this function on
+        /// the main thread.
         ///
-        /// At 60 points and a scale of 3, an icon takes 130 kB. The full-size image is not kept.
+        /// At 60 points and a scale of 3, a decoded icon takes 130 kB. The full-size image is not
+        /// kept.
         ///
         /// - Parameters:
         ///   - pointSize: The maximum width and height, in points. Smaller icons are not enlarged.

@@ -5,9 +5,10 @@ extension IconLoader {
     ///
     ///     let icon = try await IconLoader.shared.icon(for: url)
     ///
-    /// Unless ``configure(_:)`` sets another loader, this one reads the cache directory `AppIcons`
-    /// in the app's bundle and stores fetched icons in ``IconCache/defaultDirectory``. On Apple's
-    /// platforms, it fetches with `URLSessionFetcher`. On Linux, it loads only cached icons.
+    /// Unless ``configure(_:)`` sets a different loader, this one reads the cache directory
+    /// `AppIcons` in the app's bundle and stores fetched icons in ``IconCache/defaultDirectory``.
+    /// On Apple's platforms, it fetches with `URLSessionFetcher`. On Linux, it loads only cached
+    /// icons.
     public static var shared: IconLoader { SharedLoader.app.loader }
 
     /// Makes `loader` the ``shared`` loader. Call this function once, when the app starts.
@@ -17,7 +18,7 @@ extension IconLoader {
         try SharedLoader.app.configure(loader)
     }
 
-    /// An attempt to replace the ``shared`` loader.
+    /// The reason why the ``shared`` loader cannot be replaced.
     public enum ConfigurationError: String, Error, CustomStringConvertible {
         /// ``IconLoader/configure(_:)`` was called before.
         case configured

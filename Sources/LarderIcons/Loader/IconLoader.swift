@@ -1,7 +1,7 @@
 import Foundation
 
 /// A loader that gets icons for views from memory, the disk or the network, in this order.
-/// Concurrent callers of a URL share one load.
+/// Concurrent calls for a URL share one load.
 ///
 ///     let loader = IconLoader(cache: icons, fetcher: URLSessionFetcher())
 ///     for await state in loader.states(for: app.icon, priority: .veryHigh) { show(state) }
@@ -60,8 +60,8 @@ public final class IconLoader: Sendable {
         return IconTask(waiter == nil ? nil : loads, key: url.absoluteString, waiter: waiter ?? 0)
     }
 
-    /// Loads the icon and returns its states for a view. Cancelling the reading task cancels the
-    /// load.
+    /// Loads the icon and returns a stream of its states, which ends with `image` or `failed`.
+    /// Cancelling the task that reads the stream cancels the load.
     public func states(for url: URL, priority: IconPriority = .normal) -> AsyncStream<IconState> {
         AsyncStream { states in
             if loads.mustWait(for: url.absoluteString) { states.yield(.placeholder(.disk)) }
@@ -127,7 +127,7 @@ public enum IconSource: Sendable {
 
 /// The state of an icon in a view.
 public enum IconState: Sendable {
-    /// The icon is loading from this source, or not loading if nil.
+    /// The icon is loading from this source. If nil, it is not loading.
     case placeholder(IconSource?)
     /// The icon is loaded.
     case image(MemoryCache.Entry, from: IconSource)

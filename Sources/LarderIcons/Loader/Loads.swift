@@ -72,7 +72,7 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    /// Whether memory has neither an icon nor a failure. Does not count a miss.
+    /// Whether memory has neither the icon nor its failure. Does not count a miss.
     func mustWait(for key: String) -> Bool {
         !cache.memory.contains(key) && lock.withLock { failures.failure(of: key, at: now()) == nil }
     }
@@ -132,8 +132,8 @@ final class Loads: @unchecked Sendable {
         lock.withLock { if let key { failures.forget(key) } else { failures.forgetAll() } }
     }
 
-    /// Runs `body` with the lock, then the effects without it. Functions with a parameter `effects`
-    /// require the lock.
+    /// Runs `body` while holding the lock, then the effects without it. Functions with a parameter
+    /// `effects` must be called with the lock held.
     @discardableResult
     private func withEffects<Value>(_ body: (inout [Effect]) -> Value) -> Value {
         var effects: [Effect] = []
@@ -216,7 +216,8 @@ final class Loads: @unchecked Sendable {
                         if isStored { await cache.waitUntilStorable() }
                     }
                 } catch {
-                    // The text of other errors may contain the URL with its secrets.
+                    // Logs only the type of other errors, whose text may contain the URL with its
+                    // secrets.
                     cache.log(
                         .info,
                         """

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A priority queue of unique keys, first in, first out within a priority. Operations take constant
-/// time on average.
+/// A priority queue of unique keys. Keys of the same priority leave it in the order of insertion.
+/// Operations take constant time on average.
 struct TurnQueue {
     private struct Place {
         let key: String
@@ -77,7 +77,7 @@ struct TurnQueue {
     }
 }
 
-/// Recent failures, which are not fetched each time their row appears.
+/// Recent failures. Their icons are not fetched again each time their row appears.
 struct FailureMemory {
     static let limit = 4096
     /// The maximum lifetime of a failure in seconds, even if `Retry-After` is longer.

@@ -57,10 +57,10 @@ public final class MemoryCache: @unchecked Sendable {
     }
 
     /// Adds or replaces an entry, and makes it the most recently used. Evicts the least recently
-    /// used entries above the limits.
+    /// used entries until the limits are met.
     ///
-    /// - Returns: False if the entry costs more than ``entryCostLimit``. Such an entry is not
-    ///   added, and the key's outdated entry is removed.
+    /// - Returns: False if the entry costs more than ``entryCostLimit``, or if ``countLimit`` is 0.
+    ///   Such an entry is not added, and the key's previous entry is removed.
     @discardableResult
     public func insert(_ entry: Entry, for key: String) -> Bool {
         let item = RecencyTable.Item(
@@ -81,8 +81,8 @@ public final class MemoryCache: @unchecked Sendable {
     /// Evicts the least recently used entries until the total cost is at most `cost` bytes.
     public func trim(toCost cost: Int) { shrink { _ in MemoryStore.Limits(cost: cost) } }
 
-    /// On a warning, evicts entries until half of the cost remains. On critical memory pressure,
-    /// evicts all entries.
+    /// On a warning, evicts entries until at most half of the cost remains. On critical memory
+    /// pressure, evicts all entries.
     public func respond(to level: MemoryPressure.Level) {
         let before = log.isEnabled ? counts : Counts()
         switch level {
@@ -121,13 +121,13 @@ public final class MemoryCache: @unchecked Sendable {
     /// The maximum cost of one entry, in bytes, a fraction of ``costLimit``.
     public var entryCostLimit: Int { lock.withLock { store.entryCostLimit } }
 
-    /// Returns an entry's cost in bytes: data, media type, key, and about 400 bytes of overhead.
+    /// Returns an entry's cost in bytes: data, media type, key, and 384 bytes of overhead.
     public static func cost(of entry: Entry, for key: String) -> Int {
         entry.data.count + (entry.mediaType?.utf8.count ?? 0) + key.utf8.count + entryOverhead
     }
 
     /// Evicts in steps, so that other threads do not wait long. The initial count limits the loop,
-    /// because they may insert entries.
+    /// because other threads may insert entries.
     private func shrink(to target: (MemoryStore) -> MemoryStore.Limits) {
         var (left, limits) = lock.withLock { (store.counts.entries, target(store)) }
         while left > 0 {
@@ -145,8 +145,8 @@ public final class MemoryCache: @unchecked Sendable {
         withExtendedLifetime(removed) {}
     }
 
-    /// Frees removed entries without the lock, because freeing takes longest and may call this
-    /// cache.
+    /// Runs `body` with the lock, then frees removed entries without it, because freeing takes
+    /// longest and may call this cache.
     private func whileLocked<Result>(
         _ body: (_ store: inout MemoryStore, _ removed: inout [MemoryStore.Item]) -> Result
     ) -> Result {

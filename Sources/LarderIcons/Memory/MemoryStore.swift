@@ -1,6 +1,7 @@
 import LarderCore
 
-/// The entries and counters of a ``MemoryCache``. Callers free the removed items without the lock.
+/// The entries and counters of a ``MemoryCache``. Functions pass removed items to the caller, which
+/// frees them without the lock.
 struct MemoryStore {
     typealias Item = RecencyTable.Item
 
@@ -95,8 +96,8 @@ struct MemoryStore {
     }
 }
 
-/// Entries by key and by last use. Operations take constant time. The order is a doubly linked ring
-/// in an array, which needs no object per entry.
+/// Entries by key, in the order of their last use. Operations take constant time. The order is a
+/// doubly linked ring in an array, which needs no object per entry.
 struct RecencyTable {
     struct Item {
         let key: CacheKey
@@ -108,8 +109,8 @@ struct RecencyTable {
             key: CacheKey(""), entry: MemoryCache.Entry(data: .init(), source: .disk), cost: 0)
     }
 
-    /// Links of a ring. Four-byte indices suffice for 800 GB, and many links fit into a core's
-    /// cache.
+    /// The links of a place in the ring. Four-byte indices are enough for 800 GB of entries, and
+    /// many links fit into a core's cache.
     private struct Link {
         /// The next more recently used place. At the ring's end, the least recently used place.
         var newer: Int32 = 0

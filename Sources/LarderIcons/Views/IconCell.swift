@@ -11,7 +11,7 @@
     open class IconCell: UITableViewCell {
         private var loading: Task<Void, Never>?
 
-        /// Shows an icon, with a symbol until the icon is loaded, and another one if that fails.
+        /// Shows an icon, with a symbol until it is loaded, and a different symbol if that fails.
         /// The load has a very high priority. It is cancelled when the cell is reused or released.
         ///
         /// - Parameters:

@@ -2,7 +2,7 @@
 #if canImport(SwiftUI) && canImport(ImageIO)
     import SwiftUI
 
-    /// A square view of an icon, with a symbol until the icon is loaded, and another one if that
+    /// A square view of an icon, with a symbol until it is loaded, and a different symbol if that
     /// fails.
     ///
     ///     List(urls, id: \.self) { IconView($0, pointSize: 60) }
@@ -13,7 +13,7 @@
         private let url: URL
         private let pointSize: CGFloat
         private let loader: IconLoader
-        /// The last load. The image is nil after a failure.
+        /// The result of the last load. The image is nil after a failure.
         @State private var shown: (url: URL, image: CGImage?)?
         @Environment(\.displayScale) private var scale
 
