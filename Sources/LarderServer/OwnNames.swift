@@ -3,8 +3,8 @@ import LarderCore
 import NIOCore
 
 /// The server's names in `Host` and in targets. A server on a loopback address must not answer to
-/// other names, because a page whose host name resolves to that address (DNS rebinding) could read
-/// the responses.
+/// other names, because a web page whose host name resolves to that address (DNS rebinding) could
+/// read the responses.
 struct OwnNames: Sendable {
     private let authorities: [[UInt8]]
     private let hosts: [[UInt8]]

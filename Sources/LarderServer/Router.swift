@@ -7,7 +7,7 @@ enum Route: Sendable {
     case icon
     /// `/objects/sha256/<digest>`: the bytes of an object.
     case object
-    /// The exact URL in a proxy request. The server never fetches this URL.
+    /// The icon of the exact URL in a proxy request. The server never fetches the URL.
     case mirror
     /// `/manifest/<name>`: a manifest in its plain form, with this server's icon URLs.
     case manifest
@@ -52,7 +52,7 @@ struct RoutedRequest: Sendable {
     let query: Substring?
     /// The server's URL for this client, without a trailing slash.
     let base: String
-    /// The key in memory: the target, or a mirror's URL.
+    /// The icon's key in memory: the target, or for ``Route/mirror`` the URL.
     let key: CacheKey
 }
 

@@ -4,7 +4,8 @@ import LarderCore
 import LarderExport
 import LarderManifest
 
-/// A manifest in its own format, in a temporary file, with icon URLs at the server's base URL.
+/// A copy of a manifest in the manifest's own format, in a temporary file. Its icon URLs refer to
+/// the server.
 final class CatalogueSpool: Sendable {
     let file: LentFile
     let mediaType: String

@@ -13,8 +13,8 @@ final class IconStore: Sendable {
     /// The size of the table in bytes if no bodies are kept in memory.
     private static let minimumTableLimit = 8 << 20
     private static let maximumIdentities = 1 << 18
-    /// The maximum number of open files, at most a quarter of the process's limit. Opening a file
-    /// takes as long as all other work for an icon.
+    /// The maximum number of files kept open, at most a quarter of the process's limit. Opening a
+    /// file takes as long as all other work for an icon.
     private static let maximumOpenFiles = min(16_384, OpenFileLimit.current / 4)
 
     private struct State {
@@ -92,7 +92,7 @@ final class IconStore: Sendable {
         _ key: CacheKey, fields: [UInt8], for client: Client,
         _ lookUp: (LiveCache) throws -> StoredObject?
     ) throws -> FoundIcon? {
-        // Read before the look-up, so that a later change invalidates the result.
+        // The generation is read before the look-up, so that a later change invalidates the result.
         let generation = cache.generation
         guard let object = try lookUp(cache) else {
             state.withLock { $0.hot.remove(key) }

@@ -16,7 +16,8 @@ final class MissingList: Sendable {
         var items: [[UInt8]: Item] = [:]
         var count = 0
         var bytes = 0
-        /// The replaceable URLs of the previous list, oldest first.
+        /// The URLs of the previous list, oldest first. New URLs replace them unless they are
+        /// requested again.
         var old: ArraySlice<[UInt8]> = []
         var isChanged = false
         var isFull = false
@@ -43,7 +44,7 @@ final class MissingList: Sendable {
 
     private let output: MissingListOutput
     private let state = Mutex(State())
-    /// Calls of ``save(_:_:)`` can overlap when the server stops.
+    /// Held by ``save(_:_:)``, whose calls can overlap when the server stops.
     private let saving = Mutex<Void>(())
 
     init(_ output: MissingListOutput) throws {
@@ -86,7 +87,7 @@ final class MissingList: Sendable {
         }
         if isFull { log.problem("the list of missing icons is full; further URLs are not added") }
         saving.withLock { _ in
-            // Read before the look-up, so that the next call sees later changes.
+            // The generation is read before the look-up, so that the next call sees later changes.
             let generation = cache.refresh()
             if state.withLock({ $0.generation != generation }) { removeCached(cache, generation) }
             do { try write() } catch { log.problem("the list of missing icons: \(error)") }
@@ -131,7 +132,7 @@ final class MissingList: Sendable {
 package struct MissingListOutput: Sendable {
     static let maximumURLs = 10_000
     static let maximumBytes = 2 << 20
-    /// The maximum size of the text, with up to six bytes for a byte of a URL.
+    /// The maximum size of the text in bytes. JSON can take six bytes for a byte of a URL.
     package static let maximumSize = maximumBytes * 6 + maximumURLs * 16
 
     let load: @Sendable () throws -> [String]

@@ -30,7 +30,7 @@ final class ObjectReadings: Sendable {
         }
     }
 
-    /// Retries the requests that wait for the object, and one other request.
+    /// Retries the requests that wait for the object, and one request for a different object.
     func end(_ digest: Digest) {
         let ready = state.withLock { state in
             state.reading.remove(digest)

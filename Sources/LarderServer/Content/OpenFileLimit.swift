@@ -16,8 +16,8 @@ package enum OpenFileLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Each connection needs one descriptor, and another one while it sends a file. A quarter of
-    /// the limit is for files that are kept open.
+    /// The maximum number of connections. Each needs one descriptor, and a second one while it
+    /// sends a file. A quarter of the limit is for files that are kept open.
     static var connections: Int { max(1, (current - current / 4 - reserve) / 2) }
 
     /// Returns the number of descriptors that this process can still open, up to `count`.

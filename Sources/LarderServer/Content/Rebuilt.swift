@@ -2,7 +2,7 @@ import NIOCore
 import Synchronization
 
 /// A value that is rebuilt when it is too old or its source has changed. One thread builds the
-/// value while others use the last one.
+/// value while other threads use the previous one.
 final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
     struct Pace {
         var least = TimeAmount.zero
@@ -53,7 +53,7 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Ends a build. If `value` is nil, the build failed and the last value is kept. `source` is
-    /// the state before the build.
+    /// the state of the source before the build.
     func end(_ value: Value?, of source: Source, since start: NIODeadline) {
         state.withLock { state in
             state.isBuilding = false

@@ -6,9 +6,11 @@ import NIOCore
 import Synchronization
 
 final class ServedGallery: Sendable {
-    /// The lifetime of a build. Icons become stale even if the cache does not change.
+    /// The maximum lifetime of a build, because icons become stale even if the cache does not
+    /// change.
     private static let longestLifetime = TimeAmount.minutes(5)
-    /// The lifetime of an unused build, whose files open pages may still request.
+    /// The time after its last use for which an old build is kept, because open pages may request
+    /// its files.
     private static let unusedLifetime = TimeAmount.minutes(5)
     private static let maximumBuilds = 4
 
@@ -32,7 +34,8 @@ final class ServedGallery: Sendable {
             .init(least: leastLifetime, factor: lifetimeFactor, most: Self.longestLifetime))
     }
 
-    /// Starts a build if the latest build is too old. Returns a message during a build.
+    /// Returns the latest build's description. If the build is too old, starts a new one and
+    /// returns ``GalleryText/notYet`` until it ends.
     func description() -> GalleryText {
         let sources = GallerySources(icons.cache, configuration.manifests)
         switch newest.step(sources) {

@@ -15,8 +15,8 @@ final class ServedManifests: Sendable {
     private let rules: ManifestRules
     private let cache: LiveCache
     private let log: ServerLog
-    /// Whether a thread is reading manifests. Others do not wait, because long manifests would
-    /// block the whole pool.
+    /// Whether a thread is reading a manifest. Other threads do not wait, because long manifests
+    /// would block the whole pool.
     private let isReading = Atomic<Bool>(false)
     private let catalogues = Mutex<[HostCatalogue]>([])
 
@@ -24,7 +24,7 @@ final class ServedManifests: Sendable {
         name: String, base: String, spool: Rebuilt<Identity, CatalogueSpool>
     )
 
-    /// The maximum number of catalogues. Clients can send any `Host`.
+    /// The maximum number of catalogues, because clients can send any `Host`.
     private static let catalogueLimit = 8
 
     init(
@@ -44,16 +44,16 @@ final class ServedManifests: Sendable {
         }
     }
 
-    /// Returns nil if no manifest has the name. Reads a changed manifest first. If that fails,
-    /// returns the previous version.
+    /// Returns the manifest with a name, or nil if there is none. Reads a changed manifest again,
+    /// or if that fails, returns the previous version.
     func spool(_ name: String) throws -> ManifestSpool? {
         guard let (manifest, spool) = manifests.first(where: { $0.manifest.name.isSame(as: name) })
         else { return nil }
         return try current(spool, of: manifest) { try read(manifest) }
     }
 
-    /// Returns nil if no manifest has the name. The inner value is nil while another request reads
-    /// a manifest, and if the manifest cannot be read.
+    /// Returns the catalogue of a manifest, or nil if no manifest has the name. The inner value is
+    /// nil if no version could be read yet, for example while another request reads a manifest.
     func catalogue(_ name: String, base: String) throws -> CatalogueSpool?? {
         guard let (manifest, _) = manifests.first(where: { $0.manifest.name.isSame(as: name) })
         else { return nil }

@@ -51,7 +51,7 @@ final class CachedStatus: Sendable {
 
     init(_ cache: LiveCache) { self.cache = cache }
 
-    /// Counts again if the metrics are too old.
+    /// Returns the metrics. Counts again if they are too old.
     func prometheus() throws -> String {
         guard case .build = status.step(true) else { return status.last ?? "" }
         let start = NIODeadline.now()

@@ -20,7 +20,7 @@ final class HeadRewriter: ChannelInboundHandler {
 
     private var isBetweenHeads = true
     private var isRequestLine = true
-    /// The length of the head without carriage returns.
+    /// The length of the current line without carriage returns.
     private var length = 0
     /// The length of the matching prefix of `version` or `name`.
     private var matched = 0
@@ -36,7 +36,7 @@ final class HeadRewriter: ChannelInboundHandler {
         if let encoded { buffer = ByteBuffer(bytes: encoded) }
     }
 
-    /// Returns a copy if bytes were percent-encoded, else nil.
+    /// Rewrites bytes in place. If some were percent-encoded, returns a copy, else nil.
     private func rewrite(_ bytes: UnsafeMutableRawBufferPointer) -> [UInt8]? {
         var encoded: [UInt8]?
         var done = 0

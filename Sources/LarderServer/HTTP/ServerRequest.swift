@@ -49,7 +49,7 @@ struct ServerRequest: Sendable {
         }
     }
 
-    /// A request that cannot be parsed. Its response ends the connection.
+    /// Creates a request in place of one that cannot be parsed. Its response ends the connection.
     init(refusedWith status: Int) {
         self.init(HTTPRequestHead(version: .http1_1, method: .GET, uri: ""))
         refusal = status
@@ -101,7 +101,7 @@ struct EntityTagList {
 
 /// A range of a body (RFC 9110, section 14.2).
 enum RequestedRange: Equatable {
-    /// The whole body. Used for other units, invalid ranges and multiple ranges too.
+    /// The whole body. Also used for invalid ranges, multiple ranges, and units other than bytes.
     case whole
     case part(Range<Int64>)
     case none

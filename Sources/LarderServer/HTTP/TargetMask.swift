@@ -2,8 +2,9 @@ import LarderCore
 
 /// A target or URL with its secrets masked: user names, passwords, and parameters that seem secret.
 ///
-/// A URL may contain other URLs, so secrets are searched for everywhere, including in several
-/// decodings. Masking runs on an event loop, in time proportional to the limited length.
+/// A URL may contain other URLs, so secrets are searched for in the whole text, and again after
+/// each of several decodings. Masking runs on an event loop, in time proportional to the limited
+/// length.
 struct TargetMask {
     /// The maximum length of a target in bytes. The whole query of a longer target is masked. A
     /// percent-encoded URL of 8 KiB fits if it is mostly ASCII letters and digits.
@@ -19,8 +20,9 @@ struct TargetMask {
 
     private init(_ text: String) { self.text = text }
 
-    /// Returns the text for output. A target without secrets is unchanged. Others are decoded and
-    /// masked. If the target is too long or has too many parameters, the query is masked.
+    /// Returns the text for output. A target without secrets is unchanged. Other targets are
+    /// decoded and masked. If the target is too long or has too many parameters, the whole query is
+    /// masked.
     static func shown(_ target: String) -> String {
         if let shown = masked(target) { return shown.sanitizedForTerminal }
         guard let mark = target.utf8.firstIndex(where: { "?#".utf8.contains($0) }),
@@ -42,7 +44,7 @@ struct TargetMask {
             mask.decode(PercentDecoding.text)
             guard mask.maskAll() else { return nil }
         }
-        // Segments that are still encoded may contain secrets.
+        // Segments that are still encoded are masked, because they may contain secrets.
         if mask.isEncoded {
             mask.decode { $0.contains(UInt8(ascii: "%")) ? nil : String(Substring($0)) }
         }
@@ -90,7 +92,7 @@ struct TargetMask {
             isMasked = true
             result += "\(Substring(equals.map { parameter[...$0] } ?? parameter.prefix(0)))"
             result += Self.mask
-            // Some servers end a parameter only at `&`.
+            // The value is masked up to `&`, because some servers end a parameter only there.
             rest = rest.drop { $0 != UInt8(ascii: "&") }
         }
         text = result
