@@ -21,7 +21,7 @@ enum HEIFStructure {
         guard let length = try? reader.big(4), let type = try? reader.fourCC(), type == "ftyp",
             let major = try? reader.fourCC(), let minor = try? reader.fourCC()
         else { return nil }
-        // The minor version of this brand is the codec's brand.
+        // In files of this brand, the minor version is the codec's brand.
         let isLowOverhead = major == "mif3"
         if isLowOverhead, let codec = codec(of: minor) { return codec }
         var isContainer = isLowOverhead
@@ -192,7 +192,7 @@ struct HEIFItems {
         return try rest.fourCC()
     }
 
-    /// The maximum number of metadata items outside the file. Each costs a search.
+    /// The maximum number of metadata items outside the file. Each needs a search.
     private static let lostMetadataLimit = 16
 
     func checkLocations(fileLength: Int) throws(ImageError) {

@@ -118,8 +118,8 @@ enum PNGStructure {
     }
 
     /// Whether the image is complete without chunks of this type. Animation frames are required,
-    /// although their types are ancillary, and so are critical types in a different case, for
-    /// example after a bit flip.
+    /// although their types are ancillary. Critical types in a different case, for example after a
+    /// bit flip, are required too.
     private static func isExpendable(_ type: FourCC) -> Bool {
         let isAncillary = type.value & ancillaryBit != 0
         return isAncillary && !["acTL", "fcTL", "fdAT"].contains(type)

@@ -8,7 +8,8 @@ import LarderCore
 struct XMLWellFormedness {
     struct Element {
         let name: [UInt8]
-        /// The root element's raw attribute values by name, without overlong attributes.
+        /// The root element's raw attribute values by name, without those longer than
+        /// ``keptLimit``.
         let attributes: [[UInt8]: [UInt8]]
     }
 

@@ -23,7 +23,7 @@ struct LockedIcons {
     init(contentsOf file: URL) throws(OfflineIconsError) {
         name = file.lastPathComponent.sanitizedForTerminal
         do {
-            // A lock that exceeds the limit cannot be decoded.
+            // A longer lock is cut off, so it cannot be decoded.
             let text = try FileHandle(forReadingFrom: file).read(upToCount: Self.maximumSize)
             let list = try JSONDecoder().decode([Entry].self, from: text ?? Data())
             // A lock can also contain `data:` URLs.

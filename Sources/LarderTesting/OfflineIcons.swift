@@ -18,8 +18,9 @@ import LarderIcons
 /// instances can be used at the same time. In Swift Testing, the trait
 /// `offlineIcons(cache:manifest:)` creates an instance for each test.
 ///
-/// URLs match as in `IconCache`. The answer has status 200 and all bytes, even to a request for a
-/// range, but no bytes to HEAD. On Linux, download tasks fail, because Foundation lacks support.
+/// URLs match as in `IconCache`. Answers have status 200 and all bytes, even if a range is
+/// requested. Answers to HEAD have no bytes. On Linux, download tasks fail, because Foundation
+/// lacks support.
 public final class OfflineIcons: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 
@@ -31,7 +32,7 @@ public final class OfflineIcons: @unchecked Sendable {
         public let reason: String
         /// The URL and the reason.
         public var description: String { "\(url) \(reason)" }
-        /// The URL for the list; nil if a prefetch would not help.
+        /// The URL for the list of missing icons; nil if a prefetch would not help.
         let listed: String?
     }
 
@@ -56,7 +57,7 @@ public final class OfflineIcons: @unchecked Sendable {
     /// - Parameters:
     ///   - cache: A cache directory. A prefetch may add icons at the same time.
     ///   - manifest: A lock, the manifest of `larder prefetch --write-lock`. Only its icons are
-    ///     answered, if they have its digests and sizes. Default: nil, for all cached icons.
+    ///     returned, and only if their digests and sizes match. Default: nil, for all cached icons.
     ///   - missingList: A manifest for `larder prefetch`, to which each missing URL is added once.
     ///     Tests and processes can share it. Default: nil.
     ///   - strict: Whether requests for missing icons fail. If false, they get `placeholder`, and
@@ -89,7 +90,7 @@ public final class OfflineIcons: @unchecked Sendable {
         return configuration
     }
 
-    /// The different icons that could not be answered since the last ``finish()``.
+    /// The icons that could not be returned since the last ``finish()``, each once.
     public var missing: [Missing] { lock.withLock { found } }
 
     /// Also answers the requests of `URLSession.shared`, until ``finish()`` or until this instance

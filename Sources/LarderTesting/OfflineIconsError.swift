@@ -54,7 +54,7 @@ struct MissingList {
 
     init(_ file: URL) throws(OfflineIconsError) {
         path = file.path
-        // A file that is not a missing list may be the user's manifest, and must not be extended.
+        // A file of a different kind may be the user's manifest, and must not be extended.
         let start = (try? FileHandle(forReadingFrom: file).read(upToCount: 4)) ?? Data()
         guard start.isEmpty || start.elementsEqual("http".utf8) else {
             throw failure("is not a list of URLs")

@@ -4,9 +4,9 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// Answers the requests of one ``OfflineIcons``. A session creates its protocols, and only their
-/// class can name the instance: On Linux, a configuration's header fields are not yet in the
-/// request.
+/// A protocol that answers the requests of one ``OfflineIcons``. The session creates protocols, so
+/// only their class can identify the instance. On Linux, header fields of the configuration are not
+/// in the request yet.
 final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
     private let answering = DispatchGroup()
 
@@ -49,13 +49,14 @@ final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
         #if canImport(FoundationNetworking)
             // Before Swift 6.4, a client that resumes a task blocks the session forever if another
             // thread cancels the task and waits for the session (swift-corelibs-foundation 5412).
-            // So the session waits only until the client must have read the session's tasks. Unsafe
-            // because the compiler does not know that only the client uses the request now.
+            // So the session waits at most 0.2 s, until it is certain that the client has read the
+            // session's tasks. Unsafe because the compiler does not know that only the client uses
+            // the request now.
             nonisolated(unsafe) let request: URLProtocol = self
             DispatchQueue(label: "larder.offline-icons").async(group: answering) { body(request) }
             _ = answering.wait(timeout: .now() + 0.2)
         #else
-            // A client must be called in this thread.
+            // The client must be called on this thread.
             body(self)
         #endif
     }
@@ -68,7 +69,7 @@ final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
     }
 }
 
-/// A number as a type, in binary digits, so that classes can be made at run time.
+/// A number as a type, made of binary digits. A generic class can thus be specialized at run time.
 protocol TypeNumber { static var value: Int { get } }
 private enum Zero: TypeNumber { static var value: Int { 0 } }
 private enum Even<Half: TypeNumber>: TypeNumber { static var value: Int { 2 * Half.value } }
