@@ -20,8 +20,8 @@ package struct IconFailure<Code: FailureCode>: Error, Equatable {
     }
 }
 
-/// The number of failures with each code, and the first 100 failures. Failures of icons with a
-/// placeholder are counted separately.
+/// The number of failures with each code, and the first 100 failures. Icons with a placeholder are
+/// counted separately.
 package struct IconFailures<Code: FailureCode>: Sendable {
     package private(set) var counts: [Code: Int] = [:]
     package private(set) var failures: [IconFailure<Code>] = []
@@ -53,7 +53,6 @@ package typealias ExportFailure = IconFailure<ExportCode>
 
 package enum ExportCode: String, FailureCode {
     case noIcon = "no-icon"
-    /// Inline icons have no URL that an app could request.
     case noURL = "no-url"
     case notAnImage = "not-an-image"
     case unsupportedType = "unsupported-type"
@@ -67,7 +66,6 @@ package enum ExportCode: String, FailureCode {
     case unreadable
     /// The file cannot be created, for example because a directory has its name.
     case obstructed
-    /// Another icon has the same file name but different bytes.
     case ambiguous
     case tooLarge = "too-large"
     case notResized = "not-resized"
@@ -81,7 +79,7 @@ package typealias ImportFailure = IconFailure<ImportCode>
 
 package enum ImportCode: String, FailureCode {
     case noIcon = "no-icon"
-    /// The icon is inline. `larder prefetch` stores inline icons.
+    /// The icon is inline, and stored by `larder prefetch` instead.
     case noURL = "no-url"
 
     case badEntry = "bad-entry"

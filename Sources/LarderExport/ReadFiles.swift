@@ -3,7 +3,7 @@ import LarderCache
 import LarderCore
 
 /// The digests of untrusted files. Each file is read only once, even if it has many hard links or
-/// is listed many times.
+/// list entries.
 struct ReadFiles {
     struct Content {
         let digest: Digest

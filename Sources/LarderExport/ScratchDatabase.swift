@@ -31,8 +31,8 @@ extension DatabaseQueue {
         try read { try $0.prepared(sql).firstInteger(value) != nil }
     }
 
-    /// Calls `body` with each page. `page` reads the page after a given row, or the first page for
-    /// nil. `body` can use the database.
+    /// Calls `body` with each page. `page` reads the page after a row, or the first page for nil.
+    /// `body` can use the database.
     func forEachPage<Row>(
         _ page: (Database, Row?) throws -> [Row], _ body: ([Row]) throws -> Void
     ) throws {

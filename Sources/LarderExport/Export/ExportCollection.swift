@@ -74,8 +74,8 @@ struct ExportCollection {
         return nil
     }
 
-    /// Adds all images in the cache. For a library, also adds them under the other recorded
-    /// spellings of their URLs.
+    /// Adds all images in the cache; for a library, also under other recorded spellings of their
+    /// URLs.
     mutating func addAll() throws {
         try cache.forEachResource { resource in
             if isCancelled() { throw CancellationError() }
@@ -99,7 +99,7 @@ struct ExportCollection {
     private mutating func add(_ spellings: [Spelling]) throws {
         let resources = try cache.resources(spellings.map(\.key))
         for (spelling, resource) in zip(spellings, resources) {
-            // The icon may have been evicted since its spelling was read.
+            // The icon may have been evicted in the meantime.
             if let resource { try add(resource, url: spelling.text) }
         }
     }

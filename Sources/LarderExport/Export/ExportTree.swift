@@ -11,8 +11,8 @@ final class ExportTree: Sendable {
     private static let temporaryStart = ".larder-"
     private static let temporaryEnd = ".partial"
 
-    /// Creates missing directories and removes partial files of killed exports. Links in `path` are
-    /// followed unless another user owns them. Throws `.unusable` if the directory is inside the
+    /// Creates missing directories and removes partial files of killed exports. Follows links in
+    /// `path` unless another user owns them. Throws `.unusable` if the directory is inside the
     /// cache or contains it, and `.locked` during another export.
     init(_ path: String, folders: [String], outside cache: Cache) throws(CacheError) {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
@@ -95,7 +95,7 @@ extension FileDescriptor {
         } catch  where error.errno == ENAMETOOLONG { return nil }
     }
 
-    /// Whether the file can also be found with the case of its ASCII letters swapped.
+    /// Whether the file is also found with the case of its ASCII letters swapped.
     func ignoresCase(of name: String) throws(CacheError) -> Bool {
         let swapped = name.utf8.map { (byte: UInt8) -> UInt8 in
             0x41...0x5A ~= byte & 0xDF ? byte ^ 0x20 : byte

@@ -39,9 +39,8 @@ final class ExportWriter {
         try place(Rendition(object), as: name)
     }
 
-    /// Creates a file with an image's verified bytes. Calls `body` before the file gets the name
-    /// `name`. Throws `.corrupt` if the object is damaged, `.obstructed` if a directory has the
-    /// name.
+    /// Creates a file with an image's verified bytes. Calls `body` before the file gets its name.
+    /// Throws `.corrupt` if the object is damaged, `.obstructed` if a directory has the name.
     func place(
         _ rendition: Rendition, as name: String, in directory: FileDescriptor? = nil,
         before body: () throws -> Void = {}
@@ -60,8 +59,8 @@ final class ExportWriter {
             return .resized
         }
         let (file, opened) = try cache.open(object)
-        // Cloning is cheapest, and linking is next. A method that the file system does not support
-        // is tried only once.
+        // Cloning is cheapest, then linking. A method that the file system does not support is
+        // tried only once.
         if mayClone, let temporary = try clone(file) {
             let copy = try tree.folder.file(temporary)
             try publish(temporary, copy, as: name, in: directory, before: body) {
@@ -114,7 +113,7 @@ final class ExportWriter {
             let file = try? directory.file(name), try file.status().isRegularFile,
             try self.digest(of: file) == digest
         else { return false }
-        // Libraries may expire files by their access date.
+        // Renews old access dates, because libraries may remove files by this date.
         if let modified,
             status.modified.tv_sec != Int(modified.timeIntervalSince1970)
                 || status.accessed.tv_sec < time(nil) - Self.accessDateAge
@@ -190,8 +189,8 @@ final class ExportWriter {
         } catch  where [EISDIR, EPERM, EACCES].contains(error.errno) {}
     }
 
-    /// Makes all written files durable. One call at the end is enough, because the next export
-    /// replaces lost files.
+    /// Makes all written files durable. Needed only at the end, because the next export replaces
+    /// lost files.
     func flush() throws(CacheError) {
         guard isDirty else { return }
         try Durability.add(tree.folder)
@@ -214,8 +213,7 @@ final class ExportWriter {
     }
 
     /// Fills a temporary file and renames it to `name`, or removes it if `fill` returns false or
-    /// throws. `file` is nil for a hard link, which is already durable and has the dates of the
-    /// cache's file.
+    /// throws. `file` is nil for a hard link, which is already durable and keeps its dates.
     private func publish(
         _ temporary: String, _ file: FileDescriptor?, as name: String, in directory: FileDescriptor,
         before body: () throws -> Void = {}, filling fill: () throws -> Bool

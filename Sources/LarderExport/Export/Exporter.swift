@@ -4,10 +4,10 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// An export of a cache, or of the icons of manifests, in the layout of another program.
+/// An export of a cache, or of manifests' icons, in another program's layout.
 ///
-/// Objects are verified before their files get a name. Unchanged files are not written again. Files
-/// whose names do not belong to the layout are not changed.
+/// Objects are verified before their files get a name. Files with names outside the layout are not
+/// changed.
 package struct Exporter {
     private let cache: Cache
     private let configuration: ExportConfiguration
@@ -26,8 +26,8 @@ package struct Exporter {
         self.onProgress = onProgress
     }
 
-    /// Exports the icons of the manifests, or the whole cache if `manifests` is nil. Throws
-    /// ``CacheError``, `ManifestError` and ``MissingProgram``.
+    /// Exports icons of manifests, or the whole cache if `manifests` is nil. Throws ``CacheError``,
+    /// `ManifestError` and ``MissingProgram``.
     package func export(_ manifests: [ManifestSource]?) throws -> ExportReport {
         let start = ContinuousClock.now
         let library = configuration.layout.library(in: configuration.folder)
@@ -186,7 +186,7 @@ extension Cache {
         case .corrupt: try self.object(object.digest) == nil ? .missing : .corrupt
         case .obstructed where error.isSparse: .unreadable
         case .obstructed: .obstructed
-        // A directory or another user's file has the name.
+        // The name belongs to a directory or another user's file.
         case _ where [EISDIR, ENOTEMPTY, ENOTDIR, EPERM].contains(error.errno): .obstructed
         case _ where error.isOfObject: .unreadable
         default: throw error.located(inCacheAt: path)
@@ -195,7 +195,6 @@ extension Cache {
 }
 
 extension CacheError {
-    /// Returns the error's message, with the path and advice if the object cannot be read.
     func message(for code: ExportCode, in cache: Cache) -> String {
         code == .unreadable ? "\(located(inCacheAt: cache.path))" : message
     }

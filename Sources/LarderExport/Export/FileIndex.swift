@@ -5,7 +5,7 @@ import LarderCore
 /// The `index.json` of the layout `files`: a JSON array with one file per line, sorted by name.
 struct FileIndex {
     static let file = "index.json"
-    /// The files that an export is about to write or remove. The next export reads it if this one
+    /// The list of files that an export will write or remove. The next export reads it if this one
     /// is killed.
     static let pendingFile = ".larder-pending.json"
     /// The maximum size of a line in bytes. Names and URLs are shorter, even when escaped.
@@ -96,7 +96,7 @@ struct FileIndex {
             bytesLeft -= Int64(bytes.count)
             var page = (rest + bytes).split(
                 separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-            // Keeps one byte above the limit, by which `line` recognises a line that is too long.
+            // Keeps one byte above the limit, so that `line` recognises a line that is too long.
             rest = Array(page.removeLast().prefix(Self.longestLine + 1))
             lines += page.count
             try body(page.compactMap(Self.line))
@@ -113,8 +113,8 @@ struct FileIndex {
     }
 }
 
-/// A reader of JSON members in a fixed order. It builds no dictionary, because comparing untrusted
-/// keys can take minutes. Keys are given with the punctuation before and after them.
+/// A reader of JSON members in a fixed order. Builds no dictionary, because comparing untrusted
+/// keys can take minutes. Keys include the punctuation around them.
 private struct MemberReader {
     private var rest: ArraySlice<UInt8>
 
@@ -148,8 +148,7 @@ private struct MemberReader {
             end += rest[end] == UInt8(ascii: "\\") ? 2 : 1
         }
         guard end < rest.endIndex else { return nil }
-        // The text is decoded in an array, because some versions of Foundation reject a top-level
-        // string.
+        // Decodes an array, because some versions of Foundation reject a top-level string.
         let json = Data("[".utf8 + rest[...end] + "]".utf8)
         rest = rest[(end + 1)...]
         return (try? JSONSerialization.jsonObject(with: json) as? [Any])?.first as? String

@@ -72,7 +72,7 @@ final class GalleryFiles: GalleryPlace {
         let object = writer.cache.sized(object)
         do {
             let placement = try writer.place(Rendition(object), as: name, in: images)
-            // The cached object is checked, because the page shows damage.
+            // Verifies the cached object too, because the page shows damage.
             if placement == .unchanged { try writer.confirm(object, unlessIn: images, name) }
             report.note(placement, bytes: placement == .unchanged ? 0 : object.size)
         } catch let error as CacheError {

@@ -25,7 +25,7 @@ struct ImageSets: ExportedFiles {
         }
         let files = icon.map { $0.file(stem) }
         // The description marks the set as Larder's, so a new set gets it before its images. An
-        // existing set gets it after them, because it must not refer to a missing image.
+        // existing set gets it after them, so that it names no missing image.
         if !isOld { try describe(icon, stem, in: set) }
         var result = IconPlacement()
         for (rendition, file) in zip(icon, files) {
@@ -58,7 +58,7 @@ struct ImageSets: ExportedFiles {
     }
 
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
-        // A description that Xcode has written is kept.
+        // Xcode may have written an existing description, so it is kept.
         if try folder.status(of: ImageSet.contentsFile) == nil {
             try writer.write(Array(ImageSet.catalogContents.utf8), as: ImageSet.contentsFile)
         }

@@ -26,7 +26,7 @@ final class Journal {
             """)
     }
 
-    /// Reads the journal. A journal that the library would reject counts as empty.
+    /// Reads a journal. One that the library would reject counts as empty.
     func read(in directory: FileDescriptor, _ checkCancellation: () throws -> Void) throws {
         var name = JournalForm.file
         if try directory.status(of: name) == nil { name = JournalForm.backup }
@@ -52,7 +52,6 @@ final class Journal {
         }
     }
 
-    /// Reads lines. Returns whether the library would accept all of them.
     private func take(_ lines: [ArraySlice<UInt8>]) throws -> Bool {
         var areGood = true
         try database.inTransaction { db in
@@ -116,8 +115,8 @@ final class Journal {
         }
     }
 
-    /// Adds complete entries. New entries are appended, and existing entries keep their position.
-    /// `size` is the size of the last file.
+    /// Adds complete entries. Appends new entries; existing ones keep their position. `size` is the
+    /// size of the last file.
     func add(_ entries: [(stem: String, size: Int64)]) throws {
         let empty = String(repeating: " 0", count: form.valueCount - 1)
         try database.run(

@@ -16,7 +16,7 @@ final class KeyedFiles: ExportedFiles {
     }
 
     /// Removes entries that the app did not finish writing, and their files. The library would
-    /// remove these entries later, possibly with files of this export.
+    /// remove them later, possibly with files of this export.
     func begin(_ list: ExportList) throws {
         guard let journal else { return }
         try journal.read(in: tree.folder, writer.checkCancellation)
@@ -38,7 +38,7 @@ final class KeyedFiles: ExportedFiles {
         func writeEmptyFiles() throws {
             for name in layout.journal?.emptyFiles(stem) ?? [] { try writer.write([], as: name) }
         }
-        // The old metadata must not apply to the new bytes.
+        // Empties the metadata first, because old metadata must not apply to new bytes.
         let placement = try writer.place(icon[0], as: layout.file(stem), before: writeEmptyFiles)
         if placement == .unchanged { try writeEmptyFiles() }
         placed.append((stem, icon[0].size))

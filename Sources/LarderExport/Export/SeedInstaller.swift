@@ -6,7 +6,7 @@ import LarderCore
 
 /// A Swift source file that installs an exported directory for an app's image library at launch.
 ///
-/// The app writes new files because the bundle may not keep dates and permissions, and the library
+/// The app writes new files because the bundle may lose dates and permissions, and the library
 /// cannot replace a read-only file.
 package struct SeedInstaller: Sendable {
     private let seed: AppSeed
@@ -15,7 +15,7 @@ package struct SeedInstaller: Sendable {
     private let fingerprint: Digest
 
     /// Returns nil if the layout has no installer or if cancelled. The app's bundle must contain
-    /// `directory`, the exported directory, under the same name.
+    /// the exported `directory` under the same name.
     package init?(
         _ report: ExportReport, directory: String, folder: String? = nil,
         isCancelled: () -> Bool = { false }
@@ -30,7 +30,7 @@ package struct SeedInstaller: Sendable {
     }
 
     /// Returns an order-independent digest of the names and bytes of visible files; nil if
-    /// cancelled. Throws for sparse files, which can take too long to read.
+    /// cancelled. Throws for sparse files, whose reading can take too long.
     private static func fingerprint(
         of directory: String, isCancelled: () -> Bool
     ) throws -> Digest? {

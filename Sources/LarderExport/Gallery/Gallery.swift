@@ -4,7 +4,7 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A web page with the icons of manifests and of a cache. Its data files are scripts because a page
+/// A web page with the icons of manifests and a cache. Its data files are scripts because a page
 /// opened from a disk cannot load JSON.
 package struct Gallery {
     private static let iconsPerFile = 1000
@@ -15,8 +15,8 @@ package struct Gallery {
     let rules: ManifestRules
     let hasOthers: Bool
 
-    /// Creates a gallery. Manifests add names, and icons that the cache lacks. Manifests at URLs
-    /// are read from the cache. `hasOthers` adds cached icons that are in no manifest.
+    /// Creates a gallery. Manifests add names, and icons that the cache lacks; those at URLs are
+    /// read from the cache. `hasOthers` adds cached icons in no manifest.
     package init(
         of cache: Cache, manifests: [ManifestSource] = [], rules: ManifestRules = .init(),
         hasOthers: Bool = true
@@ -28,7 +28,7 @@ package struct Gallery {
     }
 
     /// Writes files of at most 1,000 icons, then the description, which lists these files. The
-    /// output is deterministic. With `isNamedByContent`, their names contain a digest.
+    /// output is deterministic. With `isNamedByContent`, file names contain a digest.
     @discardableResult
     package func write(
         to place: some GalleryPlace, isNamedByContent: Bool = false,
@@ -124,11 +124,9 @@ package struct GalleryFile: Sendable {
 
     package static let catalogue = "gallery/icons.js"
 
-    /// The response until the description is ready. It makes the page request the description
-    /// again.
+    /// The response until the description is ready. It makes the page ask again.
     package static let notYet = file(catalogue, script: "larder.later()")
 
-    /// Returns the response if the description could not be made. The page shows the message.
     package static func description(ofProblem message: String) -> GalleryFile {
         let description: JSONObject = ["problem": message]
         return file(catalogue, script: "larder.begin(\(description.text))")

@@ -8,14 +8,14 @@ extension Gallery {
     private static let batch = 500
     private static let batchBytes = 1 << 20
 
-    /// Calls `body` with the icons of manifests in order, then with other cached icons. Returns the
-    /// number of icons.
+    /// Calls `body` with the icons of manifests in order, then with other cached icons. Returns
+    /// their number.
     func forEachItem(
         isIntact: (StoredObject) throws -> Bool, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
         var count = 0
-        // Digests of the keys of icons in manifests, which are not shown again as other icons.
-        // Missing icons beyond the limit are left out.
+        // Digests of the keys of manifests' icons, which are not shown twice. Leaves out missing
+        // icons beyond the limit.
         let named =
             hasOthers && !manifests.isEmpty
             ? try DatabaseQueue.scratch("CREATE TABLE keys (digest BLOB PRIMARY KEY) WITHOUT ROWID")

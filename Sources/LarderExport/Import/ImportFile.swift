@@ -87,8 +87,8 @@ struct ImportFile {
         }
     }
 
-    /// Opens a file without changing its access date, if permitted, because libraries evict the
-    /// least recently used files.
+    /// Opens a file without changing its access date, if permitted, because libraries evict by this
+    /// date.
     private func file(_ name: String) throws(CacheError) -> FileDescriptor {
         #if os(Linux)
             do throws(CacheError) {

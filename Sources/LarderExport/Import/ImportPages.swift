@@ -15,8 +15,8 @@ struct ImportPages {
     var report: ImportReport
     var page: [Entry] = []
     var spellings: [Spelling] = []
-    /// Uncommitted objects and the entries that use them, keyed by object number. The first of an
-    /// object's entries is the one that staged it.
+    /// Uncommitted objects and the entries that use them, keyed by object number. The first of the
+    /// entries staged the object.
     var staged: [Int: (size: Int64, entries: [Entry])] = [:]
     var lastNumber = 0
 
@@ -39,7 +39,7 @@ struct ImportPages {
         let arePresent = try cache.presence.arePresent(
             resources.compactMap { $0.map { ($0.object.digest, $0.object.size) } })
         var isPresent = arePresent.makeIterator()
-        // The objects staged for this page. The cache cannot find them until they are committed.
+        // The staged objects of this page. The cache does not find them until they are committed.
         var known: [[UInt8]: (digest: Digest, size: Int64, number: Int)] = [:]
         for (entry, resource) in zip(entries, resources) {
             let object = resource != nil && isPresent.next() == true ? resource?.object : nil

@@ -14,7 +14,6 @@ struct ImportPlace {
 
 /// The mapping from URLs to files of a directory.
 enum ImportSource {
-    /// An image library's directory, whose file names are derived from URLs.
     case library(any KeyedLayout)
     case list(ListedFiles)
 
@@ -31,7 +30,6 @@ enum ImportSource {
     }
 }
 
-/// The files in a ``FileIndex``, by URL.
 struct ListedFiles {
     private let database: DatabaseQueue
 

@@ -6,7 +6,7 @@ import LarderManifest
 /// An import of the icons of manifests from another program's cache.
 ///
 /// The other cache is not changed, and its links are not followed. Files must be complete images
-/// that match their manifest entries.
+/// and match their manifest entries.
 package struct Importer {
     private let cache: Cache
     private let configuration: ImportConfiguration
@@ -25,9 +25,8 @@ package struct Importer {
         self.onProgress = onProgress
     }
 
-    /// - Precondition: ``ExportLayout/isImportable``.
-    /// - Throws: `ManifestError`, and ``CacheError``: `.missing` if the directory has no
-    ///   `index.json`, and the errors of ``ImportConfiguration/check(besideCacheAt:)``.
+    /// - Throws: `ManifestError`, and ``CacheError`` as in
+    ///   ``ImportConfiguration/check(besideCacheAt:)``.
     package func run(_ manifests: [ManifestSource]) throws -> ImportReport {
         precondition(configuration.layout.isImportable, "layout cannot be imported")
         let start = ContinuousClock.now
@@ -106,8 +105,8 @@ package struct ImportConfiguration: Sendable {
     }
 
     /// Checks the directory before a cache is created. Throws `.missing` if the directory or its
-    /// `index.json` does not exist. Throws `.unusable` if the directory is the cache, or if the
-    /// layout's directory contains the cache.
+    /// `index.json` does not exist, `.unusable` if the directory is the cache or the layout's
+    /// directory contains the cache.
     package func check(besideCacheAt path: String) throws(CacheError) {
         let folder = try folder(besideCacheAt: path)
         if library == nil, try folder.status(of: FileIndex.file) == nil {

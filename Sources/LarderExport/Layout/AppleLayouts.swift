@@ -55,8 +55,8 @@ struct SDWebImageLayout: KeyedLayout {
 
     var folders = ["com.hackemist.SDImageCache", "default"]
 
-    /// The modification date. Before version 5.20, SDWebImage removes files 7 days after this date.
-    /// Later versions use the last access.
+    /// Before version 5.20, SDWebImage removes files 7 days after this date. Later versions use the
+    /// last access.
     var modified: Date? { lastDate }
 
     var seed: AppSeed? {

@@ -20,8 +20,8 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the library's file names and directory. `folder` is the directory's name, or nil for
-    /// the default.
+    /// Returns the library's naming rules. `folder` is its directory's name, or nil for the
+    /// default.
     func library(in folder: String?) -> (any KeyedLayout)? {
         var library = library
         if let folder {
@@ -55,23 +55,22 @@ protocol KeyedLayout: Sendable {
     /// The path components of the directory. An app can choose the last one.
     var folders: [String] { get set }
 
-    /// Returns the common prefix of the names of a URL's files, unique for each URL.
+    /// Returns the common prefix of a URL's file names, unique to the URL.
     func stem(of url: String) -> String
     /// Returns the stem of a file name, or nil if the library never creates such a name.
     func stem(ofFile name: String) -> String?
 
-    /// Returns the file names that the library tries for a URL, in order. The default is the stem's
-    /// file.
+    /// Returns the file names that the library tries for a URL, in order. Default: the stem's file.
     func names(of url: String) -> [String]
-    /// The required modification date. Files with a required date cannot be hard links to the
-    /// cache's files. The default is nil: any date.
+    /// The required modification date, which rules out hard links to the cache's files. Default:
+    /// nil (any date).
     var modified: Date? { get }
-    /// The format of the directory's list of files. The default is nil: no list.
+    /// The format of the directory's list of files. Default: nil (no list).
     var journal: JournalForm? { get }
     /// Whether the library stores bodies of error responses, with the status in the first metadata
-    /// file. The default is false.
+    /// file. Default: false.
     var storesErrors: Bool { get }
-    /// The parameters of ``SeedInstaller``. The default is nil: not supported.
+    /// The parameters of ``SeedInstaller``. Default: nil (not supported).
     var seed: AppSeed? { get }
 }
 

@@ -11,8 +11,7 @@ struct CoilLayout: KeyedLayout {
     let version: Int
     var folders: [String]
     var journal: JournalForm? { JournalForm(appVersion: version == 2 ? 1 : 3, valueCount: 2) }
-    /// Whether error responses are stored. Coil 2 stores only successful responses, without their
-    /// status.
+    /// Coil 2 stores only successful responses, without their status.
     var storesErrors: Bool { version > 2 }
 
     init(version: Int) {

@@ -3,7 +3,7 @@ import LarderCore
 
 /// Readable file names made from untrusted text, for common file systems.
 enum SafeName {
-    /// The maximum length of a name in bytes, without a disambiguating suffix and the extension.
+    /// The maximum length in bytes, without a disambiguating suffix and the extension.
     private static let longest = 100
 
     /// Returns a name without an extension, from the entry's name, else from the last path
@@ -50,8 +50,8 @@ enum SafeName {
         return withoutEdges(name)
     }
 
-    /// Removes leading and trailing dots and hyphens. Windows drops trailing dots, and other
-    /// systems hide names with a leading dot.
+    /// Removes dots and hyphens at both ends. Windows drops trailing dots, and other systems hide
+    /// names with a leading dot.
     private static func withoutEdges(_ name: String) -> String {
         let bytes = name.utf8.drop { isEdge($0) }
         let last = bytes.lastIndex { !isEdge($0) }

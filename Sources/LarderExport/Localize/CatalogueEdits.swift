@@ -8,7 +8,7 @@ package final class CatalogueEdits {
     private var page: [CatalogueEdit] = []
     private var last: Int64 = -1
 
-    /// The number of values in a page. It is small, because values can be long `data:` URLs.
+    /// The number of values in a page, small because values can be long `data:` URLs.
     private static let pageLimit = 16
 
     package init() throws {
@@ -53,8 +53,8 @@ package final class CatalogueEdits {
     }
 
     /// Records the span of a value. A span can have several values, because YAML can merge it into
-    /// several entries. The first value that failed decides the outcome, or the first value if none
-    /// failed.
+    /// several entries. The first failed value decides the outcome, or if none failed, the first
+    /// value.
     package func add(_ span: Range<Int>, number: Int64) throws {
         try database.writeWithoutTransaction { db in
             try db.prepared(
@@ -116,8 +116,8 @@ package final class CatalogueEdits {
         return edit
     }
 
-    /// Calls `body` with each value and its replacement, which is nil if the value was kept
-    /// everywhere. Leaves out values with different replacements.
+    /// Calls `body` with each value and its replacement, nil if it was kept everywhere. Leaves out
+    /// values with different replacements.
     package func forEachIcon(_ body: (_ written: String, _ new: String?) throws -> Void) throws {
         try database.unsafeRead { db in
             try db.prepared(

@@ -4,8 +4,8 @@ import LarderCore
 import LarderImages
 
 package enum LocalizeTarget: Sendable {
-    /// Files in a directory. The prefix is the directory's URL relative to the output, with a slash
-    /// at its end unless it is empty.
+    /// Files in a directory. The prefix is the directory's URL relative to the output. It is empty
+    /// or ends with a slash.
     case icons(directory: String, prefix: String)
     /// The URL of a server, without a trailing slash.
     case server(String)
@@ -46,7 +46,7 @@ package enum LocalizeTarget: Sendable {
     }
 
     /// Whether an earlier run with this target wrote the value. A file must have a digest in its
-    /// name and exist, because the directory may also contain other icons.
+    /// name and exist, because the directory may contain other icons.
     package func isOwn(_ value: String) -> Bool {
         switch self {
         case .icons(let directory, let prefix):

@@ -3,7 +3,7 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A writer of a copy of a manifest that refers to icons from a cache.
+/// A writer of a manifest's copy that refers to icons from a cache.
 ///
 /// Values that are never fetched stay the same. Icons that are missing or damaged keep their URLs.
 package final class Localizer {
@@ -118,7 +118,7 @@ package final class Localizer {
         switch item.result {
         case .entry(let entry):
             guard let value = item.value else {
-                // --icon-template has built the URL.
+                // `--icon-template` has built the URL.
                 report.kinds["not-in-manifest", default: 0] += 1
                 break
             }
@@ -174,7 +174,7 @@ package final class Localizer {
         }
     }
 
-    /// Counts a URL that stays in the output, unless the search for URLs in the output finds it.
+    /// Counts a URL that stays, unless the search for URLs in the output finds it.
     private func noteRemaining(_ value: String) {
         if RemoteImages.isURL(value), !RemoteImages.isFound(in: value), !target.isOwn(value) {
             report.remaining += 1

@@ -13,7 +13,6 @@ final class Renditions {
     private var bytes: [ResizedImage.Source: [UInt8]] = [:]
     private var failures: [Digest: any Error] = [:]
 
-    /// - Parameter largestOnly: Whether to write only the largest size.
     init(
         _ resize: Resize?, with program: ResizeProgram?, largestOnly: Bool, _ writer: ExportWriter
     ) throws {
@@ -66,7 +65,6 @@ final class Renditions {
         return known(object)
     }
 
-    /// Makes the images that the export does not have yet.
     func make(
         _ icons: some Sequence<(object: StoredObject, stem: String)>, for files: any ExportedFiles,
         unless isCancelled: @escaping () -> Bool

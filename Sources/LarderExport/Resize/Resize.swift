@@ -20,8 +20,8 @@ package struct Resize: Sendable {
         self.scales = scales.sorted()
     }
 
-    /// Returns the scales and longest sides, in pixels, of the images to make from an icon. Vector
-    /// graphics need none, because they fit any size.
+    /// Returns the scales and longest sides, in pixels, of the images to make from an icon; none
+    /// for vector graphics, which fit any size.
     func sizes(of object: StoredObject, largestOnly: Bool) -> [(scale: Int?, side: Int)] {
         guard let format = ImageFormat.of(mediaType: object.mediaType), !format.isVector,
             format.isResizable

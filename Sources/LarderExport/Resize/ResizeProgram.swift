@@ -7,16 +7,14 @@ struct ResizeProgram {
     /// The time between two checks of a process, in microseconds. A resize takes at least 30 ms.
     private static let pause: UInt32 = 2000
 
-    /// The program's version and the number of the rules in `Resizer`. The images' bytes depend on
-    /// both.
+    /// The program's version and the number of the rules in `Resizer`, which determine the images'
+    /// bytes.
     private(set) var recipe = ""
-    /// The command that disconnects the network; empty if the system does not let users do this.
+    /// The command that disconnects the network; empty if users may not do this.
     private var isolation = ["unshare", "-rn"]
     private let path: String
     private let seconds: Int
 
-    /// Throws ``MissingProgram`` if a program is missing or does not run.
-    ///
     /// - Parameter path: The directories to search, as in `PATH`.
     init(path: String, seconds: Int) throws {
         // A relative directory would run a program from the working directory.
@@ -49,8 +47,8 @@ struct ResizeProgram {
         }
     }
 
-    /// Runs the program to its end, and returns its output of at most `longest` bytes. Throws
-    /// ``ResizeError`` if the program fails or takes too long, `CancellationError` if cancelled.
+    /// Runs the program, and returns its output of at most `longest` bytes. Throws ``ResizeError``
+    /// if the program fails or takes too long, `CancellationError` if cancelled.
     ///
     /// The standard streams are files, so the limit of file sizes also limits the output.
     func run(
@@ -116,7 +114,7 @@ struct ResizeProgram {
                 let highest = isKnown ? UInt(limit.rlim_max) : .max
                 return "--\(name)=\(min(wanted, highest)):\(min(wanted + 1, highest))"
             }
-            // With the last variable, libvips leaves out decoders that it considers unsafe, such as
+            // The last variable disables decoders that libvips considers unsafe, such as
             // ImageMagick.
             return ["/usr/bin/env", "-i", "PATH=\(path)", "LC_ALL=C", "VIPS_BLOCK_UNTRUSTED=1"]
                 + isolation + ["prlimit", "--core=0"] + options
@@ -125,9 +123,9 @@ struct ResizeProgram {
 
         /// Starts a program in a new process group.
         ///
-        /// Does not use Foundation's `Process`, whose children inherit the blocked signals of
-        /// worker threads, including the signals of limits. `Process` also reaps a child at any
-        /// time, so the group's number could by then belong to a different process.
+        /// Does not use Foundation's `Process`: its children inherit the blocked signals of worker
+        /// threads, including those of limits, and it reaps a child at any time, so the group's
+        /// number could belong to a different process.
         private func start(_ arguments: [String], streams: [FileDescriptor]) throws -> pid_t {
             var actions = posix_spawn_file_actions_t()
             posix_spawn_file_actions_init(&actions)
@@ -163,7 +161,6 @@ package struct MissingProgram: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// A failure to resize one icon.
 struct ResizeError: Error, CustomStringConvertible {
     let description: String
 

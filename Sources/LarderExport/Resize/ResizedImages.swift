@@ -20,8 +20,7 @@ struct ResizedImage {
 }
 
 /// The list of an export's resized images, so that the next export makes only new ones. A wrong
-/// line can at most leave an icon in its original size, because a file is used only if its bytes
-/// have the listed digest.
+/// line can at most leave an icon in its original size, because files must have the listed digest.
 ///
 /// Lines are appended during an export, so that a killed export loses only the last images.
 struct ResizedImages {
@@ -49,7 +48,7 @@ struct ResizedImages {
             }
         }
         try write(with: writer, onlyUsed: false)
-        // A file with several hard links could also be a foreign file, so it is not appended to.
+        // Appends nothing to a file with several hard links, which could be a foreign file.
         if let file = try? directory.open(Self.file, flags: O_WRONLY | O_APPEND | O_NONBLOCK),
             let status = try? file.status(), status.isRegularFile, status.st_nlink == 1
         {
@@ -79,7 +78,6 @@ struct ResizedImages {
         try appended?.write(Array(lines.utf8))
     }
 
-    /// Writes the list, sorted.
     func write(with writer: ExportWriter, onlyUsed: Bool) throws {
         let sorted = images.filter { $0.value.isUsed || !onlyUsed }.sorted {
             ($0.key.digest, $0.key.side) < ($1.key.digest, $1.key.side)

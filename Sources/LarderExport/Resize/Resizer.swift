@@ -25,7 +25,6 @@ struct Resizer {
         [MediaType.jpeg, .webp].first { object.mediaType?.isSame(as: $0.rawValue) == true } ?? .png
     }
 
-    /// Makes the images of icons, as many icons at once as there are cores.
     func run(
         _ jobs: [Job], opening open: @escaping (StoredObject) throws -> FileDescriptor,
         unless isCancelled: @escaping () -> Bool
@@ -79,9 +78,8 @@ struct Resizer {
         }
         let format = Self.format(of: object)
         if format != .png {
-            // Converts the icon to PNG first, because otherwise the decoder makes the image
-            // smaller, with a loss of quality. The orientation of a photograph can swap its sides,
-            // so both get the longer one.
+            // Converts to PNG first. Otherwise, the decoder makes the image smaller, with a loss of
+            // quality. A photograph's orientation can swap the sides, so both get the longer one.
             icon = try run(
                 side: max(width, height), ["-o", ".png[compression=1]"],
                 longest: 5 * area + 64 << 10)
@@ -120,7 +118,6 @@ struct Resizer {
         try bytes.withUnsafeBytes { try ImageInspector.inspect($0) }
     }
 
-    /// Checks an output like a download.
     private static func checked(
         _ output: FileDescriptor, _ digest: Digest, _ format: MediaType, _ side: Int, longest: Int
     ) throws -> Made {
