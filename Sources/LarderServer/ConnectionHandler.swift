@@ -44,8 +44,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
         self.connections = connections
     }
 
-    // MARK: - Channel events
-
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         connections.add(self)
@@ -126,8 +124,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
         connections.remove(self)
     }
 
-    // MARK: - Requests
-
     func advance() {
         guard !isAdvancing, let context else { return }
         isAdvancing = true
@@ -193,10 +189,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         advance()
     }
 
-    // MARK: - Closing
-
-    /// Closes the connection after all responses and after the client has closed its side, so that
-    /// a client that is still sending does not lose the response.
+    /// Closes the connection after all responses, and after the client has closed its side, because
+    /// a client that is still sending would lose the response.
     func end() {
         guard !isEnding, let context else { return }
         isEnding = true

@@ -41,7 +41,6 @@ struct OwnNames: Sendable {
         return hosts.contains(host) || Self.isNumeric(host) || !isLoopback && !isMirror
     }
 
-    /// Whether an authority in a target is the server's own, including its port.
     func isOwnExactly(_ authority: some Collection<UInt8>) -> Bool {
         authorities.contains { $0.elementsEqual(authority.lowercasedASCII) }
     }

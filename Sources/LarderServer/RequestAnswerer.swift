@@ -107,8 +107,7 @@ struct RequestAnswerer: Sendable {
         if let key = LocalizeTarget.encodedKey(in: url, at: request.base) {
             url = PercentDecoding.url(key.utf8) ?? url
         }
-        // Pages of other sites can request any URL, so their requests are not added to the list of
-        // missing icons.
+        // Pages of other sites can request any URL, so the list of missing icons leaves them out.
         return try found(request) { try $0.resource(url)?.object }
             ?? icon.missing(request.request.isCrossSite ? nil : url)
     }

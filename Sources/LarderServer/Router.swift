@@ -148,7 +148,6 @@ struct Router: Sendable {
         }
     }
 
-    /// Returns a refusal, which ends the connection unless `isLast` is false.
     private static func refusal(
         _ status: Int, _ text: String, _ fields: [(String, String)] = [], isLast: Bool = true
     ) -> Refusal {

@@ -3,8 +3,6 @@ import LarderExport
 import NIOCore
 
 extension ServedGallery {
-    /// The content security policy, which allows only scripts, styles and images of this server,
-    /// and forbids embedding.
     private static let policy = """
         default-src 'none'; img-src 'self' data:; script-src 'self'; style-src 'self'; \
         base-uri 'none'; form-action 'none'; frame-ancestors 'none'

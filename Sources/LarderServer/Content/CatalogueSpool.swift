@@ -4,8 +4,7 @@ import LarderCore
 import LarderExport
 import LarderManifest
 
-/// A copy of a manifest in the manifest's own format, in a temporary file. Its icon URLs refer to
-/// the server.
+/// A copy of a manifest in its own format, in a temporary file. Its icon URLs refer to the server.
 final class CatalogueSpool: Sendable {
     let file: LentFile
     let mediaType: String

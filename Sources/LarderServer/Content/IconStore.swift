@@ -13,16 +13,16 @@ final class IconStore: Sendable {
     /// The size of the table in bytes if no bodies are kept in memory.
     private static let minimumTableLimit = 8 << 20
     private static let maximumIdentities = 1 << 18
-    /// The maximum number of files kept open, at most a quarter of the process's limit. Opening a
-    /// file takes as long as all other work for an icon.
+    /// The maximum number of files kept open, because opening a file takes as long as all other
+    /// work for an icon.
     private static let maximumOpenFiles = min(16_384, OpenFileLimit.current / 4)
 
     private struct State {
         var hot: HotIcons
         /// Files that do not match their digests, to avoid reading them again.
         var damaged: [Digest: FileIdentity] = [:]
-        /// Recently sent files. They are closed within a second after a change of the cache, to
-        /// free the space of evicted files.
+        /// Recently sent files. Closed within a second after a change of the cache, to free the
+        /// space of evicted files.
         var open: [Digest: LentFile] = [:]
         var generation = 0
         var reported: Set<Digest> = []
@@ -35,7 +35,6 @@ final class IconStore: Sendable {
     private let metrics: ServerMetrics
     private let log: ServerLog
 
-    /// - Throws: `CacheError`, `.missing` if the cache does not exist.
     init(path: String, memoryLimit: Int, metrics: ServerMetrics, log: ServerLog) throws(CacheError)
     {
         cache = LiveCache(path: path, knownLimit: Self.maximumIdentities)
@@ -92,7 +91,7 @@ final class IconStore: Sendable {
         _ key: CacheKey, fields: [UInt8], for client: Client,
         _ lookUp: (LiveCache) throws -> StoredObject?
     ) throws -> FoundIcon? {
-        // The generation is read before the look-up, so that a later change invalidates the result.
+        // Read before the look-up, so that a later change invalidates the result.
         let generation = cache.generation
         guard let object = try lookUp(cache) else {
             state.withLock { $0.hot.remove(key) }

@@ -72,7 +72,6 @@ private struct SpoolWriter {
         try file.write(line)
     }
 
-    /// Returns the size of the file.
     func finish() throws(CacheError) -> Int64 {
         try file.write((marks == 0 ? "[]\n" : "\n]\n").utf8)
         return try file.finish().count

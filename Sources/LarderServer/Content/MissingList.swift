@@ -16,8 +16,8 @@ final class MissingList: Sendable {
         var items: [[UInt8]: Item] = [:]
         var count = 0
         var bytes = 0
-        /// The URLs of the previous list, oldest first. New URLs replace them unless they are
-        /// requested again.
+        /// The previous list, oldest first. New URLs replace these URLs unless they are requested
+        /// again.
         var old: ArraySlice<[UInt8]> = []
         var isChanged = false
         var isFull = false
@@ -87,7 +87,7 @@ final class MissingList: Sendable {
         }
         if isFull { log.problem("the list of missing icons is full; further URLs are not added") }
         saving.withLock { _ in
-            // The generation is read before the look-up, so that the next call sees later changes.
+            // Read before the look-up, so that the next call sees later changes.
             let generation = cache.refresh()
             if state.withLock({ $0.generation != generation }) { removeCached(cache, generation) }
             do { try write() } catch { log.problem("the list of missing icons: \(error)") }

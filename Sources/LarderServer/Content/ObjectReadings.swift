@@ -2,8 +2,8 @@ import LarderCore
 import Synchronization
 
 /// The objects that threads of the pool are verifying. A request for one of them fails with
-/// ``Busy`` and is retried later. Verifying large objects takes seconds, so one thread always
-/// remains for other requests.
+/// ``Busy`` and is retried later. Verification can take seconds, so one thread always remains for
+/// other requests.
 final class ObjectReadings: Sendable {
     struct Busy: Error { let digest: Digest }
 

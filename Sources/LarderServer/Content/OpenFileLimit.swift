@@ -20,7 +20,6 @@ package enum OpenFileLimit {
     /// sends a file. A quarter of the limit is for files that are kept open.
     static var connections: Int { max(1, (current - current / 4 - reserve) / 2) }
 
-    /// Returns the number of descriptors that this process can still open, up to `count`.
     package static func free(upTo count: Int) -> Int {
         var taken: [Int32] = []
         defer { for descriptor in taken { close(descriptor) } }

@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// A value that is rebuilt when it is too old or its source has changed. One thread builds the
-/// value while other threads use the previous one.
+/// A value that is rebuilt when it is too old or its source has changed. While one thread builds
+/// the value, others use the previous one.
 final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
     struct Pace {
         var least = TimeAmount.zero
@@ -53,7 +53,7 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Ends a build. If `value` is nil, the build failed and the last value is kept. `source` is
-    /// the state of the source before the build.
+    /// its state before the build.
     func end(_ value: Value?, of source: Source, since start: NIODeadline) {
         state.withLock { state in
             state.isBuilding = false

@@ -9,8 +9,7 @@ final class ServedGallery: Sendable {
     /// The maximum lifetime of a build, because icons become stale even if the cache does not
     /// change.
     private static let longestLifetime = TimeAmount.minutes(5)
-    /// The time after its last use for which an old build is kept, because open pages may request
-    /// its files.
+    /// The time that an unused build is kept, because open pages may request its files.
     private static let unusedLifetime = TimeAmount.minutes(5)
     private static let maximumBuilds = 4
 
@@ -34,8 +33,8 @@ final class ServedGallery: Sendable {
             .init(least: leastLifetime, factor: lifetimeFactor, most: Self.longestLifetime))
     }
 
-    /// Returns the latest build's description. If the build is too old, starts a new one and
-    /// returns ``GalleryText/notYet`` until it ends.
+    /// Returns the latest build's description. If it is too old, starts a new build and returns
+    /// ``GalleryText/notYet`` until the end.
     func description() -> GalleryText {
         let sources = GallerySources(icons.cache, configuration.manifests)
         switch newest.step(sources) {

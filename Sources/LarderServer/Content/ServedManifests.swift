@@ -44,16 +44,16 @@ final class ServedManifests: Sendable {
         }
     }
 
-    /// Returns the manifest with a name, or nil if there is none. Reads a changed manifest again,
-    /// or if that fails, returns the previous version.
+    /// Returns the manifest with a name, or nil if there is none. Reads a changed manifest again.
+    /// If that fails, returns the previous version.
     func spool(_ name: String) throws -> ManifestSpool? {
         guard let (manifest, spool) = manifests.first(where: { $0.manifest.name.isSame(as: name) })
         else { return nil }
         return try current(spool, of: manifest) { try read(manifest) }
     }
 
-    /// Returns the catalogue of a manifest, or nil if no manifest has the name. The inner value is
-    /// nil if no version could be read yet, for example while another request reads a manifest.
+    /// Returns a manifest's catalogue, or nil if no manifest has the name. The inner value is nil
+    /// if no version has been read yet.
     func catalogue(_ name: String, base: String) throws -> CatalogueSpool?? {
         guard let (manifest, _) = manifests.first(where: { $0.manifest.name.isSame(as: name) })
         else { return nil }

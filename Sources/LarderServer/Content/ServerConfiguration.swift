@@ -4,12 +4,12 @@ import Logging
 package struct ServerConfiguration: Sendable {
     package var cache: String
     package var host = "127.0.0.1"
-    /// The port. If it is 0, the system chooses one.
+    /// The port. If 0, the system chooses one.
     package var port = 8080
     package var manifests: [ServedManifest] = []
     package var manifestRules = ManifestRules()
     /// The URL that clients use, without a trailing slash, for example `https://icons.example`.
-    /// Default: nil, which means the `Host` field of each request.
+    /// Default: nil (the `Host` field of each request).
     package var publicURL: String?
     /// Whether the server is a proxy for all `http` URLs.
     package var isMirror = false
@@ -18,13 +18,13 @@ package struct ServerConfiguration: Sendable {
     /// The value of `Access-Control-Allow-Origin` for icons, objects and manifests. Default: nil,
     /// so pages of other origins can show icons but not read them.
     package var allowedOrigin: String?
-    /// The maximum size of icons in memory, in bytes. If it is 0, icons are read from the disk.
+    /// The maximum size of icons in memory, in bytes. If 0, icons are read from the disk.
     package var memoryLimit = 64 << 20
     /// The maximum number of connections. Further connections wait.
     package var maximumConnections = 4_096
     package var headTimeout = Duration.seconds(10)
     package var idleTimeout = Duration.seconds(60)
-    /// The maximum time a client may go without reading any of a response.
+    /// The maximum time in which a client reads nothing of a response.
     package var stallTimeout = Duration.seconds(120)
     package var grace = Duration.seconds(30)
     /// The list of requested URLs that are not cached.

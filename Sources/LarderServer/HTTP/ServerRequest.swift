@@ -71,8 +71,6 @@ struct EntityTagList {
     init(_ field: String) { self.field = field }
 
     /// Whether the list contains a tag in strong or weak form, or is `*`. For `If-None-Match`.
-    ///
-    /// - Parameter tag: A strong tag with quotation marks.
     func matchesWeakly(_ tag: String) -> Bool { matches(tag, asWeak: true) }
 
     /// Whether the list contains a tag in strong form, or is `*`. For `If-Match`.

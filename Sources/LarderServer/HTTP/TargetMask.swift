@@ -3,11 +3,10 @@ import LarderCore
 /// A target or URL with its secrets masked: user names, passwords, and parameters that seem secret.
 ///
 /// A URL may contain other URLs, so secrets are searched for in the whole text, and again after
-/// each of several decodings. Masking runs on an event loop, in time proportional to the limited
-/// length.
+/// each decoding. Masking runs on an event loop, in time proportional to the limited length.
 struct TargetMask {
-    /// The maximum length of a target in bytes. The whole query of a longer target is masked. A
-    /// percent-encoded URL of 8 KiB fits if it is mostly ASCII letters and digits.
+    /// The maximum length of a target in bytes. A percent-encoded URL of 8 KiB fits if it is mostly
+    /// ASCII letters and digits.
     static let longest = 16 << 10
     private static let mostParameters = 100
     /// The maximum length of a name in bytes. A parameter with a longer name is masked.
@@ -20,9 +19,8 @@ struct TargetMask {
 
     private init(_ text: String) { self.text = text }
 
-    /// Returns the text for output. A target without secrets is unchanged. Other targets are
-    /// decoded and masked. If the target is too long or has too many parameters, the whole query is
-    /// masked.
+    /// Returns the text for output. A target without secrets is unchanged. Others are decoded and
+    /// masked. If the target is too long or has too many parameters, the whole query is masked.
     static func shown(_ target: String) -> String {
         if let shown = masked(target) { return shown.sanitizedForTerminal }
         guard let mark = target.utf8.firstIndex(where: { "?#".utf8.contains($0) }),
