@@ -13,9 +13,8 @@ enum BMPStructure {
                 Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 14, as: UInt32.self))))
     }
 
-    /// Checks the headers, and that the pixels are inside the file. The file length in the header
-    /// is ignored because many writers get it wrong and no decoder uses it. Bytes after the pixels
-    /// are ignored.
+    /// Checks the headers, and that the pixels are inside the file. Ignores bytes after the pixels,
+    /// and the file length in the header, which many writers get wrong and no decoder uses.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .bmp)
         try reader.skip(10)
@@ -37,8 +36,8 @@ enum BMPStructure {
 
     private static let headerLengths = [12, 16, 40, 52, 56, 64, 108, 124]
 
-    /// The allowed widths and heights. The maximum is larger than any real bitmap, and the pixel
-    /// length cannot overflow.
+    /// The allowed widths and heights. Real bitmaps are smaller, and the pixel length cannot
+    /// overflow.
     private static let sizes = 1...0xFFF_FFFF
 
     /// The information header of a bitmap. ICO files contain it too.

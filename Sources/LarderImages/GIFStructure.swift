@@ -8,10 +8,10 @@ extension ImageFormat {
 enum GIFStructure {
     /// Walks the blocks to the trailer.
     ///
-    /// Bytes after the trailer and zero bytes before it are ignored, as in every decoder. The
-    /// trailer may be missing after a complete image, unless an extension announces another image.
-    /// Zeros without a trailer mean that the file's end was never written. If the logical screen
-    /// has no size, the first image's size is used, as in browsers.
+    /// Ignores bytes after the trailer and zeros before it, as every decoder does. The trailer may
+    /// be missing after a complete image, unless an extension announces another image. Zeros
+    /// without a trailer mean that the file's end was never written. If the logical screen has no
+    /// size, the first image's size is used, as in browsers.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .gif)
         let version = try reader.take(6)

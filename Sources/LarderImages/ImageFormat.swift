@@ -1,7 +1,6 @@
 import LarderCore
 
-/// An image format. To add one, declare a static constant in a new file, and list it in ``all`` and
-/// its ``MediaType`` below.
+/// An image format and its checks.
 package struct ImageFormat: Sendable {
     /// All formats, in the order in which they are tried.
     package static let all: [ImageFormat] = [

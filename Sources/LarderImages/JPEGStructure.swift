@@ -9,9 +9,9 @@ extension ImageFormat {
 enum JPEGStructure {
     /// Walks the marker segments and scans.
     ///
-    /// Bytes after EOI, where cameras store further images and videos, are ignored, as in every
-    /// decoder. Bytes between segments are ignored, as in libjpeg. They occur if the length of a
-    /// comment or profile is too small. The size ignores the Exif orientation.
+    /// Ignores bytes after EOI, where cameras store further images and videos, as every decoder
+    /// does. Ignores bytes between segments, which follow a comment or profile with too small a
+    /// length, as libjpeg does. The size ignores the Exif orientation.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .jpeg)
         try reader.skip(2)

@@ -75,8 +75,8 @@ enum SVGStructure {
         return !["utf-8", "utf8", "utf-16"].contains { letters.starts(with: $0.utf8) }
     }
 
-    /// Whether the root element is `svg` in the SVG namespace. Some drawing programs declare the
-    /// namespace by an entity. Any entity is accepted without expansion.
+    /// Whether the root element is `svg` in the SVG namespace. Any entity is accepted as the
+    /// namespace, because some drawing programs declare one.
     private static func isSVG(_ root: XMLWellFormedness.Element) -> Bool {
         let parts = root.name.split(separator: UInt8(ascii: ":"))
         guard parts.count <= 2, parts.last?.elementsEqual("svg".utf8) ?? false else { return false }

@@ -5,8 +5,8 @@ import Foundation
 #endif
 
 /// A protocol that answers the requests of one ``OfflineIcons``. The session creates protocols, so
-/// only their class can identify the instance. On Linux, header fields of the configuration are not
-/// in the request yet.
+/// only their class can identify the instance: on Linux, the request does not have the
+/// configuration's header fields yet.
 final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
     private let answering = DispatchGroup()
 
@@ -49,9 +49,9 @@ final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
         #if canImport(FoundationNetworking)
             // Before Swift 6.4, a client that resumes a task blocks the session forever if another
             // thread cancels the task and waits for the session (swift-corelibs-foundation 5412).
-            // So the session waits at most 0.2 s, until it is certain that the client has read the
-            // session's tasks. Unsafe because the compiler does not know that only the client uses
-            // the request now.
+            // So the session waits at most 0.2 s, enough for the client to read the session's
+            // tasks. Unsafe because the compiler does not know that only the client uses the
+            // request now.
             nonisolated(unsafe) let request: URLProtocol = self
             DispatchQueue(label: "larder.offline-icons").async(group: answering) { body(request) }
             _ = answering.wait(timeout: .now() + 0.2)
@@ -69,7 +69,7 @@ final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
     }
 }
 
-/// A number as a type, made of binary digits. A generic class can thus be specialized at run time.
+/// A number as a type, made of binary digits, which specializes a generic class at run time.
 protocol TypeNumber { static var value: Int { get } }
 private enum Zero: TypeNumber { static var value: Int { 0 } }
 private enum Even<Half: TypeNumber>: TypeNumber { static var value: Int { 2 * Half.value } }

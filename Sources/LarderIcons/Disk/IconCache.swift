@@ -28,16 +28,16 @@ public final class IconCache: Sendable {
     let reads = SharedWork<MemoryCache.Entry?>()
     let queue = OperationQueue()
 
-    /// The directory `NAME/icons` in the user's caches directory, where `NAME` is the app's bundle
-    /// identifier, or on Linux the name of the process.
+    /// The directory `NAME/icons` in the user's caches directory. `NAME` is the app's bundle
+    /// identifier, or on Linux the process name.
     public static var defaultDirectory: URL {
         let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0]
         let app = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
         return caches.appendingPathComponent(app).appendingPathComponent("icons")
     }
 
-    /// Creates a cache of one or two directories, which the first read opens. A missing directory
-    /// is an empty cache.
+    /// Creates a cache of one or two directories, which the first read opens. A missing one is an
+    /// empty cache.
     ///
     /// - Parameters:
     ///   - bundle: A read-only cache directory, for example in the app's bundle. If both
@@ -98,8 +98,8 @@ public final class IconCache: Sendable {
         }
     }
 
-    /// Adds a fetched icon to memory. Also adds it to the disk, unless its URL has credentials or
-    /// is not http or https. `isStored` is true if the icon is being written to the disk.
+    /// Adds a fetched icon to memory, and to the disk unless its URL has credentials or is not http
+    /// or https. `isStored` is true if the icon is being written to the disk.
     func keep(
         _ icon: FetchedIcon, for url: URL, isReplacing: Bool
     ) -> (entry: MemoryCache.Entry, isStored: Bool) {
@@ -113,7 +113,7 @@ public final class IconCache: Sendable {
         return (entry, isStored)
     }
 
-    /// Returns the icon if it is in memory or waits to be stored. Does not count a miss.
+    /// Returns the icon if it is in memory or waits to be stored. Counts no miss.
     func entry(keptFor url: URL) -> MemoryCache.Entry? {
         let key = url.absoluteString
         return memory.contains(key) ? memory.entry(for: key) : unstoredEntry(key)
@@ -186,7 +186,6 @@ public final class IconCache: Sendable {
         return times.count == 2 && times[1] > times[0] ? found.reversed() : found
     }
 
-    /// Notes a use, which is recorded later in a batch.
     private func noteUse(of object: StoredObject, in cache: LiveCache) {
         guard cache.noteUse(of: object) else { return }
         uses.asyncAfter(deadline: .now() + Self.useDelay) { [weak cache] in cache?.recordUse() }
@@ -202,8 +201,7 @@ public final class IconCache: Sendable {
 
 /// A cache directory. A missing directory is an empty cache.
 package struct CacheLayer {
-    /// The maximum size of an object in bytes. An object of a foreign cache must not fill the app's
-    /// memory.
+    /// The maximum size of an object in bytes. A foreign cache must not fill the app's memory.
     private static let maximumSize: Int64 = 256 << 20
 
     let source: MemoryCache.Entry.Source

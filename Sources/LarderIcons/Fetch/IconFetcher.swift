@@ -8,8 +8,8 @@ import LarderCore
 public protocol IconFetcher: Sendable {
     /// Fetches one icon.
     ///
-    /// The task is cancelled when no caller waits for the icon any longer. The result is shown and
-    /// stored, so check that it is an icon and not an error page.
+    /// The task is cancelled when no caller waits for the icon. The result is shown and stored, so
+    /// check that it is not an error page.
     ///
     /// - Throws: Any error. The loader converts it into an ``IconFailure`` and remembers it for the
     ///   longer of ``IconLoader/Options/failureLifetime`` and ``IconFailure/retryAfter``.

@@ -72,7 +72,7 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    /// Whether memory has neither the icon nor its failure. Does not count a miss.
+    /// Whether memory has neither the icon nor its failure. Counts no miss.
     func mustWait(for key: String) -> Bool {
         !cache.memory.contains(key) && lock.withLock { failures.failure(of: key, at: now()) == nil }
     }
@@ -132,8 +132,8 @@ final class Loads: @unchecked Sendable {
         lock.withLock { if let key { failures.forget(key) } else { failures.forgetAll() } }
     }
 
-    /// Runs `body` while holding the lock, then the effects without it. Functions with a parameter
-    /// `effects` must be called with the lock held.
+    /// Runs `body` with the lock held, then the effects without it. Functions with a parameter
+    /// `effects` require the lock.
     @discardableResult
     private func withEffects<Value>(_ body: (inout [Effect]) -> Value) -> Value {
         var effects: [Effect] = []
@@ -203,7 +203,7 @@ final class Loads: @unchecked Sendable {
             loads[key]?.request = request
             begin(key) { [cache, weak self] in
                 do {
-                    // A cancelled load may have fetched the icon since the read.
+                    // Since the disk was read, a cancelled load may have fetched the icon.
                     if let entry = cache.entry(keptFor: load.url) {
                         self?.settle(key, load.serial, .image(entry, from: .memory))
                     } else {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A priority queue of unique keys. Keys of the same priority leave it in the order of insertion.
-/// Operations take constant time on average.
+/// A priority queue of unique keys, in the order of insertion within a priority. Operations take
+/// constant time on average.
 struct TurnQueue {
     private struct Place {
         let key: String

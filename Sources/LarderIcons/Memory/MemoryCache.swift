@@ -31,7 +31,7 @@ public final class MemoryCache: @unchecked Sendable {
     ///   - countLimit: The maximum number of entries. Default: no limit.
     ///   - entryShare: The maximum cost of one entry as a fraction of `costLimit`. Default: 0.25.
     ///   - pressure: The source of memory pressure, or nil for none. Default:
-    ///     ``MemoryPressure/system()``, which on Linux reports only the app's own calls.
+    ///     ``MemoryPressure/system()``.
     ///   - log: Receives a message when memory pressure evicts entries. Default: none.
     public init(
         costLimit: Int = MemoryCache.defaultCostLimit, countLimit: Int = .max,
@@ -60,7 +60,7 @@ public final class MemoryCache: @unchecked Sendable {
     /// used entries until the limits are met.
     ///
     /// - Returns: False if the entry costs more than ``entryCostLimit``, or if ``countLimit`` is 0.
-    ///   Such an entry is not added, and the key's previous entry is removed.
+    ///   Then only the key's previous entry is removed.
     @discardableResult
     public func insert(_ entry: Entry, for key: String) -> Bool {
         let item = RecencyTable.Item(
@@ -81,8 +81,8 @@ public final class MemoryCache: @unchecked Sendable {
     /// Evicts the least recently used entries until the total cost is at most `cost` bytes.
     public func trim(toCost cost: Int) { shrink { _ in MemoryStore.Limits(cost: cost) } }
 
-    /// On a warning, evicts entries until at most half of the cost remains. On critical memory
-    /// pressure, evicts all entries.
+    /// On a warning, evicts entries down to half of the current cost. On critical pressure, evicts
+    /// all entries.
     public func respond(to level: MemoryPressure.Level) {
         let before = log.isEnabled ? counts : Counts()
         switch level {

@@ -42,9 +42,9 @@ public final class MemoryPressure: @unchecked Sendable {
 
     /// Calls `handler` for each event until the observation is released.
     ///
-    /// The handler runs on the system source's queue or on the thread that calls ``report(_:)``,
-    /// and should be short. It may be called once more while the observation is released, and must
-    /// not retain the observation's owner.
+    /// The handler runs on the system source's queue or the thread that calls ``report(_:)``, and
+    /// should be short. It may be called once more while the observation is released, and must not
+    /// retain the observation's owner.
     public func observe(_ handler: @escaping @Sendable (Level) -> Void) -> Observation {
         let number = lock.withLock {
             observations += 1
@@ -64,7 +64,7 @@ public final class MemoryPressure: @unchecked Sendable {
         let ended = lock.withLock {
             handlers.firstIndex { $0.number == number }.map { handlers.remove(at: $0) }
         }
-        // Freeing the handler may end other observations.
+        // Freed without the lock, because freeing the handler may end other observations.
         withExtendedLifetime(ended) {}
     }
 

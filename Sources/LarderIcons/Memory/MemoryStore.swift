@@ -96,8 +96,8 @@ struct MemoryStore {
     }
 }
 
-/// Entries by key, in the order of their last use. Operations take constant time. The order is a
-/// doubly linked ring in an array, which needs no object per entry.
+/// Entries by key, in the order of their last use. Operations take constant time. A doubly linked
+/// ring in an array needs no object per entry.
 struct RecencyTable {
     struct Item {
         let key: CacheKey
@@ -109,8 +109,8 @@ struct RecencyTable {
             key: CacheKey(""), entry: MemoryCache.Entry(data: .init(), source: .disk), cost: 0)
     }
 
-    /// The links of a place in the ring. Four-byte indices are enough for 800 GB of entries, and
-    /// many links fit into a core's cache.
+    /// The links of a place in the ring. Four-byte indices suffice for 800 GB of entries, and many
+    /// links fit into a core's cache.
     private struct Link {
         /// The next more recently used place. At the ring's end, the least recently used place.
         var newer: Int32 = 0

@@ -12,7 +12,7 @@
         private var loading: Task<Void, Never>?
 
         /// Shows an icon, with a symbol until it is loaded, and a different symbol if that fails.
-        /// The load has a very high priority. It is cancelled when the cell is reused or released.
+        /// The load has a very high priority, and is cancelled when the cell is reused or released.
         ///
         /// - Parameters:
         ///   - url: The icon's URL.
