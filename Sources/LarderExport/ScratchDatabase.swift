@@ -32,7 +32,6 @@ extension DatabaseQueue {
     }
 
     /// Calls `body` with each page. `page` reads the page after a row, or the first page for nil.
-    /// `body` can use the database.
     func forEachPage<Row>(
         _ page: (Database, Row?) throws -> [Row], _ body: ([Row]) throws -> Void
     ) throws {

@@ -2,8 +2,7 @@ import LarderExport
 import NIOCore
 
 struct IconAnswer: Sendable {
-    /// Fields that prevent content sniffing, and prevent SVG images from running scripts and
-    /// loading files.
+    /// Fields that prevent content sniffing, and scripts and loads in SVG images.
     private static let harmless = [
         ("X-Content-Type-Options", "nosniff"),
         ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),

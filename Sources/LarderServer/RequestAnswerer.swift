@@ -107,7 +107,8 @@ struct RequestAnswerer: Sendable {
         if let key = LocalizeTarget.encodedKey(in: url, at: request.base) {
             url = PercentDecoding.url(key.utf8) ?? url
         }
-        // Pages of other sites can request any URL, so the list of missing icons leaves them out.
+        // Pages of other sites can request any URL, so their URLs are not added to the list of
+        // missing icons.
         return try found(request) { try $0.resource(url)?.object }
             ?? icon.missing(request.request.isCrossSite ? nil : url)
     }

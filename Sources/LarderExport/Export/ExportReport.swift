@@ -35,7 +35,8 @@ package struct ExportReport: Sendable {
     }
 }
 
-/// The outcome of writing an icon. If its files differ, the last case in this list counts.
+/// The outcome of writing an icon. If its files have different outcomes, the last of them in this
+/// list counts.
 enum Placement: Int {
     case unchanged, linked, cloned, copied, resized
 }

@@ -189,8 +189,8 @@ final class ExportWriter {
         } catch  where [EISDIR, EPERM, EACCES].contains(error.errno) {}
     }
 
-    /// Makes all written files durable. Needed only at the end, because the next export replaces
-    /// lost files.
+    /// Makes all written files durable. One call at the end is enough, because the next export
+    /// replaces lost files.
     func flush() throws(CacheError) {
         guard isDirty else { return }
         try Durability.add(tree.folder)

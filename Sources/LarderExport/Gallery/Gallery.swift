@@ -15,8 +15,8 @@ package struct Gallery {
     let rules: ManifestRules
     let hasOthers: Bool
 
-    /// Creates a gallery. Manifests add names, and icons that the cache lacks; those at URLs are
-    /// read from the cache. `hasOthers` adds cached icons in no manifest.
+    /// Creates a gallery. Manifests add names and missing icons. Manifests at URLs are read from
+    /// the cache. `hasOthers` adds cached icons that are in no manifest.
     package init(
         of cache: Cache, manifests: [ManifestSource] = [], rules: ManifestRules = .init(),
         hasOthers: Bool = true
@@ -124,7 +124,7 @@ package struct GalleryFile: Sendable {
 
     package static let catalogue = "gallery/icons.js"
 
-    /// The response until the description is ready. It makes the page ask again.
+    /// The response until the description is ready. It makes the page request it again.
     package static let notYet = file(catalogue, script: "larder.later()")
 
     package static func description(ofProblem message: String) -> GalleryFile {

@@ -4,7 +4,7 @@ import LarderCore
 import LarderImages
 import LarderManifest
 
-/// A reader of the untrusted files of another program's cache.
+/// A reader of untrusted files in another program's cache.
 struct ImportFile {
     let directory: FileDescriptor
     let store: Store

@@ -3,7 +3,7 @@ import GRDB
 import LarderCache
 import LarderManifest
 
-/// An import of the icons of manifests from another program's cache.
+/// An import of manifests' icons from another program's cache.
 ///
 /// The other cache is not changed, and its links are not followed. Files must be complete images
 /// and match their manifest entries.

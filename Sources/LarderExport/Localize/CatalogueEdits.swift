@@ -116,8 +116,8 @@ package final class CatalogueEdits {
         return edit
     }
 
-    /// Calls `body` with each value and its replacement, nil if it was kept everywhere. Leaves out
-    /// values with different replacements.
+    /// Calls `body` with each value and its replacement, or nil if the value was kept everywhere.
+    /// Leaves out values with different replacements.
     package func forEachIcon(_ body: (_ written: String, _ new: String?) throws -> Void) throws {
         try database.unsafeRead { db in
             try db.prepared(

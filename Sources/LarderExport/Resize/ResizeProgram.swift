@@ -154,7 +154,6 @@ struct ResizeProgram {
     #endif
 }
 
-/// A program that an option needs, which is missing or does not run.
 package struct MissingProgram: Error, CustomStringConvertible {
     package let description: String
 

@@ -3,7 +3,7 @@ import LarderCore
 import NIOCore
 
 final class KnownIcon: Sendable {
-    /// The estimated bytes of the table entry and the header fields.
+    /// The estimated size of the table entry and the header fields, in bytes.
     private static let overhead = 1_024
 
     let digest: Digest

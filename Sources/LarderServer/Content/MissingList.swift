@@ -16,8 +16,8 @@ final class MissingList: Sendable {
         var items: [[UInt8]: Item] = [:]
         var count = 0
         var bytes = 0
-        /// The previous list, oldest first. New URLs replace these URLs unless they are requested
-        /// again.
+        /// The URLs of the previous list, oldest first. New URLs replace those that are not
+        /// requested again.
         var old: ArraySlice<[UInt8]> = []
         var isChanged = false
         var isFull = false

@@ -53,7 +53,7 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Ends a build. If `value` is nil, the build failed and the last value is kept. `source` is
-    /// its state before the build.
+    /// the source's state before the build.
     func end(_ value: Value?, of source: Source, since start: NIODeadline) {
         state.withLock { state in
             state.isBuilding = false

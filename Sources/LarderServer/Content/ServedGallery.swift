@@ -34,7 +34,7 @@ final class ServedGallery: Sendable {
     }
 
     /// Returns the latest build's description. If it is too old, starts a new build and returns
-    /// ``GalleryText/notYet`` until the end.
+    /// ``GalleryText/notYet`` until this ends.
     func description() -> GalleryText {
         let sources = GallerySources(icons.cache, configuration.manifests)
         switch newest.step(sources) {
