@@ -76,7 +76,7 @@ enum SVGStructure {
     }
 
     /// Whether the root element is `svg` in the SVG namespace. Any entity is accepted as the
-    /// namespace, because some drawing programs declare one.
+    /// namespace, because some drawing programs declare it by an entity.
     private static func isSVG(_ root: XMLWellFormedness.Element) -> Bool {
         let parts = root.name.split(separator: UInt8(ascii: ":"))
         guard parts.count <= 2, parts.last?.elementsEqual("svg".utf8) ?? false else { return false }

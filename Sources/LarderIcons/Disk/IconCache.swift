@@ -199,7 +199,6 @@ public final class IconCache: Sendable {
     }
 }
 
-/// A cache directory. A missing directory is an empty cache.
 package struct CacheLayer {
     /// The maximum size of an object in bytes. A foreign cache must not fill the app's memory.
     private static let maximumSize: Int64 = 256 << 20

@@ -26,8 +26,8 @@ final class IconWriter: Depositor, @unchecked Sendable {
 
     /// The total size of the waiting icons, in bytes, above which a batch is committed.
     private static let maximumWaitingBytes = 16 << 20
-    /// The seconds until an idle directory is closed, and until icons are stored again after a
-    /// failure.
+    /// The time in seconds until an idle directory is closed, and until icons are stored again
+    /// after a failure.
     private static let idleSeconds: TimeInterval = 30
 
     private let path: String

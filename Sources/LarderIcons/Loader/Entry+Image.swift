@@ -4,7 +4,7 @@
     import ImageIO
 
     extension MemoryCache.Entry {
-        /// Decodes the icon at the size shown. Returns nil if the system cannot decode the format,
+        /// Decodes the icon at the given size. Returns nil if the system cannot decode the format,
         /// for example SVG. Decoding is slow, so do not call this function on the main thread.
         ///
         /// At 60 points and a scale of 3, a decoded icon takes 130 kB. The full-size image is not

@@ -61,7 +61,7 @@ public final class IconLoader: Sendable {
     }
 
     /// Loads the icon and returns a stream of its states, which ends with `image` or `failed`.
-    /// Cancelling the task that reads it cancels the load.
+    /// Cancelling the task that reads the stream cancels the load.
     public func states(for url: URL, priority: IconPriority = .normal) -> AsyncStream<IconState> {
         AsyncStream { states in
             if loads.mustWait(for: url.absoluteString) { states.yield(.placeholder(.disk)) }

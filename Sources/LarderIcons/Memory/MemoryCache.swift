@@ -60,7 +60,7 @@ public final class MemoryCache: @unchecked Sendable {
     /// used entries until the limits are met.
     ///
     /// - Returns: False if the entry costs more than ``entryCostLimit``, or if ``countLimit`` is 0.
-    ///   Then only the key's previous entry is removed.
+    ///   In this case, the entry is not added, and the key's previous entry is removed.
     @discardableResult
     public func insert(_ entry: Entry, for key: String) -> Bool {
         let item = RecencyTable.Item(

@@ -96,8 +96,8 @@ struct MemoryStore {
     }
 }
 
-/// Entries by key, in the order of their last use. Operations take constant time. A doubly linked
-/// ring in an array needs no object per entry.
+/// Entries by key, in the order of their last use. Operations take constant time. The order is a
+/// doubly linked ring in an array, which needs no object per entry.
 struct RecencyTable {
     struct Item {
         let key: CacheKey

@@ -8,7 +8,7 @@
     ///     List(urls, id: \.self) { IconView($0, pointSize: 60) }
     ///
     /// The load has a very high priority, and is cancelled when the view disappears, unless other
-    /// callers wait for it.
+    /// callers wait for the icon.
     public struct IconView: View {
         private let url: URL
         private let pointSize: CGFloat
