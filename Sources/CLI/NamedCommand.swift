@@ -23,7 +23,6 @@ struct NamedCommand {
 
     var descendants: [NamedCommand] { subcommands.flatMap { [$0] + $0.descendants } }
 
-    /// Whether each option takes a value.
     var options: [String: Bool] { namedOptions.mapValues(\.takesValue) }
 
     var namedOptions: [String: NamedOption] { syntax.options }

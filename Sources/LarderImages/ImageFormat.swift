@@ -1,6 +1,5 @@
 import LarderCore
 
-/// An image format and its checks.
 package struct ImageFormat: Sendable {
     /// All formats, in the order in which they are tried.
     package static let all: [ImageFormat] = [

@@ -192,6 +192,5 @@ public struct PastFailure: Sendable, Equatable {
         "size-mismatch": "the icon did not have the size that the manifest requires",
     ]
 
-    /// The statuses of permanent failures.
     package static let permanentStatuses = [404, 410]
 }

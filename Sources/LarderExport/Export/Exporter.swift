@@ -180,7 +180,6 @@ package struct Exporter {
 }
 
 extension Cache {
-    /// Returns an error's code, or throws the error if it affects all objects.
     func exportCode(of error: CacheError, _ object: StoredObject) throws -> ExportCode {
         switch error.code {
         case .corrupt: try self.object(object.digest) == nil ? .missing : .corrupt

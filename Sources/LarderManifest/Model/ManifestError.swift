@@ -128,7 +128,6 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
         EntryError(.tooLarge, "the entry has more than \(limits.maximumEntrySize) bytes")
     }
 
-    /// Returns the value of `body`, or the ``EntryError`` that it throws.
     static func result<Value>(of body: () throws -> Value) throws -> Result<Value, EntryError> {
         do {
             return .success(try body())

@@ -62,8 +62,8 @@ public final class RunningProcess: Sendable {
 
 /// Writes a program that a test runs.
 ///
-/// A child process writes it. If this process did, a process that another test starts at that moment
-/// would inherit the descriptor, and running the program would fail with ETXTBSY.
+/// A child process writes it. If this process did, a process that another test starts at that
+/// moment would inherit the descriptor, and running the program would fail with ETXTBSY.
 public func writeProgram(_ text: String, to path: String) throws {
     let write = ["-c", "cat > \"$0\" && chmod 755 \"$0\"", path]
     let finished = try RunningProcess("/bin/sh", write, standardInput: Data(text.utf8)).wait()

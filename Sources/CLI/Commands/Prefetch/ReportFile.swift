@@ -15,7 +15,6 @@ final class ReportFile {
     private var isBegun = false
     private(set) var failure: OutputError?
 
-    /// - Throws: `ValidationError` if the file is a manifest or is in the cache.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         self.path = path
         mode = 0o644 & ~Self.umask()
