@@ -233,7 +233,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func iconsOfARunningPrefetchAreNotEvicted() async throws {
+    @Test(.timeLimit(.minutes(30))) func iconsOfARunningPrefetchAreNotEvicted() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(60)
             let old = try larder.manifest(urls: Array(urls[..<20]), name: "old.json")
@@ -264,7 +264,7 @@ import Testing
     }
 
     /// Each eviction removes most icons, and each prefetch downloads them again.
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func concurrentEvictionsAndPrefetchesKeepTheCacheValid() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(80))

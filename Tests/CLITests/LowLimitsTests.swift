@@ -84,7 +84,7 @@ import Testing
 
         @Test(
             .enabled("creating a control group requires root") { PIDLimit.isPossible },
-            .timeLimit(.minutes(5)), arguments: [2, 4, 6, 9, 13, 40])
+            .timeLimit(.minutes(30)), arguments: [2, 4, 6, 9, 13, 40])
         func commandsEndWithFewThreads(_ count: Int) async throws {
             let limit = try PIDLimit(count)
             defer { limit.remove() }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct MemoryTests {
     private enum Run: CaseIterable { case plan, cold, warm, exporting, importing }
 
-    @Test(.isLong, .timeLimit(.minutes(20)))
+    @Test(.isLong, .timeLimit(.minutes(30)))
     func memoryDoesNotGrowWithTheNumberOfEntries() async throws {
         let small = try await peaks(of: 10_000)
         let large = try await peaks(of: 100_000)

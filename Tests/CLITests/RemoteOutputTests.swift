@@ -4,7 +4,7 @@ import Testing
 
 /// `docs/output.md`, compared with the output of commands that use a remote.
 @Suite(
-    .timeLimit(.minutes(5)),
+    .timeLimit(.minutes(30)),
     .enabled(if: RcloneServer.missing == nil, "\(RcloneServer.missing ?? "")"))
 struct RemoteOutputTests {
     private let document: OutputDocument

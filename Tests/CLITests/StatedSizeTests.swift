@@ -4,7 +4,7 @@ import LarderTestSupport
 import Testing
 
 /// Objects whose size differs from the index. Their digest decides whether they are intact.
-@Suite(.timeLimit(.minutes(10))) struct StatedSizeTests {
+@Suite(.timeLimit(.minutes(30))) struct StatedSizeTests {
     private static let statedSizes: [Int64] = [1, 100_000, 1 << 40]
 
     /// Sets the size of every object in an index.

@@ -3,7 +3,7 @@ import LarderHTTP
 import LarderTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct LoggingTests {
+@Suite(.timeLimit(.minutes(30))) struct LoggingTests {
     @Test func connectionsAndTransfersAreLogged() async throws {
         let origin = try Origin(replies: ["/a": .ok("a"), "/b": .ok("b")])
         let log = CollectedLog()

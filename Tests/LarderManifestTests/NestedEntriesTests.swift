@@ -4,7 +4,7 @@ import Testing
 @testable import LarderManifest
 
 /// Entries at several paths, at any depth, and within other entries.
-@Suite(.timeLimit(.minutes(2))) struct NestedEntriesTests {
+@Suite(.timeLimit(.minutes(30))) struct NestedEntriesTests {
     private static func rules(_ entries: [String], _ icons: String...) throws -> ManifestRules {
         var rules = ManifestRules()
         rules.entries = try entries.map { try ManifestPath($0) }

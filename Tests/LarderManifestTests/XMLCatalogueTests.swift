@@ -4,7 +4,7 @@ import Testing
 @testable import LarderManifest
 
 /// XML documents that are not property lists: names, attributes, and the bytes of values.
-@Suite(.timeLimit(.minutes(2))) struct XMLCatalogueTests {
+@Suite(.timeLimit(.minutes(30))) struct XMLCatalogueTests {
     private static let url = "https://a.example/a.png"
 
     private func rules(_ entries: String?, _ icons: String..., name: String? = nil) throws

@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct S3ServerTests {
+@Suite(.timeLimit(.minutes(30))) struct S3ServerTests {
     @Test(.enabled(if: RcloneServer.missing == nil, "\(RcloneServer.missing ?? "")"))
     func rcloneStoresObjects() async throws { try await checkObjects(.rclone) }
 

@@ -2,7 +2,7 @@ import LarderXML
 import Testing
 
 /// The names, attributes and places of elements in documents of which any root is permitted.
-@Suite(.timeLimit(.minutes(2))) struct XMLAttributesTests {
+@Suite(.timeLimit(.minutes(30))) struct XMLAttributesTests {
     private static func rules(maximumTextBytes: Int = 64 << 10) -> XMLRules {
         XMLRules(
             elements: ["plist", "array", "string"], containers: ["plist", "array"],

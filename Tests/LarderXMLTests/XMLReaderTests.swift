@@ -3,7 +3,7 @@ import LarderXML
 import Testing
 
 /// Limits and interruption of the XML reader.
-@Suite(.timeLimit(.minutes(2))) struct XMLReaderTests {
+@Suite(.timeLimit(.minutes(30))) struct XMLReaderTests {
     private func error(_ text: String, _ rules: XMLRules) -> XMLError? {
         do {
             _ = try XMLEvent.filtered(text, rules)

@@ -3,7 +3,7 @@ import LarderTestSupport
 import Testing
 
 /// Completion in the real shells, each on its own terminal.
-@Suite(.timeLimit(.minutes(10))) struct ShellCompletionTests {
+@Suite(.timeLimit(.minutes(30))) struct ShellCompletionTests {
     /// A shell that completes larder's command lines.
     enum Shell: String, CaseIterable {
         case bash, zsh, fish

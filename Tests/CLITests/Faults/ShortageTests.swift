@@ -7,7 +7,7 @@ import Testing
 @Suite struct ShortageTests {
     @Test(
         .enabled(if: FaultShim.isPossible, "preloading a library needs Linux"),
-        .timeLimit(.minutes(10)), arguments: share(of: FaultCommand.allCases))
+        .timeLimit(.minutes(30)), arguments: share(of: FaultCommand.allCases))
     func aShortageOfFileDescriptorsLosesNothing(_ command: FaultCommand) async throws {
         let least = try await least(from: 8, through: 80, for: command) { scene, count in
             try scene.play(descriptors: count)
@@ -17,7 +17,7 @@ import Testing
 
     @Test(
         .enabled(if: Mount.isPossible && FaultShim.isPossible, "mounting needs root on Linux"),
-        .timeLimit(.minutes(10)))
+        .timeLimit(.minutes(30)))
     func aShortageOfDiskSpaceLosesNothing() async throws {
         let least = try await least(from: 2, through: 200, for: .cold) { scene, step in
             try scene.play(kilobytes: step * 8)

@@ -3,7 +3,7 @@ import LarderTestSupport
 import Testing
 
 @Suite struct RepeatedRunsTests {
-    @Test(.timeLimit(.minutes(20)), arguments: ["prefetch", "scroll", "verify"])
+    @Test(.timeLimit(.minutes(30)), arguments: ["prefetch", "scroll", "verify"])
     func memoryDoesNotGrowWithRepetition(_ part: String) async throws {
         let origin = try Origin()
         origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue, size: 32)) }

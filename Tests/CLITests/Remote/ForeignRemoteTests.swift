@@ -7,7 +7,7 @@ import Testing
 @testable import LarderHTTP
 
 /// A remote with contents that larder did not write, and the data that others can read in it.
-@Suite(.timeLimit(.minutes(5))) struct ForeignRemoteTests {
+@Suite(.timeLimit(.minutes(30))) struct ForeignRemoteTests {
     @Test func sumsOfHugeSizesDoNotOverflow() async throws {
         let storage = SyntheticRemote(resources: 1024, parts: 2, age: 100_000, size: .max)
         let evicted = try await RemoteEvictor(Remote(in: storage)).evict(.init(maximumAge: 50_000))

@@ -3,7 +3,7 @@ import LarderTestSupport
 import Testing
 
 /// Responses meant to keep larder busy or to fill its memory.
-@Suite(.timeLimit(.minutes(10))) struct HostileAnswerTests {
+@Suite(.timeLimit(.minutes(30))) struct HostileAnswerTests {
     /// Runs each command that uses a remote against a server that answers with `answer` only.
     private func runAll(
         _ options: [String] = [], _ answer: @escaping @Sendable (Request) -> Reply,

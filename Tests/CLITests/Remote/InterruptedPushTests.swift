@@ -4,7 +4,7 @@ import LarderTestSupport
 import Testing
 
 /// A run that is stopped while it uploads icons from the cache.
-@Suite(.timeLimit(.minutes(5))) struct InterruptedPushTests {
+@Suite(.timeLimit(.minutes(30))) struct InterruptedPushTests {
     /// More icons than the push reads in one page.
     private let icons = 600
     private let storage = CountedStorage()

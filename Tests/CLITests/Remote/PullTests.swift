@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// The requests of a pull: one object for each icon, and none for objects in the cache.
-@Suite(.timeLimit(.minutes(5))) struct PullTests {
+@Suite(.timeLimit(.minutes(30))) struct PullTests {
     private let storage = CountedStorage()
     private let origin: Origin
 

@@ -8,7 +8,7 @@ import Testing
 
 /// Races between writers and evictions of a remote. A hook stops one of them at each critical point
 /// until the other is done.
-@Suite(.timeLimit(.minutes(5))) struct RaceTests {
+@Suite(.timeLimit(.minutes(30))) struct RaceTests {
     private let storage = CountedStorage()
     private let origin: Origin
     private let url: String

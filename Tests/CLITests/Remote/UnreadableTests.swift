@@ -6,7 +6,7 @@ import LarderTestSupport
 import Testing
 
 /// A remote that fails to read some of its objects.
-@Suite(.timeLimit(.minutes(5))) struct UnreadableTests {
+@Suite(.timeLimit(.minutes(30))) struct UnreadableTests {
     private let storage = CountedStorage()
     private let origin: Origin
 

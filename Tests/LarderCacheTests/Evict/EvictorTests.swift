@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func aFileRemovedBeforeItsCommitGetsNoRow() throws {
+    @Test(.timeLimit(.minutes(30))) func aFileRemovedBeforeItsCommitGetsNoRow() throws {
         try EvictionScene.run { scene in
             let bytes = noise(500, seed: 1)
             let store = try scene.cache.store()

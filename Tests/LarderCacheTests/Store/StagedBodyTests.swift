@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func aFullBodyAcceptsBytesOnceTheDiskHasCaughtUp() async throws
+    @Test(.timeLimit(.minutes(30))) func aFullBodyAcceptsBytesOnceTheDiskHasCaughtUp() async throws
     {
         try await withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func aLargeBodyKeepsOnlyItsBacklogInMemory() throws {
+    @Test(.timeLimit(.minutes(30))) func aLargeBodyKeepsOnlyItsBacklogInMemory() throws {
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             let drained = DispatchSemaphore(value: 0)

@@ -85,7 +85,7 @@ import Testing
 
     // MARK: Batches
 
-    @Test(.timeLimit(.minutes(10))) func aFullBatchIsCommittedWithoutWaiting() async throws {
+    @Test(.timeLimit(.minutes(30))) func aFullBatchIsCommittedWithoutWaiting() async throws {
         try await withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func aPartialBatchIsCommittedAfterTheBatchInterval()
+    @Test(.timeLimit(.minutes(30))) func aPartialBatchIsCommittedAfterTheBatchInterval()
         async throws
     {
         try await withTemporaryDirectory { directory in
@@ -131,7 +131,7 @@ import Testing
     }
 
     /// Then commits wait, and the store accepts two batches in advance.
-    @Test(.timeLimit(.minutes(10))) func aBlockedDepositorDoesNotDelayTheNextCommits() async throws
+    @Test(.timeLimit(.minutes(30))) func aBlockedDepositorDoesNotDelayTheNextCommits() async throws
     {
         try await withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)

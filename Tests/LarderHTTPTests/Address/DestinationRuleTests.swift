@@ -3,7 +3,7 @@ import LarderTestSupport
 import Testing
 
 /// The syntax of `--resolve` and `--connect-to`, and the connections that they cause.
-@Suite(.timeLimit(.minutes(10))) struct DestinationRuleTests {
+@Suite(.timeLimit(.minutes(30))) struct DestinationRuleTests {
     @Test(arguments: [
         "a.example:80:127.0.0.1", "a.example:80:127.0.0.1,8.8.8.8", "a.example:443:[::1],127.0.0.1",
         "a.example:443:::1", "*:80:127.0.0.1",

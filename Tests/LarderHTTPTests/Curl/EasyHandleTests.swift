@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// The settings of requests, which must not leak into the next request.
-@Suite(.timeLimit(.minutes(10))) struct EasyHandleTests {
+@Suite(.timeLimit(.minutes(30))) struct EasyHandleTests {
     let origin: Origin
 
     init() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderHTTP
 
-@Suite(.timeLimit(.minutes(10))) struct MultiHandleTests {
+@Suite(.timeLimit(.minutes(30))) struct MultiHandleTests {
     let origin: Origin
 
     init() throws {

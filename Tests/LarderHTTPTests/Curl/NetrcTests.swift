@@ -3,7 +3,7 @@ import LarderHTTP
 import LarderTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct NetrcTests {
+@Suite(.timeLimit(.minutes(30))) struct NetrcTests {
     @Test func netrcCredentialsAreSentOnlyToTheirHosts() async throws {
         let origin = try Origin()
         try await withTemporaryDirectory { directory in

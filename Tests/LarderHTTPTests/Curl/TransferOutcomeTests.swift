@@ -5,7 +5,7 @@ import LarderTestTLS
 import Testing
 
 /// The error code of every kind of failure. Each error has the URL and a message.
-@Suite(.timeLimit(.minutes(10))) struct TransferOutcomeTests {
+@Suite(.timeLimit(.minutes(30))) struct TransferOutcomeTests {
     let origin: Origin
     static let body = String(repeating: "0123456789", count: 10_000)
 

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Content codings. They are removed at the pace of the receiver.
-@Suite(.timeLimit(.minutes(2))) struct EncodedBodyTests {
+@Suite(.timeLimit(.minutes(30))) struct EncodedBodyTests {
     private let origin: Origin
 
     init() throws { origin = try Origin() }

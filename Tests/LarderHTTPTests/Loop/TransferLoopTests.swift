@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Starts, cancellation and shutdown, at any stage and from any thread.
-@Suite(.timeLimit(.minutes(10))) struct TransferLoopTests {
+@Suite(.timeLimit(.minutes(30))) struct TransferLoopTests {
     let origin: Origin
     let gate: Gate
 

@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct ProxyTests {
+@Suite(.timeLimit(.minutes(30))) struct ProxyTests {
     let origin: Origin
 
     init() throws {

@@ -5,7 +5,7 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct ClientCertificateTests {
+@Suite(.timeLimit(.minutes(30))) struct ClientCertificateTests {
     let origin: Origin
     let front: TLSFront
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderHTTP
 
-@Suite(.timeLimit(.minutes(5))) struct RequestMethodTests {
+@Suite(.timeLimit(.minutes(30))) struct RequestMethodTests {
     let origin: Origin
 
     init() throws {

@@ -1,7 +1,7 @@
 import LarderTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct TransferRequestTests {
+@Suite(.timeLimit(.minutes(30))) struct TransferRequestTests {
     /// If sent, these would be several header fields, or none.
     @Test(arguments: [
         ("X-A", "1\r\nX-B: 2"), ("X-A", "1\nX-B: 2"), ("X-A", "a\u{0}b"), ("X A", "1"),

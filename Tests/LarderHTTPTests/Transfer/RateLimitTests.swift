@@ -5,7 +5,7 @@ import Testing
 @testable import LarderHTTP
 
 /// The token bucket at instants of the test, and transfers with a rate limit.
-@Suite(.timeLimit(.minutes(10))) struct RateLimitTests {
+@Suite(.timeLimit(.minutes(30))) struct RateLimitTests {
     private let start = ContinuousClock.now
 
     private func id(_ number: UInt64) -> TransferID { TransferID(number: number) }

@@ -3,7 +3,7 @@ import LarderTestTLS
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct TransferTests {
+@Suite(.timeLimit(.minutes(30))) struct TransferTests {
     let origin: Origin
     static let body = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
 

@@ -17,7 +17,7 @@ private final class DictionaryCache: DataCaching {
     func removeAll() { contents.value = [:] }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct BundledIconsTests {
+@Suite(.timeLimit(.minutes(30))) struct BundledIconsTests {
     private let url = "https://a.example/icon.png"
     private let bytes = IconPainter.png(seed: 1, size: 8)
 

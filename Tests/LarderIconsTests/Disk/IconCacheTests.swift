@@ -6,7 +6,7 @@ import Testing
 @testable import LarderCore
 @testable import LarderIcons
 
-@Suite(.timeLimit(.minutes(5))) struct IconCacheTests {
+@Suite(.timeLimit(.minutes(30))) struct IconCacheTests {
     private let url = URL(string: "https://a.example/icon.png")!
     private let bytes = IconPainter.png(seed: 1, size: 8)
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LarderIcons
 
-@Suite(.timeLimit(.minutes(5))) struct SharedWorkTests {
+@Suite(.timeLimit(.minutes(30))) struct SharedWorkTests {
     /// Shared work that the test finishes.
     private final class ManualWork: @unchecked Sendable {
         // Unchecked because of its variables; every access holds `lock`.

@@ -5,7 +5,7 @@ import Testing
 @testable import LarderIcons
 
 /// Cancelled loads and fetches of icons.
-@Suite(.timeLimit(.minutes(5))) struct IconLoaderCancellationTests: LoaderSuite {
+@Suite(.timeLimit(.minutes(30))) struct IconLoaderCancellationTests: LoaderSuite {
     @Test func theLastCancelledWaiterCancelsTheFetch() async throws {
         let fetcher = ScriptedFetcher()
         let loader = loader(fetcher)

@@ -5,7 +5,7 @@ import Testing
 @testable import LarderIcons
 
 /// Leaks of a loader and its parts after each way in which a load can end.
-@Suite(.timeLimit(.minutes(5))) struct IconLoaderLeakTests {
+@Suite(.timeLimit(.minutes(30))) struct IconLoaderLeakTests {
     enum End: CaseIterable {
         case completed, failed, cancelled, dropped, streamed
     }

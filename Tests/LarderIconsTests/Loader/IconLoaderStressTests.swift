@@ -90,7 +90,7 @@ import Testing
         return awaited + tasks.map(\.load)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(30)), arguments: [false, true])
     func sixteenThreadsGetTheRightIcons(_ hasDisk: Bool) async throws {
         try await withTemporaryDirectory { directory in
             let memory = MemoryCache(costLimit: 50 * MemoryCache.entryOverhead, pressure: nil)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderIcons
 
-@Suite(.timeLimit(.minutes(5))) struct IconLoaderTests: LoaderSuite {
+@Suite(.timeLimit(.minutes(30))) struct IconLoaderTests: LoaderSuite {
     private struct Fault: Error {}
 
     @Test func iconsInMemoryAreDeliveredSynchronously() async throws {

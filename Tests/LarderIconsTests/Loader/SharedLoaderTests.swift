@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderIcons
 
-@Suite(.timeLimit(.minutes(5))) struct SharedLoaderTests: LoaderSuite {
+@Suite(.timeLimit(.minutes(30))) struct SharedLoaderTests: LoaderSuite {
     /// Reads the app's loader, which other tests do not use.
     @Test func theSharedLoaderIsConfiguredOnce() async throws {
         let fetcher = ScriptedFetcher { _ in FetchedIcon(data: Data([1])) }

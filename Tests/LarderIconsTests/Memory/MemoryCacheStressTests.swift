@@ -73,7 +73,7 @@ import Testing
         return account
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(30)), arguments: [false, true])
     func sixteenThreadsGetTheRightEntries(_ isDisturbing: Bool) async throws {
         let limit = 100 * MemoryCache.entryOverhead
         let pressure = MemoryPressure()

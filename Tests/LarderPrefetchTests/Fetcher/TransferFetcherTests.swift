@@ -5,7 +5,7 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct TransferFetcherTests {
+@Suite(.timeLimit(.minutes(30))) struct TransferFetcherTests {
     private func fetcher(maximumBodyBytes: Int64 = 16 << 20) throws -> TransferFetcher {
         var transfer = TransferConfiguration()
         transfer.addressPolicy = .allowAll

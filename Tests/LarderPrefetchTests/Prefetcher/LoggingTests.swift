@@ -3,7 +3,7 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct LoggingTests {
+@Suite(.timeLimit(.minutes(30))) struct LoggingTests {
     @Test func retriesHoldsRedirectsAndBatchesAreLogged() async throws {
         let origin = try Origin()
         origin.on("/moved", .redirect(to: "/icon"))

@@ -5,7 +5,7 @@ import LarderTestTLS
 import Testing
 
 /// Connections opened ahead of their requests, while every slot is taken.
-@Suite(.timeLimit(.minutes(10))) struct ConnectionsAheadTests {
+@Suite(.timeLimit(.minutes(30))) struct ConnectionsAheadTests {
     let origin: Origin
     let gate: Gate
 

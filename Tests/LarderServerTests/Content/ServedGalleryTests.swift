@@ -8,7 +8,7 @@ import Testing
 
 @testable import LarderServer
 
-@Suite(.timeLimit(.minutes(10))) struct ServedGalleryTests {
+@Suite(.timeLimit(.minutes(30))) struct ServedGalleryTests {
     /// The gallery depends on the index and the manifests. The test changes each of them.
     @Test func theGalleryIsMadeAgainOnlyAfterAChange() async throws {
         try await withGallery { gallery, icons, directory in

@@ -5,7 +5,7 @@ import Testing
 
 /// Retries of requests to a real server.
 @Suite(
-    .timeLimit(.minutes(10)),
+    .timeLimit(.minutes(30)),
     .enabled(if: RcloneServer.missing == nil, "\(RcloneServer.missing ?? "")"))
 struct S3AttemptTests {
     /// Returns a bucket with the object `old`, behind a proxy.

@@ -2,7 +2,7 @@ import LarderHTTP
 import LarderTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct S3ErrorTests {
+@Suite(.timeLimit(.minutes(30))) struct S3ErrorTests {
     private func error(_ reply: Reply) async throws -> RemoteError? {
         let origin = try Origin()
         origin.onAny { _ in reply }

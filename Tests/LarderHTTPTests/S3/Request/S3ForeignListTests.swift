@@ -14,7 +14,7 @@ private let nestedParameterEntities: String = {
 }()
 
 /// Listings that a correct server does not send.
-@Suite(.timeLimit(.minutes(5))) struct S3ForeignListTests {
+@Suite(.timeLimit(.minutes(30))) struct S3ForeignListTests {
     private func list(
         _ reply: Reply, prefix: String = "p", _ part: String = "", after last: String? = nil
     ) async throws -> ListPage {

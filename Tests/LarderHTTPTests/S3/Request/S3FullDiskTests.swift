@@ -4,7 +4,7 @@ import Testing
 
 /// A server with a full disk. Its responses only say that the request failed.
 @Suite(
-    .timeLimit(.minutes(5)),
+    .timeLimit(.minutes(30)),
     .enabled(if: RcloneServer.missing == nil, "\(RcloneServer.missing ?? "")"),
     .enabled(if: RcloneServer.supportsCapacity, "only root can mount a small file system"))
 struct S3FullDiskTests {

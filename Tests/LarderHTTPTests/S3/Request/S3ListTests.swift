@@ -2,7 +2,7 @@ import LarderTestSupport
 import Testing
 
 /// Listings of real servers, with a thousand names on a page.
-@Suite(.timeLimit(.minutes(10))) struct S3ListTests {
+@Suite(.timeLimit(.minutes(30))) struct S3ListTests {
     private static let pages: [S3ServerKind: Task<(Bucket, [String]), any Error>] = {
         var tasks: [S3ServerKind: Task<(Bucket, [String]), any Error>] = [:]
         for kind in S3ServerKind.installed {

@@ -4,7 +4,7 @@ import LarderTestSupport
 import Testing
 
 /// Objects on real servers, which check every signature.
-@Suite(.timeLimit(.minutes(10))) struct S3ObjectTests {
+@Suite(.timeLimit(.minutes(30))) struct S3ObjectTests {
     @Test(arguments: S3ServerKind.installed)
     func objectsAreStoredReplacedAndDeleted(_ kind: S3ServerKind) async throws {
         let began = Date()

@@ -3,7 +3,7 @@ import LarderTestSupport
 import Testing
 
 /// Requests that real servers refuse, and the codes of the errors.
-@Suite(.timeLimit(.minutes(10))) struct S3RefusalTests {
+@Suite(.timeLimit(.minutes(30))) struct S3RefusalTests {
     /// Returns the error codes of all operations.
     private func codes(_ bucket: Bucket) async throws -> [RemoteError.Code?] {
         var codes: [RemoteError.Code?] = []

@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct S3RequestLimitTests {
+@Suite(.timeLimit(.minutes(30))) struct S3RequestLimitTests {
     /// The two connections could carry all requests at once.
     @Test func requestsOverHTTP2AreLimitedToo() async throws {
         let origin = try Origin()

@@ -3,7 +3,7 @@ import LarderTestSupport
 import Testing
 
 /// The header fields and targets of requests. Tests with real servers check the signatures.
-@Suite(.timeLimit(.minutes(5))) struct S3SignatureTests {
+@Suite(.timeLimit(.minutes(30))) struct S3SignatureTests {
     let origin: Origin
 
     init() throws {
