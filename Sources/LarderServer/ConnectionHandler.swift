@@ -14,7 +14,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     enum Activity { case idle, answering, sending }
 
-    /// The idle timeout if other clients wait.
     private static let crowdedIdleTimeout = TimeAmount.seconds(2)
     private static let closeTimeout = TimeAmount.seconds(2)
 

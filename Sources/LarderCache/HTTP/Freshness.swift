@@ -79,8 +79,9 @@ package struct CacheControl: Equatable, Sendable {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }
 
-    /// Returns the field of a response to a request with credentials. Adds `private` unless shared
-    /// caches may store it, because a later push does not know about the credentials.
+    /// Returns the `Cache-Control` to store for a response to a request with credentials. Adds
+    /// `private` unless shared caches may store the response, because a later push does not know
+    /// about the credentials.
     package static func ofPersonal(_ field: String?) -> String? {
         let directives = CacheControl(field)
         guard directives.mayBeShared(isPersonal: false), !directives.mayBeShared(isPersonal: true)
@@ -145,7 +146,7 @@ private struct DirectiveReader {
         while place < bytes.count, isSkipped(bytes[place]) { place += 1 }
     }
 
-    /// Returns the value without quotation marks. Keeps blanks around `=`.
+    /// Returns the argument's value without quotation marks.
     static func value(of argument: Part) -> [UInt8] {
         var value: [UInt8] = []
         var (isQuoted, isEscaped) = (false, false)

@@ -127,7 +127,7 @@ public struct ObjectAttributes: Sendable, Equatable {
     /// The height in pixels; nil if unknown.
     public var height: Int?
 
-    /// Creates attributes, by default unknown.
+    /// Creates attributes. Omitted ones are unknown.
     public init(mediaType: String? = nil, width: Int? = nil, height: Int? = nil) {
         self.mediaType = mediaType
         self.width = width

@@ -181,7 +181,7 @@ final class Verifier: @unchecked Sendable {
     }
 
     private func noteDamaged(_ index: CacheIndex) throws(CacheError) {
-        // Damaged resources have no objects that could be named. ManifestCoverage reports them.
+        // A damaged resource has no object that could be named. ManifestCoverage reports it.
         if case .named = options.selection { return }
         let known = Dictionary(
             report.findings.enumerated().compactMap { position, finding in

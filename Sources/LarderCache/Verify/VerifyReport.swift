@@ -190,7 +190,7 @@ public struct VerifyReport: Sendable {
         public let digest: Digest?
         /// The URLs that map to the object.
         public package(set) var urls: [String]
-        /// Whether a manifest entry is wrong, so that a prefetch does not cache it.
+        /// Whether the manifest entry is invalid, so a prefetch does not cache its icon.
         package var isUnusable = false
         /// The result of the repair, if any.
         public package(set) var repair: Repair?

@@ -4,8 +4,8 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A web page with the icons of manifests and a cache. Its data files are scripts because a page
-/// opened from a disk cannot load JSON.
+/// A web page with the icons of manifests and of a cache. Its data files are scripts because a page
+/// opened from disk cannot load JSON.
 package struct Gallery {
     private static let iconsPerFile = 1000
     private static let format = 1

@@ -5,7 +5,6 @@ import LarderImages
 
 /// A maker of smaller images, which uses ``ResizeProgram``.
 struct Resizer {
-    /// Images with more pixels are decompression bombs.
     private static let mostPixels = 8192 * 8192
     /// The maximum size of an icon in bytes. Each thread reads a whole icon into memory.
     private static let longestIcon: Int64 = 64 << 20

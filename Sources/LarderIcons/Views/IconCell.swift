@@ -7,7 +7,7 @@
     ///     let cell = tableView.dequeueReusableCell(withIdentifier: "icon", for: path)
     ///     (cell as? IconCell)?.show(apps[path.row].icon, pointSize: 60)
     ///
-    /// Pass the URLs of upcoming rows to ``IconLoader/prefetch(_:)`` of the same loader.
+    /// Pass the URLs of upcoming rows to ``IconLoader/prefetch(_:)`` of the loader that cells use.
     open class IconCell: UITableViewCell {
         private var loading: Task<Void, Never>?
 

@@ -14,8 +14,8 @@ struct ManifestShape: Equatable, Sendable {
     /// The path from the root to the base URL of icons, which must precede the entries.
     var base: ManifestPath?
     var needsBase = true
-    /// Whether an entry is a group of apps, such as a dashboard's section. Each icon has the name
-    /// next to it, or else the key of its dictionary.
+    /// Whether an entry is a group of apps, such as a dashboard's section. An icon is named by
+    /// the name next to it, or else by the key of its dictionary.
     var isGroup = false
     /// Whether `integrity`, `size` and ``digestKey`` next to an icon describe the icon.
     var hasDigests = false

@@ -37,7 +37,7 @@ public struct ManifestSuggestion: Equatable, Sendable {
         return "\(first) with \(best.options)\(best.remark)" + others.joined()
     }
 
-    /// Whether any path in `icons` finds the same icons.
+    /// Whether any path in `icons` finds the same icons as this one.
     func isAny(of icons: [ManifestPath]) -> Bool {
         let entries = entries?.segments ?? []
         let whole = [entries + icon.segments, entries + [.elements] + icon.segments]

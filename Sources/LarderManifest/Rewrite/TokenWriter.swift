@@ -37,7 +37,7 @@ final class TokenWriter {
             return text.flatMap { isBigEndian ? [0, $0] : [$0, 0] }
         case .json, .jsonLines: return Self.quoted(value)
         case .yaml:
-            // An alias is kept if its anchor has the same new value.
+            // An alias is kept if the value equals its anchor's new value.
             if first == UInt8(ascii: "*"), anchors.value(of: token.dropFirst()) == value {
                 return Array(token)
             }

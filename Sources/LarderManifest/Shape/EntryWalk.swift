@@ -412,7 +412,7 @@ private let wrongKinds: [ValueKind: String] = [
     .dictionary: "a dictionary", .scalar: "a single value",
 ]
 
-/// The root's members that an entry can have, because the root may be an entry.
+/// The root's members that an entry can have. The root may turn out to be an entry.
 struct RootMembers {
     private let keys: Set<ManifestPath.Segment>
     private let keepsAll: Bool

@@ -93,7 +93,7 @@ public struct HostSplit: Hashable, Sendable {
         Part(number: Part(ofHost: host).number &+ UInt8(truncatingIfNeeded: piece))
     }
 
-    /// Returns the piece of a key. Each piece is a range of key digests.
+    /// Returns the number of the piece with a key. Each piece is a range of key digests.
     func piece(ofKey key: String) -> Int {
         let start = Digest(of: Array(key.utf8)).leadingBits >> 48
         return Int(start) * pieces / (1 << 16)

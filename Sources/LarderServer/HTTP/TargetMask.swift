@@ -150,7 +150,7 @@ struct TargetMask {
 
 /// Percent-decoding of text from clients (RFC 3986, section 2.1).
 enum PercentDecoding {
-    /// Returns the decoded text, or nil if it is not percent-encoded UTF-8 or contains controls.
+    /// Returns the decoded text, or nil if it is not UTF-8 or has control characters.
     static func text(_ text: Substring.UTF8View) -> String? {
         decoded(text).flatMap { $0.utf8.contains(where: isControl) ? nil : $0 }
     }
