@@ -11,6 +11,21 @@ public func onThreadOfItsOwn<Value: Sendable>(
     }
 }
 
+/// Runs `body`, which may block, on new threads instead of the cooperative pool.
+///
+/// The pool has one thread for each core, and only after a second a further one if all are blocked.
+public func onNewThreads(_ body: () async throws -> Void) async throws {
+    try await withTaskExecutorPreference(NewThreads(), operation: body)
+}
+
+/// An executor that runs each job on a new thread.
+private final class NewThreads: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        Thread.detachNewThread { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
 /// Runs `body` on a new thread with a stack of 512 KiB.
 func startThread(_ body: @escaping @Sendable () -> Void) {
     let thread = Thread { body() }

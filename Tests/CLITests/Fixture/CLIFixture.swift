@@ -97,6 +97,6 @@ struct CLIFixture: Sendable {
 /// Runs `body` with a new fixture, and removes its files afterwards.
 func withFixture(_ body: (CLIFixture) async throws -> Void) async throws {
     try await withTemporaryDirectory { directory in
-        try await body(CLIFixture(directory))
+        try await onNewThreads { try await body(CLIFixture(directory)) }
     }
 }
