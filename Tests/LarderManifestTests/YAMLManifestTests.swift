@@ -26,6 +26,8 @@ import Testing
         "[{\"icon\": \"\(a)\", \"name\": \"A\" # one\n}, {name: B, icon: \(b)}]",
         "[&a {\"name\": \"A\", \"icon\": \"\(a)\"}, {<<: *a, name: B, icon: \(b)}]",
         "[{\"name\": !!str A, \"icon\": \"\(a)\"}, {\"name\": \"B\", \"icon\": \(b)}]",
+        "[{\"name\": \"A\", \"icon\": \"\(a)\"}]\n---\n[{\"name\": \"B\", \"icon\": \"\(b)\"}]\n",
+        "{\"name\": \"A\", \"icon\": \"\(a)\"} # one\n---\n{name: B, icon: \(b)}\n",
     ])
     func listsMapsAndDocumentsAreRead(text: String) throws {
         let reading = try readManifest(.bytes(Array(text.utf8), name: "test.yaml"))

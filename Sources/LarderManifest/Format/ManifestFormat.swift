@@ -56,7 +56,7 @@ extension ManifestFormat {
     }
 
     /// Whether a text is YAML in flow style: its file has a suffix of YAML, and its start is not
-    /// JSON.
+    /// JSON, or is followed by a comment or by another document.
     private static func isYAML(_ window: ByteWindow, _ limits: ManifestLimits) throws -> Bool {
         // A URL can have a query.
         let path = window.input.name.utf8.prefix { $0 != UInt8(ascii: "?") }
@@ -69,8 +69,10 @@ extension ManifestFormat {
             _ = try parser.value()
         } catch {
             if case .syntax = error { return true }
+            return false
         }
-        return false
+        let next = bytes[parser.position...].first { !$0.isMarkupBlank }
+        return next.map { "#-.".utf8.contains($0) } ?? false
     }
 
     /// Nil if the text is not in UTF-16.
