@@ -114,6 +114,20 @@ import Testing
         }
     }
 
+    /// The content of such an icon is known even if it is not in the cache.
+    @Test func aDataURLMayNotBeAnImage() async throws {
+        try await withFixture { larder in
+            let png = "data:image/png;base64,\(Data(Icons.png).base64EncodedString())"
+            let manifest = try larder.manifest([
+                ["icon": "data:text/html,hi"], ["icon": "data:text/html,hi"], ["icon": png],
+            ])
+            let finished = try larder.run("plan", manifest, "--health", "--json")
+            let (all, _) = try findings(finished)
+            #expect(places("not-an-image", in: all) == [1, 2], "\(finished)")
+            #expect(places("missing", in: all) == [3], "\(finished)")
+        }
+    }
+
     @Test func subdomainsOfTheOwnHostAreNotThirdParty() async throws {
         try await withFixture { larder in
             let hosts = [

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import LarderCache
 import LarderCore
@@ -136,12 +137,15 @@ private struct HealthCheck {
     private let insertFinding: PreparedStatement
     private let insertLook: PreparedStatement
     private let selectFile: PreparedStatement
+    private let selectInline: PreparedStatement
 
     init(_ db: Database, shownPixels: Int?, files: IconFiles?) throws {
         (self.shownPixels, self.files) = (shownPixels, files)
         insertFinding = try db.prepared("INSERT INTO findings VALUES (?, ?, ?)")
         insertLook = try db.prepared("INSERT OR IGNORE INTO looks VALUES (?, ?, ?)")
         selectFile = try db.prepared("SELECT name, other FROM files WHERE entry = ?")
+        selectInline = try db.prepared(
+            "SELECT bytes FROM inline WHERE key = (SELECT key FROM entries WHERE id = ?)")
     }
 
     func add(_ entry: PlannedEntry) throws {
@@ -155,7 +159,7 @@ private struct HealthCheck {
                 try insertLook.run(digest, entry.id, name)
                 try addSize(image.mediaType.rawValue, image.width, image.height, of: entry.id)
             }
-        } else if let (kind, message) = problem(of: entry) {
+        } else if let (kind, message) = try problem(of: entry) {
             try insertFinding.run(kind.rawValue, entry.id, message)
         }
         guard let object = entry.object, [.cached, .stale].contains(entry.status) else { return }
@@ -163,7 +167,7 @@ private struct HealthCheck {
         if !entry.isDuplicate { try insertLook.run(object.digest, entry.id, nil as String?) }
     }
 
-    private func problem(of entry: PlannedEntry) -> (HealthFinding.Kind, String)? {
+    private func problem(of entry: PlannedEntry) throws -> (HealthFinding.Kind, String)? {
         func kind(_ code: String) -> HealthFinding.Kind {
             ImageError.Code(rawValue: code) == nil ? .failed : .notAnImage
         }
@@ -179,6 +183,14 @@ private struct HealthCheck {
             return (.notAnImage, "the object in the cache is not an image")
         }
         guard entry.status == .missing else { return nil }
+        // A `data:` URL has the content, even if it was not stored.
+        if let bytes = try selectInline.rows(entry.id, as: { $0.data() ?? Data() }).first {
+            do {
+                _ = try bytes.withUnsafeBytes { try ImageInspector.inspect($0) }
+            } catch let error as ImageError {
+                return (.notAnImage, error.message)
+            }
+        }
         let isDemanding = entry.expectation.isDemanding
         return (.missing, "not in the cache" + (isDemanding ? " as the manifest requires" : ""))
     }
