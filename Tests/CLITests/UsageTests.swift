@@ -89,7 +89,7 @@ import Testing
         ["export"],
         ["export", "seed"],
         ["export", "", "--layout", "nuke"],
-        ["export", "seed", "--layout", "picasso"],
+        ["export", "seed", "--layout", "unknown"],
         ["import", "seed", "--layout", "gallery", "--manifest", "m"],
         ["export", "seed", "--layout", "asset-catalog"],
         ["export", "seed", "--layout", "nuke", "--kingfisher-version", "7"],
