@@ -50,8 +50,8 @@ struct XMLTextPlace {
 
     mutating func resume(at start: Int) { self.start = start }
 
-    /// Returns the range since the last tag. If comments or instructions divide it, returns the only
-    /// part with text, or nil if several have text.
+    /// Returns the range since the last tag. If comments or instructions divide it, returns the
+    /// only part with text, or nil if several have text.
     func bytes(upTo end: Int) -> Range<Int>? {
         guard hasNoise else { return start..<end }
         guard hasText else { return isSplit ? nil : found }
