@@ -10,7 +10,6 @@ struct OwnNames: Sendable {
     private let hosts: [[UInt8]]
     let authority: String
     private let isLoopback: Bool
-    /// Whether unknown names belong to mirrored servers.
     private let isMirror: Bool
 
     init(

@@ -389,7 +389,6 @@ final class EntryWalk<Cursor: ManifestCursor> {
     }
 }
 
-/// Possible entries, until their shape is decided.
 private struct HeldEntries {
     private static let maximumCount = 64
 

@@ -183,7 +183,7 @@ private struct HealthCheck {
             return (.notAnImage, "the object in the cache is not an image")
         }
         guard entry.status == .missing else { return nil }
-        // A `data:` URL has the content, even if it was not stored.
+        // A `data:` URL has the content.
         if let bytes = try selectInline.rows(entry.id, as: { $0.data() ?? Data() }).first {
             do {
                 _ = try bytes.withUnsafeBytes { try ImageInspector.inspect($0) }
