@@ -64,7 +64,7 @@ package enum ExportCode: String, FailureCode {
     case integrityMismatch = "integrity-mismatch"
     case sizeMismatch = "size-mismatch"
     case unreadable
-    /// The file cannot be created, for example because a directory has its name.
+    /// The file cannot be created, for example because its name is that of a directory.
     case obstructed
     case ambiguous
     case tooLarge = "too-large"

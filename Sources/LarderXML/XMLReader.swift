@@ -21,7 +21,8 @@ package final class XMLReader {
     /// The attributes of the current start tag. Empty unless the rules keep attributes.
     package private(set) var attributes: [XMLAttribute] = []
     /// At the end of an element without child elements, the offsets of its content in the file.
-    /// With comments or instructions, those of its only part with text. Nil if unknown.
+    /// If comments or instructions divide it, the offsets of the only part with text. Nil if
+    /// unknown.
     package private(set) var content: Range<Int>?
 
     /// - Parameters:

@@ -13,7 +13,8 @@ public func onThreadOfItsOwn<Value: Sendable>(
 
 /// Runs `body`, which may block, on new threads instead of the cooperative pool.
 ///
-/// The pool has one thread for each core, and only after a second a further one if all are blocked.
+/// The pool has as many threads as the machine has cores. If all are blocked, it adds a thread only
+/// after a second.
 public func onNewThreads(_ body: () async throws -> Void) async throws {
     try await withTaskExecutorPreference(NewThreads(), operation: body)
 }

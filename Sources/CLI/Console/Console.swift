@@ -171,7 +171,7 @@ struct MissingInput: Error, CustomStringConvertible {
 }
 
 extension String {
-    /// Nil if there is no file at this path.
+    /// Nil if the path does not exist.
     var isDirectory: Bool? {
         var isDirectory: ObjCBool = false
         let exists = FileManager.default.fileExists(atPath: self, isDirectory: &isDirectory)

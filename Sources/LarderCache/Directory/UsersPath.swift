@@ -1,8 +1,8 @@
 import CLarderSystem
 import Foundation
 
-/// A path that the user named, with links resolved. Links of other users are refused. Opening
-/// follows no more links, because a directory's owner can create one at any time.
+/// A path that the user named, with links resolved. Other users' links are refused. Opening
+/// does not follow links, because a directory's owner can create one at any time.
 package struct UsersPath {
     private typealias ForeignLink = (path: String, owner: uid_t, isLast: Bool)
 

@@ -96,7 +96,7 @@ public struct StoredObject: Sendable {
     package init(_ row: inout RowReader) throws {
         digest = try row.requireDigest()
         size = try row.requireInteger(in: 0...Self.largest)
-        // Text that cannot be printed is no media type (RFC 6838, section 4.2).
+        // A media type is printable (RFC 6838, section 4.2).
         mediaType = row.text().flatMap { text in
             text.utf8.count <= 255 && text.utf8.allSatisfy { 0x21...0x7E ~= $0 } ? text : nil
         }

@@ -139,8 +139,8 @@ struct Repairer {
         }
     }
 
-    /// Moves a misplaced object to its directory. Quarantines it if its digest is wrong or the
-    /// directory already has it.
+    /// Moves a misplaced object to its directory. Quarantines it if its digest is wrong or if
+    /// it is already there.
     private func moveHome(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         guard let digest = finding.digest else { return }
         let objects = try directory.objects()

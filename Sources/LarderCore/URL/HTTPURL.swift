@@ -40,7 +40,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     public enum ParseError: Error, Equatable, Sendable {
         /// The scheme is not supported, for example `file` or `javascript`.
         case unsupportedScheme(String)
-        /// The URL is relative, but there is no base URL.
+        /// The URL is relative, and the base URL is missing.
         case relativeWithoutBase
         /// The URL is malformed. The text is the reason.
         case malformed(String)

@@ -26,7 +26,7 @@ final class Journal {
             """)
     }
 
-    /// Reads a journal. One that the library would reject counts as empty.
+    /// Reads a journal. If the library would reject it, it counts as empty.
     func read(in directory: FileDescriptor, _ checkCancellation: () throws -> Void) throws {
         var name = JournalForm.file
         if try directory.status(of: name) == nil { name = JournalForm.backup }

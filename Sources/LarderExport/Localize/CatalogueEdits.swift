@@ -85,7 +85,7 @@ package final class CatalogueEdits {
         }
     }
 
-    /// Reserves a name, ignoring case. Returns false if another object has it.
+    /// Reserves a name, ignoring case. Returns false if it belongs to another object.
     func take(_ name: String, for digest: Digest) throws -> Bool {
         let name = SafeName.folded(name)
         return try database.writeWithoutTransaction { db in

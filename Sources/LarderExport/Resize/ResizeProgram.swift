@@ -123,9 +123,9 @@ struct ResizeProgram {
 
         /// Starts a program in a new process group.
         ///
-        /// Does not use Foundation's `Process`: its children inherit the blocked signals of worker
-        /// threads, including those of limits, and it reaps a child at any time, so the group's
-        /// number could belong to a different process.
+        /// Does not use Foundation's `Process`: its children inherit the signals that worker
+        /// threads block, such as SIGXCPU, and it reaps a child at any time, so the group's number
+        /// could belong to a different process.
         private func start(_ arguments: [String], streams: [FileDescriptor]) throws -> pid_t {
             var actions = posix_spawn_file_actions_t()
             posix_spawn_file_actions_init(&actions)

@@ -85,6 +85,7 @@ final class EasyHandle {
         try check(
             larder_easy_set_close_socket_callback(pointer) { context, descriptor in
                 if let context {
+                    // Unretained because the multi handle still keeps the sockets.
                     Unmanaged<OpenSockets>.fromOpaque(context).takeUnretainedValue()
                         .closed(descriptor)
                 }

@@ -4,8 +4,8 @@ import LarderCore
 
 /// A writer that stores fetched icons in batches on its own queue.
 ///
-/// An idle writer closes its directory, because `larder reindex` waits until no process has it
-/// open. An icon that could not be stored is fetched again later.
+/// An idle writer closes its directory, because `larder reindex` waits until all processes have
+/// closed it. An icon that could not be stored is fetched again later.
 final class IconWriter: Depositor, @unchecked Sendable {
     // Unchecked because `lock` guards the first group of variables, and the second group is used
     // only on `queue`.
@@ -48,8 +48,8 @@ final class IconWriter: Depositor, @unchecked Sendable {
     init(path: String, log: CacheLog) { (self.path, self.log) = (path, log) }
 
     deinit {
-        // Closing is slow, and this may be the main thread. Pending work retains this object, so
-        // there is none.
+        // Closing is slow, and this may be the main thread. Nothing is pending, because
+        // work retains this object.
         guard let opened else { return }
         DispatchQueue.global(qos: .utility).async {
             opened.store.close()

@@ -117,7 +117,7 @@ public struct IconFailure: Error, Sendable, CustomStringConvertible {
     public let url: String
     /// The reason as text.
     public let message: String
-    /// The error of the cache or the fetcher; nil if there is none.
+    /// The error of the cache or the fetcher, if any.
     public let underlying: (any Error)?
     /// The minimum time until the URL is fetched again, in seconds; nil if only
     /// ``IconLoader/Options/failureLifetime`` applies.

@@ -3,8 +3,8 @@ import LarderCore
 /// A cursor over the values of a YAML stream, one document after the other.
 ///
 /// In an entry, a merge key (`<<`, YAML 1.1) adds the members of the named mappings. They keep
-/// their places in the file. Own members win, then those of earlier mappings. Outside entries, `<<`
-/// is an ordinary member. Members whose key is not a scalar are skipped.
+/// their places in the file. Own members win, then members of earlier mappings. Outside entries,
+/// `<<` is an ordinary member. Members whose key is not a scalar are skipped.
 final class YAMLCursor: ManifestCursor {
     private static let maximumKeySize = 8 << 10
 

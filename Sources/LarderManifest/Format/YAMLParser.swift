@@ -41,8 +41,8 @@ final class YAMLParser {
     /// The start mark of the last event, in characters. Later marks are not before it.
     private var start = 0
     private var depth = 0
-    /// Whether the parser is in an entry. The limit on depth is higher there, so that an entry that
-    /// is too deep fails alone.
+    /// Whether the parser is in an entry. The limit on depth is higher there, so that a too
+    /// deep entry does not end the reading.
     var isInEntry = false
     private var isInDocument = false
     private var hasContent = false

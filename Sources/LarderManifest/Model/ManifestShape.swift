@@ -29,7 +29,7 @@ struct ManifestShape: Equatable, Sendable {
         let path: ManifestPath
         /// A template of the URL, relative to the base URL. `{}` is the value, `{*}` is the name
         /// that `.*` matched, and `{name}` is a member of the entry. `{.png}` is the value, with
-        /// this extension if it has none. If nil, the value is the URL.
+        /// this extension unless it has another. If nil, the value is the URL.
         var template: String?
         var target = Target.remote
 

@@ -106,7 +106,7 @@ final class UnreadIcons {
         rank.map { $0 > 1 && $0 >= least } ?? (least == 0)
     }
 
-    /// Whether a byte is a period, a slash or a colon. Every icon has one.
+    /// Whether a byte is a period, a slash or a colon. Icon values contain one of them.
     private static func isURLMark(_ byte: UInt8) -> Bool { byte &- 0x2E < 2 || byte == 0x3A }
 
     private func rank(of name: String, in rank: Int?) -> Int? {

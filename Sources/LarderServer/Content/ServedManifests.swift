@@ -44,7 +44,7 @@ final class ServedManifests: Sendable {
         }
     }
 
-    /// Returns the manifest with a name, or nil if there is none. Reads a changed manifest again.
+    /// Returns the manifest with a name, or nil for unknown names. Reads a changed manifest again.
     /// If that fails, returns the previous version.
     func spool(_ name: String) throws -> ManifestSpool? {
         guard let (manifest, spool) = manifests.first(where: { $0.manifest.name.isSame(as: name) })

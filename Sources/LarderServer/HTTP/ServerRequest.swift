@@ -49,7 +49,7 @@ struct ServerRequest: Sendable {
         }
     }
 
-    /// Creates a request in place of one that cannot be parsed. Its response ends the connection.
+    /// Replaces a request that cannot be parsed. The response ends the connection.
     init(refusedWith status: Int) {
         self.init(HTTPRequestHead(version: .http1_1, method: .GET, uri: ""))
         refusal = status

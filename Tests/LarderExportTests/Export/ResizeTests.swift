@@ -276,7 +276,7 @@ struct ResizeTests {
             try scene.overwrite("\(programs)/20.png", with: made)
             #expect(try export(scene, .files, programs, scales: [1, 2]).resized == 1)
             #expect(scene.files()["a@2x.png"] == made)
-            // The first export runs the program for both files, the others only for the lost one.
+            // Later exports run the program only for the lost file.
             #expect(runs(programs) == 4)
         }
     }
