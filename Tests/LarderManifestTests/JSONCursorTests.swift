@@ -56,6 +56,15 @@ import Testing
         #expect(try readManifest(text, limits: Self.limits).words == [Self.url, "too-large"])
     }
 
+    /// An escape may be split by the end of the bytes that are read at once, at one of the offsets.
+    @Test(arguments: 0..<2) func escapesInASkippedStringDoNotEndIt(offset: Int) throws {
+        let escapes = String(repeating: #"\\"#, count: 200_000)
+        let text =
+            "[{\"a\":\"\(String(repeating: "x", count: offset))\(escapes)\"},"
+            + "{\"icon\":\"\(Self.url)\"}]"
+        #expect(try readManifest(text, limits: Self.limits).words == ["too-large", Self.url])
+    }
+
     @Test func aFirstLineOfManyMembersIsTooLarge() throws {
         let line = "{\(String(repeating: "\"a\":1,", count: 200))\"icon\":\"x\"}"
         #expect(
