@@ -3,7 +3,7 @@ import LarderCache
 import LarderIcons
 import LarderPrefetch
 
-// Repeats one kind of work ten times in one process, and prints the resident memory after each
+// Repeats one kind of work 20 times in one process, and prints the resident memory after each
 // repetition:
 //
 //     repeated-runs prefetch|scroll|verify DIRECTORY URL…
@@ -48,7 +48,7 @@ func verify() throws {
 }
 
 if part != "prefetch" { try await prefetch(into: directory) }
-for number in 0..<10 {
+for number in 0..<20 {
     switch part {
     case "prefetch": try await prefetch(into: "\(directory)/\(number)")
     case "scroll": try await scroll()

@@ -46,7 +46,9 @@ import Testing
             try await remote.expectSoundRemote()
             let run = try await remote.prefetch(remote.manifest(Self.count), on: "last")
             #expect(run.status == 0, "\(run.finished)")
-            #expect(try run.remote().faults.isEmpty, "\(run.finished)")
+            // The server may still have been removing an object for a killed eviction.
+            let faults = try run.remote().faults.filter { $0.key != "remote-not-found" }
+            #expect(faults.isEmpty, "\(faults) \(run.finished)")
             #expect(try await remote.bucket.names().count == Self.count)
             try await remote.expectSoundRemote(references: Self.count)
         }
