@@ -91,7 +91,7 @@ final class ServedManifests: Sendable {
     }
 
     private func read(_ manifest: ServedManifest) throws -> ManifestSpool {
-        let spool = try ManifestSpool(manifest, rules: rules)
+        let spool = try ManifestSpool(manifest.source, rules: rules)
         if spool.unusable > 0 {
             let entries = spool.unusable == 1 ? "1 entry" : "\(spool.unusable) entries"
             let name = manifest.source.name.sanitizedForTerminal

@@ -18,11 +18,11 @@ final class ManifestSpool: Sendable {
     fileprivate let name = UInt64.random(in: .min ... .max)
     private let file: LarderCache.FileDescriptor
 
-    init(_ manifest: ServedManifest, rules: ManifestRules) throws {
+    init(_ source: ManifestSource, rules: ManifestRules) throws {
         let file = try LarderCache.FileDescriptor.unnamed()
         var writer = SpoolWriter(file: GeneratedFile(file))
         var unusable = 0
-        let summary = try ManifestReader(source: manifest.source, rules: rules).read { item in
+        let summary = try ManifestReader(source: source, rules: rules).read { item in
             let expectation = item.result.expectation
             switch item.result {
             case .entry(let entry):
@@ -33,7 +33,7 @@ final class ManifestSpool: Sendable {
             case .skipped, .unfetched: break
             }
         }
-        if let refusal = summary.refusal(of: manifest.source) { throw refusal }
+        if let refusal = summary.refusal(of: source) { throw refusal }
         self.file = file
         self.unusable = unusable
         size = try writer.finish()

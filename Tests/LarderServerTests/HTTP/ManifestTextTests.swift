@@ -15,8 +15,7 @@ import Testing
         let entries = (0..<3_000).map { #"{"icon":"http://a/\#($0)"}"# }
         let manifest = "[\(entries.joined(separator: ","))]"
         let spool = try ManifestSpool(
-            ServedManifest(name: "m", source: .bytes(Array(manifest.utf8), name: "m")),
-            rules: ManifestRules())
+            .bytes(Array(manifest.utf8), name: "m"), rules: ManifestRules())
         let base = String(repeating: "b", count: count)
         let text = ManifestText(spool, base: base)
         var whole: [UInt8] = []
