@@ -45,7 +45,7 @@ struct FileLines {
     }
 
     private static func stem(_ line: FileIndex.Line) -> String {
-        Rendition.stem(withoutScale: PathExtension.without(line.file))
+        ImageFile.stem(withoutScale: PathExtension.without(line.file))
     }
 
     func keep(_ earlier: Earlier) throws {

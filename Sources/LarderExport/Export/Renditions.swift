@@ -1,6 +1,7 @@
 import Foundation
 import LarderCache
 import LarderCore
+import LarderImages
 
 /// The files of each icon of an export: the icon itself, or resized images.
 final class Renditions {
@@ -103,5 +104,40 @@ final class Renditions {
         } else if prune {
             try writer.removeIfPermitted(ResizedImages.file)
         }
+    }
+}
+
+/// One file of an exported icon: the icon itself, or the icon in a different size.
+struct Rendition {
+    /// The scale, if the icon has a file for each scale.
+    let scale: Int?
+    let digest: Digest
+    let size: Int64
+    let mediaType: String?
+    let width: Int?
+    let height: Int?
+    /// The cached icon; nil if resized.
+    let original: StoredObject?
+    /// The bytes of a resized icon that this export has made.
+    let bytes: [UInt8]?
+
+    init(_ object: StoredObject, scale: Int? = nil) {
+        self.scale = scale
+        (digest, size, mediaType) = (object.digest, object.size, object.mediaType)
+        (width, height) = (object.width, object.height)
+        (original, bytes) = (object, nil)
+    }
+
+    init(_ image: ResizedImage, _ type: MediaType, scale: Int?, bytes: [UInt8]?) {
+        self.scale = scale
+        (digest, size, mediaType) = (image.digest, image.size, type.rawValue)
+        (width, height) = (image.width, image.height)
+        (original, self.bytes) = (nil, bytes)
+    }
+
+    /// Returns the name of the file in a layout with readable names, as UIKit expects it.
+    func file(_ stem: String) -> String {
+        let mark = scale.map { $0 > 1 ? "@\($0)x" : "" } ?? ""
+        return "\(stem)\(mark).\(ImageFile.suffix(of: mediaType))"
     }
 }

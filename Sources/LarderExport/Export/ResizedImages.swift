@@ -2,23 +2,6 @@ import Foundation
 import LarderCache
 import LarderCore
 
-struct ResizedImage {
-    struct Source: Hashable {
-        let digest: Digest
-        /// The length of the longest side in pixels; 0 for an icon that is never resized.
-        let side: Int
-
-        static func unchanged(_ digest: Digest) -> Source { Source(digest: digest, side: 0) }
-    }
-
-    let digest: Digest
-    let size: Int64
-    let width: Int
-    let height: Int
-    /// Whether the current export has a file with the image.
-    var isUsed = false
-}
-
 /// The list of an export's resized images, so that the next export makes only new ones. A wrong
 /// line can at most leave an icon in its original size, because files must have the listed digest.
 ///

@@ -80,7 +80,7 @@ enum ImageSet {
         guard ImageFile.isSuffix(PathExtension.ofText(file)),
             file.utf8.first != UInt8(ascii: "."), !file.utf8.contains(UInt8(ascii: "/"))
         else { return nil }
-        return Rendition.stem(withoutScale: PathExtension.without(file))
+        return ImageFile.stem(withoutScale: PathExtension.without(file))
     }
 
     static func isImage(_ file: String, of stem: String) -> Bool {
@@ -95,5 +95,14 @@ enum ImageFile {
 
     static func isSuffix(_ text: String) -> Bool {
         text.isSame(as: "bin") || ImageFormat.all.contains { text.isSame(as: $0.suffixes[0]) }
+    }
+
+    /// Returns the stem of a file name without an extension. Safe names do not contain `@`.
+    static func stem(withoutScale name: String) -> String {
+        let tail = Array(name.utf8.suffix(3))
+        guard tail.count == 3, tail[0] == UInt8(ascii: "@"), tail[2] == UInt8(ascii: "x"),
+            (UInt8(ascii: "2")...UInt8(ascii: "4")).contains(tail[1])
+        else { return name }
+        return String(decoding: name.utf8.dropLast(3), as: UTF8.self)
     }
 }

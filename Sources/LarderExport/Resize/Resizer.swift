@@ -139,3 +139,20 @@ struct Resizer {
         return (ResizedImage.Source(digest: digest, side: side), image, bytes)
     }
 }
+
+struct ResizedImage {
+    struct Source: Hashable {
+        let digest: Digest
+        /// The length of the longest side in pixels; 0 for an icon that is never resized.
+        let side: Int
+
+        static func unchanged(_ digest: Digest) -> Source { Source(digest: digest, side: 0) }
+    }
+
+    let digest: Digest
+    let size: Int64
+    let width: Int
+    let height: Int
+    /// Whether the current export has a file with the image.
+    var isUsed = false
+}
