@@ -119,7 +119,7 @@ public struct ManifestReader: Sendable {
                     }
                 }
                 let usable = summary.usable
-                summary.count(icons, of: entry.content)
+                summary.count(icons.lazy.map { $0.result }, of: entry.content)
                 if !recognition.namesIcons, case .success(let element) = entry.content {
                     recognition.unread.look(
                         at: element, reading: paths, hasIcon: summary.usable > usable)

@@ -8,7 +8,7 @@ import LarderXML
 /// an element without child elements is the member ``text``. Text next to child elements is
 /// ignored.
 final class XMLCursor: ManifestCursor {
-    static let text = "#text"
+    private static let text = ManifestPath.elementText
 
     private enum Place {
         case document

@@ -62,6 +62,9 @@ public struct ManifestPath: Equatable, Sendable {
         case document
     }
 
+    /// The member with an XML element's text.
+    static let elementText = "#text"
+
     let segments: [Segment]
     let notation: Notation
 
@@ -291,7 +294,7 @@ extension ManifestPath {
                 return found.append(match)
             }
             // A path to an XML element selects the element's text.
-            guard let text = members[XMLCursor.text] else { return }
+            guard let text = members[Self.elementText] else { return }
             return found.append(
                 PathMatch(
                     value: text, container: members, key: match.key, wildcard: match.wildcard))

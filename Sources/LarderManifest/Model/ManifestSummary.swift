@@ -78,13 +78,13 @@ public struct ManifestSummary: Equatable, Sendable {
     }
 
     mutating func count(
-        _ icons: [EntryDecoder.DecodedIcon], of content: Result<ManifestValue, EntryError>
+        _ icons: some Sequence<ManifestItem.Result>, of content: Result<ManifestValue, EntryError>
     ) {
         guard case .success(let element) = content else {
             unreadable += 1
             return
         }
-        for (_, _, icon) in icons {
+        for icon in icons {
             switch icon {
             case .failed: failed += 1
             case .unfetched: unfetched += 1

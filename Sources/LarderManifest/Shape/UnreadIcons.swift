@@ -133,7 +133,7 @@ extension ManifestPath {
         let segments = segments.filter {
             if isXML, case .elementsWhere = $0 { false } else { true }
         }
-        let place = isXML && place.last == .member(XMLCursor.text) ? place.dropLast() : place
+        let place = isXML && place.last == .member(Self.elementText) ? place.dropLast() : place
         let parts = segments.split(separator: .descendants, omittingEmptySubsequences: false)
         guard let first = parts.first, let last = parts.last else { return false }
         func covers(_ own: ArraySlice<Segment>, _ place: ArraySlice<Segment>) -> Bool {
