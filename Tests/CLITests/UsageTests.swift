@@ -78,7 +78,7 @@ import Testing
         ["status", "--format", "xml"],
         ["evict", "--max-size", "big"],
         ["evict", "--max-count", "-1"],
-        ["evict", "--by", "size"],
+        ["evict", "--by", "unknown"],
         ["evict", "--by", "fetched"],
         ["status", "--json", "--format", "text"],
         ["verify", "--base-url", "http://a.example/"],

@@ -6,7 +6,8 @@ struct ResizeOptions: ParsableArguments {
         help: .common(
             """
             Make larger icons smaller, to this length of the longest side at scale 1. Needs the \
-            program vipsthumbnail. SVG, ICO, BMP and animations are not changed.
+            program vipsthumbnail. SVG, animations and formats that this program does not trust \
+            are not changed.
             """, "pixels"))
     var resize: Int?
 
