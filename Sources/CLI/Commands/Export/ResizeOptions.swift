@@ -1,13 +1,16 @@
 import ArgumentParser
 import LarderExport
+import LarderImages
 
 struct ResizeOptions: ParsableArguments {
+    private static let kept = ImageFormat.all.filter { $0.isVector || !$0.isResizable }
+        .map(\.mediaType.name)
+
     @Option(
         help: .common(
             """
             Make larger icons smaller, to this length of the longest side at scale 1. Needs the \
-            program vipsthumbnail. SVG, animations and formats that this program does not trust \
-            are not changed.
+            program vipsthumbnail. \(Self.kept.joined(separator: ", ")) and animations stay.
             """, "pixels"))
     var resize: Int?
 
