@@ -5,7 +5,7 @@ import LarderImages
 ///
 /// A URL counts if its path ends like an image's file name, or if it is in `![…](…)`, `[label]: …`
 /// for an `![…][label]`, `src` or `srcset` of `<img>` or `<source>`, or CSS's `url(…)`. The text
-/// can be escaped as in JSON or XML.
+/// can be escaped as in JSON, YAML or XML.
 package final class RemoteImages {
     private(set) var count = 0
     private var labels = ImageLabels()
@@ -18,11 +18,13 @@ package final class RemoteImages {
     /// The suffixes of style sheets and fonts, for which CSS uses `url(…)`, too.
     private static let styles = ["css", "woff", "woff2", "ttf", "otf", "eot"]
         .map { Array(".\($0)".utf8) }
-    /// The brackets of a tag: unescaped, escaped for XML, and escaped for JSON.
-    private static let openings = ["<", "&lt;", #"\u003c"#].map { Array($0.utf8) }
-    private static let closings = [">", "&gt;", #"\u003e"#].map { Array($0.utf8) }
+    private static let longestEscape = "&#x0000002E;".utf8.count
+    private static let entities: [(StaticString, UInt8)] =
+        [("lt", 0x3C), ("gt", 0x3E), ("quot", 0x22), ("apos", 0x27), ("amp", 0x26)]
 
     private var text: [UInt8] = []
+    /// The length of the text that is decoded, and can be searched.
+    private var decoded = 0
     /// The positions in `text` at which the searches for URLs and Markdown images continue.
     private var next = 0
     private var nextMark = 0
@@ -37,11 +39,61 @@ package final class RemoteImages {
         count += labels.count
         labels = ImageLabels()
         text.removeAll(keepingCapacity: true)
-        (next, nextMark) = (0, 0)
+        (decoded, next, nextMark) = (0, 0, 0)
+    }
+
+    /// Decodes characters that are escaped, such as `\/`, `\u003c`, `\x2E`, `&lt;` or `&#46;`. Those
+    /// that are not in ASCII become 0xFF.
+    private func decode(isAtEnd: Bool) {
+        var (from, to) = (decoded, decoded)
+        text.withUnsafeMutableBufferPointer { text in
+            let end = isAtEnd ? text.count : text.count - Self.longestEscape
+            while from < end {
+                let (byte, length) = Self.character(text[from...]) ?? (text[from], 1)
+                text[to] = byte
+                (from, to) = (from + length, to + 1)
+            }
+        }
+        text.removeSubrange(to..<from)
+        decoded = to
+    }
+
+    /// Returns an escaped character and the length of its escape.
+    private static func character(
+        _ text: Slice<UnsafeMutableBufferPointer<UInt8>>
+    ) -> (byte: UInt8, length: Int)? {
+        guard let first = text.first, first == UInt8(ascii: "\\") || first == UInt8(ascii: "&")
+        else { return nil }
+        let rest = text.dropFirst().prefix(longestEscape - 1)
+        guard let kind = rest.first else { return nil }
+        var (digits, radix, length) = (rest.dropFirst(), 16, 0)
+        if first == UInt8(ascii: "&") {
+            guard let end = rest.firstIndex(of: UInt8(ascii: ";")) else { return nil }
+            length = end + 1 - text.startIndex
+            guard kind == UInt8(ascii: "#") else {
+                return entities.first { rest[..<end].isWord($0.0) }.map { ($0.1, length) }
+            }
+            digits = rest[..<end].dropFirst()
+            if digits.first == UInt8(ascii: "x") {
+                digits = digits.dropFirst()
+            } else {
+                radix = 10
+            }
+        } else {
+            // A pair is one character, so `\\u003c` has no escaped bracket.
+            if kind == UInt8(ascii: "/") || kind == first { return (kind, 2) }
+            length = kind == UInt8(ascii: "u") ? 6 : kind == UInt8(ascii: "x") ? 4 : 2
+            digits = digits.prefix(length - 2)
+            guard digits.count == length - 2 else { return nil }
+        }
+        return UInt32(String(decoding: digits, as: UTF8.self), radix: radix)
+            .map { ($0 < 0x80 ? UInt8($0) : 0xFF, length) }
     }
 
     private func search(isAtEnd: Bool) {
+        decode(isAtEnd: isAtEnd)
         text.withUnsafeBufferPointer { text in
+            let text = UnsafeBufferPointer(rebasing: text[..<decoded])
             while let start = text.place(of: UInt8(ascii: ":"), from: next) {
                 if !isAtEnd, text.count - start < Self.longest { break }
                 next = start + 1
@@ -82,29 +134,13 @@ package final class RemoteImages {
         guard length > 0 else { return nil }
         var end = colon + 1
         let limit = min(text.count, end + longest)
-        while end < limit, let (_, length) = character(at: end, in: text) { end += length }
-        let rest = text[(colon + 1)..<end]
-        guard rest.starts(with: "//".utf8) || rest.starts(with: #"\/\/"#.utf8) else { return nil }
+        while end < limit, !isDelimiter(text[end]) { end += 1 }
+        guard text[(colon + 1)..<end].starts(with: "//".utf8) else { return nil }
         return (colon - length)..<end
     }
 
-    /// Returns a character of a URL (0xFF if escaped and not ASCII) and its length in the text.
-    /// JSON and YAML can escape it as `\/`, `\u0026` or `\x26`.
-    private static func character(
-        at place: Int, in text: UnsafeBufferPointer<UInt8>
-    ) -> (byte: UInt8, length: Int)? {
-        var (byte, length) = (text[place], 1)
-        if byte.isASCIILetterOrDigit { return (byte, length) }
-        if byte == UInt8(ascii: "\\"), place + 1 < text.count {
-            let kind = text[place + 1]
-            if kind == UInt8(ascii: "/") { return (kind, 2) }
-            let count = kind == UInt8(ascii: "u") ? 4 : kind == UInt8(ascii: "x") ? 2 : 0
-            let digits = text[(place + 2)...].prefix(count).compactMap(\.hexDigit)
-            guard count > 0, digits.count == count else { return nil }
-            let value = digits.reduce(0) { $0 << 4 | Int($1) }
-            (byte, length) = (value < 0x80 ? UInt8(value) : 0xFF, 2 + count)
-        }
-        return byte <= 0x20 || "\"'<>()[]{}\\`|^,".utf8.contains(byte) ? nil : (byte, length)
+    private static func isDelimiter(_ byte: UInt8) -> Bool {
+        byte <= 0x20 || "\"'<>()[]{}\\`|^,".utf8.contains(byte)
     }
 
     package static func isURL(_ text: String) -> Bool {
@@ -120,14 +156,7 @@ package final class RemoteImages {
     }
 
     private static func path(of url: Range<Int>, in text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
-        var path: [UInt8] = []
-        var place = url.lowerBound
-        while place < url.upperBound, let (byte, length) = character(at: place, in: text),
-            !"?#&;".utf8.contains(byte)
-        {
-            path.append(byte.lowercasedASCII)
-            place += length
-        }
+        var path = text[url].prefix { !"?#&;".utf8.contains($0) }.lowercasedASCII
         while let last = path.last, ".,:!*_".utf8.contains(last) { path.removeLast() }
         return path
     }
@@ -167,20 +196,16 @@ package final class RemoteImages {
         guard let tag = openTag(before),
             ["img", "source"].contains(where: { tag.starts(with: $0.utf8) })
         else { return false }
-        // A URL in `src` follows directly after a quotation mark, which may be escaped.
-        return tag.holds("srcset=") || tag.suffix("src=&quot;".utf8.count).holds("src=")
+        // A URL in `src` follows directly after a quotation mark, which JSON escapes.
+        return tag.holds("srcset=") || tag.suffix(#"src=\""#.utf8.count).holds("src=")
     }
 
-    /// Returns an open tag's text after `<`, in lower case. Brackets can be escaped.
-    private static func openTag(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> ArraySlice<UInt8>? {
-        let text = before.lowercasedASCII
-        for end in text.indices.reversed() {
-            let mayEnd = "<>;".utf8.contains(text[end]) || text[..<end].last == UInt8(ascii: "3")
-            guard mayEnd else { continue }
-            if ends(text[...end], with: closings) { return nil }
-            if ends(text[...end], with: openings) { return text[(end + 1)...] }
-        }
-        return nil
+    /// Returns an open tag's text after `<`, in lower case.
+    private static func openTag(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8]? {
+        guard let start = before.lastIndex(where: { "<>".utf8.contains($0) }),
+            before[start] == UInt8(ascii: "<")
+        else { return nil }
+        return before[(start + 1)...].lowercasedASCII
     }
 }
 

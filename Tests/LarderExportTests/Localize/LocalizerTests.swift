@@ -191,7 +191,7 @@ import Testing
             try scene.store(ExportScene.icon(0), at: "https://a.example/0")
             let text = """
                 [{"icon":"https://a.example/0"},{"icon":"https://a.example/1.png"},
-                {"icon":"https://a.example/1.png"},{"icon":"https://a.example/2"},
+                {"icon":"https://a.example/1\\u002Epng"},{"icon":"https://a.example/2"},
                 {"icon":"https://a.example/0","size":3},{"icon":"http://"},{"name":"B"}]
                 """
             let run = try localize(text, in: scene, .server("http://h"))
