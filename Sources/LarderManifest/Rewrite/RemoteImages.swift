@@ -120,6 +120,7 @@ package final class RemoteImages {
         }
         let kept = max(0, min(next, nextMark) - Self.reach)
         text.removeFirst(kept)
+        decoded -= kept
         next -= kept
         nextMark -= kept
     }

@@ -203,4 +203,10 @@ import Testing
         let padding = String(repeating: "x ", count: (64 << 10) / 2 - text.utf8.count / 2)
         #expect(try Self.copy(Array((padding + text).utf8), as: .urlList, []).remaining == count)
     }
+
+    @Test func remainingImagesAreCountedInLongText() throws {
+        // The text has several times the length that is searched at once.
+        let text = String(repeating: "https://a.example/b&#46;png ", count: 10_000)
+        #expect(try Self.copy(Array(text.utf8), as: .urlList, []).remaining == 10_000)
+    }
 }
