@@ -82,6 +82,8 @@ package final class RemoteImages {
         } else {
             // A pair is one character, so `\\u003c` has no escaped bracket.
             if kind == UInt8(ascii: "/") || kind == first { return (kind, 2) }
+            // White space. Its letter would otherwise be the start of a word.
+            if "nrt".utf8.contains(kind) { return (UInt8(ascii: " "), 2) }
             length = kind == UInt8(ascii: "u") ? 6 : kind == UInt8(ascii: "x") ? 4 : 2
             digits = digits.prefix(length - 2)
             guard digits.count == length - 2 else { return nil }

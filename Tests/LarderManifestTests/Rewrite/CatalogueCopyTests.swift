@@ -187,6 +187,7 @@ import Testing
         (#"{"a":"https://a.example/\u00e9/b.png\u003fa=1\u0026b=2"}"#, 1),
         (#"a: "https://a.example/\xE9.png\x22 https://a.example/b\u003c.png""#, 1),
         (#"{"a": "\u0068ttp:\/\u002fa.example/b\u002ESVG"} \\u0068ttp://a.example/b.png"#, 1),
+        (#"{"a": "b\nhttps://a.example/b.png\r\nhttps://a.example/c.png\thttp://d.example"}"#, 2),
         (#"<a h="https://a.example/b&#46;png"/> <a>&#x68;ttps:&#47;/a.example/b.gif</a>"#, 2),
         (#"\\u003cimg src='https://a.example/b'> &lt;a href='https://a.example/c?a&amp;b.png'"#, 0),
         (#"[![a][B]](https://a.example/c)\n[b]: <https://a.example/b>\n[c]: https://d.example"#, 1),
