@@ -180,6 +180,7 @@ import Testing
         ("&a # comment\n    'v'", "'v'"), ("&a\n\n    v", "v"),
         ("|\n    text é\n    more\n\n\n", "|\n    text é\n    more"),
         ("&a >- # comment\n    text  \n\n", ">- # comment\n    text"),
+        ("|\n    text\u{85}\u{2028}\n\u{2029}", "|\n    text"),
         ("日本 𝒳", "日本 𝒳"), ("\"\\u00e9\u{2028}x\"", "\"\\u00e9\u{2028}x\""),
     ])
     func aSpanIsTheTokenOfAValue(token: String, expected: String) throws {

@@ -165,7 +165,7 @@ final class YAMLParser {
             if scalar.style == YAML_LITERAL_SCALAR_STYLE
                 || scalar.style == YAML_FOLDED_SCALAR_STYLE
             {
-                while to > from, bytes[to - 1].isMarkupBlank { to -= 1 }
+                to = bytes.startOfBlanks(from, to)
             }
         }
         return from < to ? SourceSpan(offset + from..<offset + to) : .unknown
@@ -289,6 +289,23 @@ extension UnsafeBufferPointer<UInt8> {
         }
         while position < end, base[position] < 0x80 { position += 1 }
         return position
+    }
+
+    /// Returns the start of the white space before a position. It can contain the line breaks that
+    /// only YAML 1.1 has: U+0085, U+2028 and U+2029.
+    fileprivate func startOfBlanks(_ start: Int, _ end: Int) -> Int {
+        let breaks: [[UInt8]] = [[0xC2, 0x85], [0xE2, 0x80, 0xA8], [0xE2, 0x80, 0xA9]]
+        var text = self[start..<end]
+        while let last = text.last {
+            if last.isMarkupBlank {
+                text.removeLast()
+            } else if let found = breaks.first(where: { text.suffix($0.count).elementsEqual($0) }) {
+                text.removeLast(found.count)
+            } else {
+                break
+            }
+        }
+        return text.endIndex
     }
 
     /// Returns the end of a node's anchor, tag, white space and comments.
