@@ -85,6 +85,15 @@ package final class CatalogueEdits {
         }
     }
 
+    /// Calls `body` with the value of each failed span that is not replaced.
+    func forEachKept(_ body: (_ written: String) -> Void) throws {
+        try database.unsafeRead { db in
+            try db.prepared(
+                "SELECT i.written FROM spans s JOIN icons i ON i.id = s.icon WHERE i.new = ''"
+            ).forEach { body(try $0.requireText()) }
+        }
+    }
+
     /// Reserves a name, ignoring case. Returns false if it belongs to another object.
     func take(_ name: String, for digest: Digest) throws -> Bool {
         let name = SafeName.folded(name)

@@ -95,6 +95,7 @@ package final class Localizer {
             report.localized -= count
             report.problems.noteAgain(code, count: count, hasPlaceholder: hasPlaceholders)
         }
+        try edits.forEachKept(noteRemaining)
     }
 
     /// Returns the place of an icon that may get a new value. Counts other values.
@@ -165,11 +166,7 @@ package final class Localizer {
                 report.unchanged += 1
                 continue
             }
-            if code == nil {
-                report.localized += 1
-            } else if !hasPlaceholders {
-                noteRemaining(place.written)
-            }
+            if code == nil { report.localized += 1 }
             try edits.add(place.span, number: number)
         }
     }

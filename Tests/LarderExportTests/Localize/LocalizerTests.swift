@@ -244,6 +244,19 @@ import Testing
         }
     }
 
+    /// The search for URLs of images does not find a URL without a suffix.
+    @Test func aURLOfSeveralEntriesRemainsOnce() throws {
+        try ExportScene.run { scene in
+            try scene.store(ExportScene.icon(0), at: "https://a.example/0")
+            for url in ["https://a.example/0", "https://a.example/1"] {
+                let text = "- &a {icon: \(url)}\n- *a\n- {<<: *a, size: 3}\n"
+                let run = try localize(text, in: scene, .server("http://h"))
+                #expect(run.text == text && run.report.problems.failed == 3)
+                #expect(run.report.remaining == 1)
+            }
+        }
+    }
+
     @Test func dataURLsHaveTheTypeOfTheContent() throws {
         try ExportScene.run { scene in
             let bytes = ExportScene.icon(0)
