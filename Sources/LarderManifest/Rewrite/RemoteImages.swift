@@ -84,7 +84,12 @@ package final class RemoteImages {
             if kind == UInt8(ascii: "/") || kind == first { return (kind, 2) }
             // White space. Its letter would otherwise be the start of a word.
             if "nrt".utf8.contains(kind) { return (UInt8(ascii: " "), 2) }
-            length = kind == UInt8(ascii: "u") ? 6 : kind == UInt8(ascii: "x") ? 4 : 2
+            switch kind {
+            case UInt8(ascii: "x"): length = 4
+            case UInt8(ascii: "u"): length = 6
+            case UInt8(ascii: "U"): length = 10
+            default: return nil
+            }
             digits = digits.prefix(length - 2)
             guard digits.count == length - 2 else { return nil }
         }

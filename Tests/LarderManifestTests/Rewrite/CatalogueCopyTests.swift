@@ -186,6 +186,7 @@ import Testing
         (#"<IMG SRCSET='https://a.example/b 1x, https://a.example/c 2x' src='d.png'>"#, 2),
         (#"{"a":"https://a.example/\u00e9/b.png\u003fa=1\u0026b=2"}"#, 1),
         (#"a: "https://a.example/\xE9.png\x22 https://a.example/b\u003c.png""#, 1),
+        (#"a: "https://a.example/\U0001F34E.png \U0001F34" https://a.example/\U0001F34.png"#, 1),
         (#"{"a": "\u0068ttp:\/\u002fa.example/b\u002ESVG"} \\u0068ttp://a.example/b.png"#, 1),
         (#"{"a": "b\nhttps://a.example/b.png\r\nhttps://a.example/c.png\thttp://d.example"}"#, 2),
         (#"<a h="https://a.example/b&#46;png"/> <a>&#x68;ttps:&#47;/a.example/b.gif</a>"#, 2),
