@@ -18,6 +18,10 @@ final class YAMLParser {
     /// The maximum number of characters. libyaml's time grows with the square of the number of
     /// `%TAG` lines.
     private static let maximumDirectives = 1 << 10
+    /// U+0085, U+2028 and U+2029, which only YAML 1.1 has.
+    fileprivate static let lineBreaks: [[UInt8]] = [
+        [0xC2, 0x85], [0xE2, 0x80, 0xA8], [0xE2, 0x80, 0xA9],
+    ]
     static let template =
         "the file is a template with {{ … }} or front matter (---), not a manifest;"
         + " run its template engine first"
@@ -291,19 +295,15 @@ extension UnsafeBufferPointer<UInt8> {
         return position
     }
 
-    /// Returns the start of the white space before a position. It can contain the line breaks that
-    /// only YAML 1.1 has: U+0085, U+2028 and U+2029.
+    /// Returns the start of the white space before `end`.
     fileprivate func startOfBlanks(_ start: Int, _ end: Int) -> Int {
-        let breaks: [[UInt8]] = [[0xC2, 0x85], [0xE2, 0x80, 0xA8], [0xE2, 0x80, 0xA9]]
         var text = self[start..<end]
         while let last = text.last {
-            if last.isMarkupBlank {
-                text.removeLast()
-            } else if let found = breaks.first(where: { text.suffix($0.count).elementsEqual($0) }) {
-                text.removeLast(found.count)
-            } else {
+            let length = last.isMarkupBlank ? 1 : last == 0x85 ? 2 : 3
+            guard length == 1 || YAMLParser.lineBreaks.contains(Array(text.suffix(length))) else {
                 break
             }
+            text.removeLast(length)
         }
         return text.endIndex
     }
