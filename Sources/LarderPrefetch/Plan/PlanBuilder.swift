@@ -133,6 +133,26 @@ struct PlanBuilder {
     }
 }
 
+struct OriginNames {
+    private(set) var all: [String]
+    private var numbers: [String: Int]
+
+    init(_ planned: [String]) {
+        all = planned
+        numbers = Dictionary(zip(planned, planned.indices)) { $1 }
+    }
+
+    mutating func number(of origin: String) -> Int {
+        if let known = numbers[origin] { return known }
+        let number = numbers.count
+        numbers[origin] = number
+        all.append(origin)
+        return number
+    }
+
+    subscript(number: Int) -> String { all[number] }
+}
+
 extension Shard {
     fileprivate func owns(_ item: ManifestItem) -> Bool {
         switch item.result {
