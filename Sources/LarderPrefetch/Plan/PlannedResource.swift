@@ -12,12 +12,12 @@ final class PlannedResource: Sendable {
     let credentials: Credentials?
     let priority: Int
     let known: Resource?
-    let waiting: ResourceResult.Waiting?
+    let waiting: Waiting?
     var hasExpectation: Bool { waiting == nil }
 
     init(
         id: Int64, key: String, url: String, credentials: Credentials?, priority: Int,
-        known: Resource? = nil, waiting: ResourceResult.Waiting?
+        known: Resource? = nil, waiting: Waiting?
     ) {
         self.id = id
         self.key = key
@@ -26,6 +26,14 @@ final class PlannedResource: Sendable {
         self.priority = priority
         self.known = known
         self.waiting = waiting
+    }
+
+    /// The counts of a resource's entries. A resource has none if an entry requires a digest or
+    /// size, because each must be checked.
+    struct Waiting: Sendable {
+        /// The number of entries whose first icon is the resource.
+        let entries: Int
+        let icons: Int
     }
 
     /// A position in fetch order: by priority, then in manifest order.

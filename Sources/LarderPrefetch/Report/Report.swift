@@ -62,7 +62,7 @@ public struct Report: Sendable {
         if plan.cachedIcons > 0 { outcomes[.cached, default: 0] += plan.cachedIcons }
     }
 
-    mutating func add(_ success: ResourceResult.Success, for waiting: ResourceResult.Waiting) {
+    mutating func add(_ success: ResourceResult.Success, for waiting: PlannedResource.Waiting) {
         entries += waiting.entries
         icons += waiting.icons
         guard success.outcome != .unstored else {
@@ -198,18 +198,10 @@ struct ResourceResult: Sendable {
         let outcome: EntryResult.Outcome
     }
 
-    /// The counts of a resource's entries. Results have none if an entry requires a digest or size,
-    /// because each must be checked.
-    struct Waiting: Sendable {
-        /// The number of entries whose first icon is the resource.
-        let entries: Int
-        let icons: Int
-    }
-
     let id: Int64
     let result: Result<Success, ResourceFailure>
     var isFailure: Bool { if case .failure = result { true } else { false } }
-    var waiting: Waiting?
+    var waiting: PlannedResource.Waiting?
     var attempts = 0
     var seconds = 0.0
 }
