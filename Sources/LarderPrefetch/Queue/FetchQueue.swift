@@ -323,9 +323,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
     }
 
-    private func settle(
-        _ fetch: Attempt, _ outcome: TransferOperation.Outcome, cursor: Int
-    ) throws {
+    private func settle(_ fetch: Attempt, _ outcome: RequestOutcome, cursor: Int) throws {
         switch outcome {
         case .redirect(let location, let freshUntil, let cookies):
             var next = fetch

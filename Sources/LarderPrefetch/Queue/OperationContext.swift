@@ -57,7 +57,7 @@ final class OperationContext: Sendable {
     func settle(
         _ fetch: Attempt, _ response: TransferOperation.Response, isCancelled: Bool,
         for depositor: any Depositor, accepted: @escaping @Sendable () -> Void
-    ) -> TransferOperation.Outcome? {
+    ) -> RequestOutcome? {
         switch response.result {
         case .failure(let error) where error.code == .outOfFiles:
             // Without file descriptors, the cache cannot open files either.
@@ -90,7 +90,7 @@ final class OperationContext: Sendable {
     private func interrupted(
         _ fetch: Attempt, _ response: TransferOperation.Response, _ failure: ResourceFailure,
         _ isCancelled: Bool
-    ) -> TransferOperation.Outcome {
+    ) -> RequestOutcome {
         if let head = response.head, let body = response.body, body.count > StagedBody.memoryLimit,
             failure.isTransient || isCancelled,
             case let fields = validators(of: head, resumed: response.resumed),
@@ -107,7 +107,7 @@ final class OperationContext: Sendable {
         _ fetch: Attempt, _ head: ResponseHead, _ response: TransferOperation.Response,
         _ metrics: TransferMetrics, for depositor: any Depositor,
         _ accepted: @escaping @Sendable () -> Void
-    ) -> TransferOperation.Outcome? {
+    ) -> RequestOutcome? {
         do {
             var validators = validators(of: head, resumed: response.resumed)
             let content: Deposit.Content

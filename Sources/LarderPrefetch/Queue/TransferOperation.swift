@@ -57,18 +57,8 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         /// The fields of the first response, if the current response continues its body.
         var resumed: Validators?
         /// The outcome if the request was not sent, or this operation ended the transfer.
-        var verdict: Outcome?
+        var verdict: RequestOutcome?
         var result: Result<TransferMetrics, TransferError>?
-    }
-
-    enum Outcome: Sendable {
-        case redirect(String, freshUntil: Date, cookies: [String])
-        case failed(ResourceFailure)
-        /// The response does not continue the partial body, so the whole body must be fetched.
-        case restart
-        /// No request was sent, because the origin requested a delay or the run is ending.
-        case held
-        case broken(CacheError)
     }
 
     init(_ next: HostSchedule.Next, stage: OperationContext, queue: FetchQueue) {

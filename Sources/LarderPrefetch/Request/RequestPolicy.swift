@@ -51,7 +51,7 @@ struct RequestPolicy: Sendable {
     func verdict(
         on head: ResponseHead, to target: RequestTarget, about known: Resource?,
         continuing partial: PartialBody? = nil
-    ) -> TransferOperation.Outcome? {
+    ) -> RequestOutcome? {
         switch head.status {
         case 200, 203:
             if let partial, Resumption.isSlice(head, insteadOf: partial) { return .restart }
@@ -101,4 +101,14 @@ struct RequestPolicy: Sendable {
         let digest = known.object.digest
         return mayStore(validators) ? .unchanged(digest) : .kept(digest)
     }
+}
+
+enum RequestOutcome: Sendable {
+    case redirect(String, freshUntil: Date, cookies: [String])
+    case failed(ResourceFailure)
+    /// The response does not continue the partial body, so the whole body must be fetched.
+    case restart
+    /// No request was sent, because the origin requested a delay or the run is ending.
+    case held
+    case broken(CacheError)
 }
