@@ -34,10 +34,11 @@ public final class TransferFetcher: IconFetcher {
             headers: RequestHeaders(
                 rules: headers, userAgent: transfer.userAgent,
                 usesNetrc: transfer.netrcFile != nil),
-            maximumBodyBytes: maximumBodyBytes, storesUnstorable: false)
+            maximumBodyBytes: maximumBodyBytes, storesUnstorable: false,
+            allowsDowngrade: allowsDowngrade)
         client = HTTPClient(
             loop: try TransferLoop(configuration: transfer), policy: policy,
-            allowsDowngrade: allowsDowngrade, mayBeRepeated: true)
+            mayBeRepeated: true)
         self.acceptsAnyContent = acceptsAnyContent
     }
 

@@ -68,7 +68,7 @@ public struct PrefetchConfiguration: Sendable {
     var requestPolicy: RequestPolicy {
         RequestPolicy(
             headers: requestHeaders, maximumBodyBytes: maximumObjectBytes,
-            storesUnstorable: storesUnstorable,
+            storesUnstorable: storesUnstorable, allowsDowngrade: allowsDowngrade,
             asksOrigin: policy.fetchesAll || policy.revalidation == .always,
             replacesObjects: policy.fetchesAll)
     }

@@ -330,7 +330,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             do throws(ResourceFailure) {
                 try next.target.follow(
                     location, freshUntil: freshUntil, cookies: cookies,
-                    allowsDowngrade: configuration.allowsDowngrade)
+                    allowsDowngrade: stage.policy.allowsDowngrade)
             } catch {
                 return fail(fetch, error)
             }

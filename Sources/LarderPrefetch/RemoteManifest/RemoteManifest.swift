@@ -41,8 +41,9 @@ package struct RemoteManifest: Sendable {
             headers: RequestHeaders(
                 rules: headers, accept: "application/json, application/x-plist, */*;q=0.8",
                 userAgent: transfer.userAgent, usesNetrc: transfer.netrcFile != nil),
-            maximumBodyBytes: maximumBytes, storesUnstorable: copies?.storesUnstorable ?? false)
-        let client = HTTPClient(loop: loop, policy: policy, allowsDowngrade: allowsDowngrade)
+            maximumBodyBytes: maximumBytes, storesUnstorable: copies?.storesUnstorable ?? false,
+            allowsDowngrade: allowsDowngrade)
+        let client = HTTPClient(loop: loop, policy: policy)
         var used: Int32?
         let kept = try copies?.cache.manifest(url)
         defer { if let kept, kept.file.descriptor != used { close(kept.file.descriptor) } }

@@ -7,7 +7,6 @@ import LarderHTTP
 struct HTTPClient: Sendable {
     let loop: TransferLoop
     let policy: RequestPolicy
-    let allowsDowngrade: Bool
     var mayBeRepeated = false
 
     /// The final response after redirects, with a body or with status 304.
@@ -51,7 +50,7 @@ struct HTTPClient: Sendable {
             case .redirect(let location, let freshUntil, let cookies):
                 try target.follow(
                     location, freshUntil: freshUntil, cookies: cookies,
-                    allowsDowngrade: allowsDowngrade)
+                    allowsDowngrade: policy.allowsDowngrade)
                 continue
             case .failed(let failure): throw failure
             case .restart, .held, .broken: throw ResourceFailure(status: head.status)

@@ -7,6 +7,7 @@ struct RequestPolicy: Sendable {
     let headers: RequestHeaders
     let maximumBodyBytes: Int64
     let storesUnstorable: Bool
+    let allowsDowngrade: Bool
     var asksOrigin = false
     /// Whether received bytes replace an existing object, which may be damaged.
     var replacesObjects = false
