@@ -195,8 +195,9 @@ public final class Prefetcher: Sendable {
             loop: loop, policy: configuration.requestPolicy, check: check,
             logger: configuration.logger)
         let queue = try FetchQueue(
-            plan: plan, cache: cache, stage: stage, configuration: configuration,
-            hosts: hostLimits(for: plan)
+            plan: plan, cache: cache, stage: stage, slots: configuration.maximumConcurrent,
+            hosts: hostLimits(for: plan), retry: configuration.retry, grace: configuration.grace,
+            remembersFailures: configuration.remembersFailures
         ) { results in
             reporter.report(results)
             remoteStage?.add(results)

@@ -23,7 +23,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
 
     private let stage: OperationContext
     private let loop: TransferLoop
-    private let configuration: PrefetchConfiguration
+    private let grace: Duration
+    private let remembersFailures: Bool
     private let report: @Sendable ([ResourceResult]) -> Void
     private let requests = OperationQueue()
     private let connections = OperationQueue()
@@ -47,22 +48,24 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private let uncommitted = Atomic<Int>(0)
 
     init(
-        plan: Plan, cache: Cache, stage: OperationContext, configuration: PrefetchConfiguration,
-        hosts: HostLimits, report: @escaping @Sendable ([ResourceResult]) -> Void
+        plan: Plan, cache: Cache, stage: OperationContext, slots: Int, hosts: HostLimits,
+        retry: RetryPolicy, grace: Duration, remembersFailures: Bool,
+        report: @escaping @Sendable ([ResourceResult]) -> Void
     ) throws {
         self.stage = stage
-        self.configuration = configuration
+        self.grace = grace
+        self.remembersFailures = remembersFailures
         self.report = report
         loop = stage.loop
-        requests.maxConcurrentOperationCount = configuration.maximumConcurrent
+        requests.maxConcurrentOperationCount = slots
         connections.maxConcurrentOperationCount = max(1, loop.connectionsAhead)
         for queue in [requests, connections] { queue.underlyingQueue = loop.queue }
         schedule = try HostSchedule(
-            plan: plan, cache: cache, slots: configuration.maximumConcurrent,
+            plan: plan, cache: cache, slots: slots,
             // With a rate limit, requests that wait in the queue would start in bursts and exceed
             // it.
             ahead: hosts.ratePerHost == nil ? Self.waitingOperationLimit : 0,
-            connections: loop.connectionsAhead, limits: hosts, retry: configuration.retry,
+            connections: loop.connectionsAhead, limits: hosts, retry: retry,
             isConnected: { [loop] in loop.isConnected(to: $0) })
     }
 
@@ -92,7 +95,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             connections.cancelAllOperations()
             for operation in requests.operations where !operation.isExecuting { operation.cancel() }
         }
-        let end = DispatchTime.now() + configuration.grace / .seconds(1)
+        let end = DispatchTime.now() + grace / .seconds(1)
         DispatchQueue.global().asyncAfter(deadline: end) { [self] in
             loop.perform { [self] in cancelAll() }
         }
@@ -367,7 +370,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         arrived += 1
         unreportedFailures += 1
         // An origin's failure is not recorded for URLs that were never requested.
-        if configuration.remembersFailures, failure.isRemembered, attempts != 0 {
+        if remembersFailures, failure.isRemembered, attempts != 0 {
             stage.store.add(
                 Deposit(
                     context: OperationContext.Deposited(fetch: fetch, result: result),
