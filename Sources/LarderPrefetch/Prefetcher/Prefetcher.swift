@@ -233,8 +233,9 @@ public final class Prefetcher: Sendable {
         }
         let remoteStage = RemoteStage(
             RemoteContext(
-                configuration: configuration, headers: configuration.requestHeaders,
-                remote: remote,
+                policy: configuration.policy,
+                maximumObjectBytes: configuration.maximumObjectBytes, grace: configuration.grace,
+                headers: configuration.requestHeaders, remote: remote,
                 remoteStore: RemoteStore(storage, maximumListed: remote.maximumListed),
                 tally: tally, cache: cache, reporter: reporter, check: check
             ) {

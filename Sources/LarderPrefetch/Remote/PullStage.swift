@@ -33,7 +33,7 @@ final class PullStage: Depositor, Sendable {
 
     func run() async throws {
         try await look()
-        guard remote.use != .store, !context.configuration.policy.fetchesAll else { return }
+        guard remote.use != .store, !context.policy.fetchesAll else { return }
         // Twins come last, because the cache has their objects by then.
         for areTwins in try plan.noteTwins() ? [false, true] : [false] {
             try await pull(areTwins: areTwins)
@@ -101,7 +101,7 @@ final class PullStage: Depositor, Sendable {
             }
             let isFresh = isFresh(reference, known, of: fetch)
             if isFresh, remote.use == .fill { return await leave(fetch, known, reference) }
-            let limit = context.configuration.maximumObjectBytes
+            let limit = context.maximumObjectBytes
             let place = remoteStore.storage.subject(RemoteLayout.object(known.digest))
             guard reference.size <= limit else {
                 let error = RemoteError(
@@ -168,7 +168,7 @@ final class PullStage: Depositor, Sendable {
         _ known: RemoteStore.Known
     ) async throws -> (body: StagedBody, reference: Reference?) {
         try await remoteStore.receive(
-            known.digest, limit: context.configuration.maximumObjectBytes, into: context.store)
+            known.digest, limit: context.maximumObjectBytes, into: context.store)
     }
 
     private func cachedBody(_ digest: Digest) -> StagedBody? {
@@ -206,13 +206,12 @@ final class PullStage: Depositor, Sendable {
             variant: reference.validators.vary.map {
                 NamedResource.Variant(reference.variantDigest, vary: $0)
             })
-        return resource.mayBeUsed(
-            row, policy: context.configuration.policy, headers: context.headers)
+        return resource.mayBeUsed(row, policy: context.policy, headers: context.headers)
     }
 
     private func isFreshAsListed(_ known: RemoteStore.Known, _ fetch: PlannedResource) -> Bool {
         guard remote.use == .fill, let limit = remote.freshFor, !fetch.hasExpectation,
-            context.configuration.policy.revalidation != .always
+            context.policy.revalidation != .always
         else { return false }
         return known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
     }
