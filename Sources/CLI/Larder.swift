@@ -22,6 +22,7 @@ struct Larder: AsyncParsableCommand {
                     + "Start larder by its name. In a chroot, mount /proc first.",
                 .validationFailure)
         }
+        NamedCommand.root.withLock { $0 = Larder.self }
         Suggestion.optionsInUse = { OptionsInUse.text(for: $0) }
         let words = CommandLine.arguments.dropFirst().map(\.expandingHome)
         let arguments = ConfigFile.withoutExclusion(words)
@@ -59,7 +60,7 @@ struct Larder: AsyncParsableCommand {
         let (named, given) = NamedCommand.program.find(arguments)
         do {
             try NamedCommand.program.check(arguments)
-            if !named.isGroup, !arguments.contains(where: isForProgram) {
+            if !named.isGroup, !arguments.contains(where: NamedCommand.isForProgram) {
                 let (words, result) = parsed(given, of: named, usesFile: usesFile)
                 switch result {
                 case .success(let command) where type(of: command) == named.type: return command
@@ -103,14 +104,6 @@ struct Larder: AsyncParsableCommand {
         } catch {
             leave(saying: "Error: \(error)", ExitCode(ExitStatus(error).rawValue))
         }
-    }
-
-    static func isForProgram(_ argument: String) -> Bool {
-        argument == "--version" || argument.hasPrefix("--help")
-            || argument.hasPrefix("-") && argument.contains("h")
-                && argument.dropFirst().allSatisfy { "hnqv".contains($0) }
-            || argument.hasPrefix("--generate-completion-script")
-            || argument == "---completion" || argument == "--experimental-dump-help"
     }
 
     /// Exits without calling the exit handlers of libraries, because OpenSSL's handler would load

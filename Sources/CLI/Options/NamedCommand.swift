@@ -4,7 +4,8 @@ import Synchronization
 
 /// A command and its full name: `verify`, or `remote verify`.
 struct NamedCommand {
-    static let program = NamedCommand(name: "", type: Larder.self)
+    static let root = Mutex<(any ParsableCommand.Type)?>(nil)
+    static var program: NamedCommand { NamedCommand(name: "", type: root.withLock { $0! }) }
     /// The syntax of each command, because the parser takes a millisecond to describe it.
     private static let described = Mutex<[String: CommandSyntax]>([:])
 
@@ -124,7 +125,7 @@ struct NamedCommand {
         let (group, rest) = find(Array(words.drop { $0 == "help" }))
         guard group.isGroup, let word = rest.first else { return }
         guard !word.hasPrefix("-") else {
-            if !Larder.isForProgram(word) { try group.checkOption(word, before: rest) }
+            if !Self.isForProgram(word) { try group.checkOption(word, before: rest) }
             return
         }
         try refuse(if: word == "rehearse", "'rehearse' is now a separate program: larder-rehearse")
@@ -133,6 +134,14 @@ struct NamedCommand {
             descendants.first { $0.word == word }.map { ". Did you mean '\($0.name)'?" }
             ?? NearestName.hint(for: word, among: group.subcommands.map(\.word), lead: lead)
         throw ValidationError("Unknown command \((lead + word).quoted(limit: 40))\(hint)")
+    }
+
+    static func isForProgram(_ argument: String) -> Bool {
+        argument == "--version" || argument.hasPrefix("--help")
+            || argument.hasPrefix("-") && argument.contains("h")
+                && argument.dropFirst().allSatisfy { "hnqv".contains($0) }
+            || argument.hasPrefix("--generate-completion-script")
+            || argument == "---completion" || argument == "--experimental-dump-help"
     }
 
     /// Throws if the option must follow the name of a command in this group. The message omits a
@@ -159,7 +168,7 @@ struct NamedCommand {
             $0.word == word && $0.name != self.name && $0.options[name] != nil
         }
         let hint =
-            if type == PlanCommand.self, name == "--remote" || name.hasPrefix("--remote-") {
+            if self.name == "plan", name == "--remote" || name.hasPrefix("--remote-") {
                 ": plan does not use a remote"
             } else if let namesake {
                 ": it is an option of 'larder \(namesake.name)'"
@@ -170,7 +179,7 @@ struct NamedCommand {
             }
         return """
             Error: Unknown option \(name.quoted(limit: 40))\(hint)
-            Usage: \(Larder.usageString(for: type))
+            Usage: \(Self.program.type.usageString(for: type))
               See '\(line) --help' for more information.
             """
     }
@@ -193,10 +202,11 @@ struct NamedCommand {
         let width = Terminal.textWidth(of: STDOUT_FILENO)
         // The argument parser reserves 26 columns for option names.
         let columns = max(width, 40)
-        let long = Larder.helpMessage(for: type, includeHidden: true, columns: columns)
+        let root = Self.program.type
+        let long = root.helpMessage(for: type, includeHidden: true, columns: columns)
         // The usage in the long help does not list each option.
         let usage = /(?s)USAGE: .*?\n\n/
-        var text = Larder.helpMessage(for: type, columns: columns)
+        var text = root.helpMessage(for: type, columns: columns)
             .replacing(usage, with: long.firstMatch(of: usage)?.output ?? "", maxReplacements: 1)
         let isWhole = text == long
         while text.hasSuffix("\n") { text.removeLast() }
