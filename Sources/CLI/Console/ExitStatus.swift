@@ -3,7 +3,6 @@ import Foundation
 import LarderCache
 import LarderExport
 import LarderManifest
-import LarderPrefetch
 
 enum ExitStatus: Int32, CaseIterable {
     case done = 0
@@ -65,46 +64,5 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
-    /// Unfinished icons are not within `allowance`, because their outcome is unknown.
-    init(_ report: Report, interruption: ExitStatus, allowance: FailureAllowance) {
-        if report.isInterrupted {
-            self = interruption
-        } else if let failure = report.failure {
-            self.init(failure.code)
-        } else {
-            let isDone =
-                report.count(.unfinished) == 0 && report.remote?.isComplete ?? true
-                && allowance.covers(report.count(.failed), of: report.icons)
-            self = isDone ? .done : .someFailed
-        }
-    }
-
     func exit() throws { if self != .done { throw ExitCode(rawValue) } }
-
-    /// Reports an error as a message and throws an exit status. Relative names in errors get the
-    /// path of `cache`, which is nil if the command uses two caches.
-    static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
-        do {
-            do {
-                defer { Console.statusLine.erase() }
-                try await body()
-            } catch let exit as ExitCode {
-                try Console.flush()
-                throw exit
-            }
-            try Console.flush()
-        } catch let exit as ExitCode {
-            throw exit
-        } catch let error as ValidationError {
-            // The parser would add the usage if this error were thrown.
-            Console.complain(error.message)
-            throw ExitCode.validationFailure
-        } catch {
-            let located = (error as? CacheError).flatMap { error in
-                cache.map { error.located(inCacheAt: $0.absolutePath) }
-            }
-            Console.complain("\(located ?? error)")
-            throw ExitCode(ExitStatus(error).rawValue)
-        }
-    }
 }
