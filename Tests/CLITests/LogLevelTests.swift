@@ -29,6 +29,21 @@ import Testing
         }
     }
 
+    @Test func upkeepIsLogged() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.serveIcons(1)[0]
+            #expect(try larder.prefetch(try larder.manifest(url)).status == 0)
+            let copy = larder.directory.path("copy")
+            for words in [["pin", url], ["unpin", url], ["snapshot", copy], ["reindex"]] {
+                let run = try larder.run(arguments: words + ["--log-level", "info"])
+                #expect(run.status == 0, "\(run)")
+                #expect(
+                    run.standardError.contains(" info larder: larder \(words[0]) begins"),
+                    "\(run)")
+            }
+        }
+    }
+
     @Test func logMessagesHaveNoTerminalEscapes() async throws {
         try await withFixture { larder in
             let cache = larder.directory.path("c\u{1B}[2J")

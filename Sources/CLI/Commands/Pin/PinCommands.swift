@@ -21,6 +21,7 @@ struct PinCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var cache: CacheOptions
+    @OptionGroup var log: LogOptions
     @OptionGroup var subjects: PinSubjects
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
@@ -54,6 +55,7 @@ struct UnpinCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var cache: CacheOptions
+    @OptionGroup var log: LogOptions
     @OptionGroup var subjects: PinSubjects
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions

@@ -22,6 +22,7 @@ struct ReindexCommand: AsyncParsableCommand {
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var output: ReportOptions
+    @OptionGroup var log: LogOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
 
     func run() async throws {

@@ -21,6 +21,7 @@ struct SnapshotCommand: AsyncParsableCommand {
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var output: ReportOptions
+    @OptionGroup var log: LogOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
 
     @Argument(help: "A new or empty directory for the copy.", completion: .directory)
