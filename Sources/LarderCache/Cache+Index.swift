@@ -71,6 +71,45 @@ extension Cache {
         ) { try $0.forEach(body) }
     }
 
+    package func record(_ spellings: [Spelling]) throws(CacheError) {
+        precondition(spellings.count <= ObjectUse.stepLimit, "too many URLs for one transaction")
+        let index = try requireWritable()
+        let news = try index.lookUp { db in
+            let differs = try db.prepared(
+                """
+                SELECT 1 FROM resources r LEFT JOIN spellings s ON s.text = ? WHERE r.key = ?
+                    AND s.resource IS NOT r.id
+                """)
+            return try spellings.filter { try differs.firstInteger($0.text, $0.key) != nil }
+        }
+        guard !news.isEmpty else { return }
+        try index.writeStep { db in
+            let insert = try db.prepared(
+                """
+                INSERT INTO spellings (text, resource) SELECT ?, id FROM resources WHERE key = ?
+                ON CONFLICT (text) DO UPDATE SET resource = excluded.resource
+                """)
+            for spelling in news { try insert.run(spelling.text, spelling.key) }
+        }
+    }
+
+    package func failures(_ keys: [String]) throws(CacheError) -> [PastFailure?] {
+        guard let index else { return keys.map { _ in nil } }
+        return try index.lookUp { db in
+            let isAny = try db.prepared("SELECT 1 FROM failures LIMIT 1").firstInteger()
+            guard isAny != nil else { return keys.map { _ in nil } }
+            let find = try db.prepared(
+                "SELECT code, status, failed_at, count FROM failures WHERE key = ?")
+            return try keys.map { key in
+                try find.rows(key) { row in
+                    PastFailure(
+                        code: row.text(), status: row.optionalInteger().map(Int.init),
+                        failedAt: try row.requireDate(), count: Int(row.integer()))
+                }.first
+            }
+        }
+    }
+
     package var hasDamaged: Bool { index?.hasDamaged ?? false }
     package var indexURI: String? { index?.uri }
 

@@ -113,25 +113,6 @@ struct FailureTable {
     }
 }
 
-extension Cache {
-    package func failures(_ keys: [String]) throws(CacheError) -> [PastFailure?] {
-        guard let index else { return keys.map { _ in nil } }
-        return try index.lookUp { db in
-            let isAny = try db.prepared("SELECT 1 FROM failures LIMIT 1").firstInteger()
-            guard isAny != nil else { return keys.map { _ in nil } }
-            let find = try db.prepared(
-                "SELECT code, status, failed_at, count FROM failures WHERE key = ?")
-            return try keys.map { key in
-                try find.rows(key) { row in
-                    PastFailure(
-                        code: row.text(), status: row.optionalInteger().map(Int.init),
-                        failedAt: try row.requireDate(), count: Int(row.integer()))
-                }.first
-            }
-        }
-    }
-}
-
 /// The last failure of a resource.
 public struct PastFailure: Sendable, Equatable {
     /// The code of the reason, for example `http-503`.

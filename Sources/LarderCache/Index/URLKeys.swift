@@ -133,27 +133,3 @@ package struct Spelling: Sendable {
         self.key = key
     }
 }
-
-extension Cache {
-    package func record(_ spellings: [Spelling]) throws(CacheError) {
-        precondition(spellings.count <= ObjectUse.stepLimit, "too many URLs for one transaction")
-        let index = try requireWritable()
-        let news = try index.lookUp { db in
-            let differs = try db.prepared(
-                """
-                SELECT 1 FROM resources r LEFT JOIN spellings s ON s.text = ? WHERE r.key = ?
-                    AND s.resource IS NOT r.id
-                """)
-            return try spellings.filter { try differs.firstInteger($0.text, $0.key) != nil }
-        }
-        guard !news.isEmpty else { return }
-        try index.writeStep { db in
-            let insert = try db.prepared(
-                """
-                INSERT INTO spellings (text, resource) SELECT ?, id FROM resources WHERE key = ?
-                ON CONFLICT (text) DO UPDATE SET resource = excluded.resource
-                """)
-            for spelling in news { try insert.run(spelling.text, spelling.key) }
-        }
-    }
-}
