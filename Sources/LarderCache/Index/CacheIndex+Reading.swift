@@ -155,6 +155,15 @@ extension CacheIndex {
     }
 }
 
+extension ObjectTally {
+    init(_ db: Database, _ table: String) throws {
+        let sums = try db.prepared("SELECT count(id), coalesce(sum(size), 0) FROM \(table)").rows {
+            (Int($0.integer()), try $0.requireInteger())
+        }
+        (count, bytes) = sums.first ?? (0, 0)
+    }
+}
+
 /// Counts, sizes and times from an index.
 public struct IndexTotals: Sendable, Equatable {
     /// The number of objects.
