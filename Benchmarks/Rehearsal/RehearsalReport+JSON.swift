@@ -22,12 +22,12 @@ extension RehearsalReport {
             let report = try? JSONSerialization.jsonObject(with: data) as? [String: Any],
             let strategies = report["strategies"] as? [[String: Any]],
             let object = strategies.last, let strategy = StrategyReport(object)
-        else { throw UnreadableReport(path: path) }
+        else { throw UnreadableReportError(path: path) }
         return strategy
     }
 }
 
-struct UnreadableReport: Error, CustomStringConvertible {
+struct UnreadableReportError: Error, CustomStringConvertible {
     let path: String
 
     var description: String {

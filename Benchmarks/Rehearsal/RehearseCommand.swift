@@ -135,7 +135,7 @@ struct RehearseCommand: AsyncParsableCommand {
         case let error as CacheError: status(of: error.code)
         case let error as ManifestError:
             ExitCode([.missing, .unreadable].contains(error.code) ? 66 : 65)
-        case is UnreadableReport: ExitCode(65)
+        case is UnreadableReportError: ExitCode(65)
         case let error as ScrollTraceError: ExitCode(error.isMissing ? 66 : 65)
         default: .failure
         }

@@ -26,7 +26,7 @@ struct RequestAnswerer: Sendable {
         _ request: ServerRequest, _ done: @escaping @Sendable (Response) -> Void
     ) -> Response? {
         metrics.requests.add(1, ordering: .relaxed)
-        do throws(Router.Refusal) {
+        do throws(Router.RefusalError) {
             let request = try router.route(request)
             if let response = atOnce(request) { return response }
             submit(request, done)
@@ -59,7 +59,7 @@ struct RequestAnswerer: Sendable {
             guard state == .active, !client.isGone else { return }
             do {
                 done(try answer(request))
-            } catch let busy as ObjectReadings.Busy {
+            } catch let busy as ObjectReadings.BusyError {
                 icons.readings.wait(for: busy, client) { submit(request, done) }
             } catch is CancellationError {
                 return

@@ -57,12 +57,12 @@ struct RoutedRequest: Sendable {
 }
 
 struct Router: Sendable {
-    struct Refusal: Error { let response: Response }
+    struct RefusalError: Error { let response: Response }
 
     let names: OwnNames
     let configuration: ServerConfiguration
 
-    func route(_ request: ServerRequest) throws(Refusal) -> RoutedRequest {
+    func route(_ request: ServerRequest) throws(RefusalError) -> RoutedRequest {
         try Self.check(request)
         let target = request.target
         let isPath = target.utf8.first == UInt8(ascii: "/")
@@ -79,7 +79,7 @@ struct Router: Sendable {
     }
 
     /// Chooses a route for a target with a host (RFC 9112, section 3.2.2).
-    private func absolute(_ request: ServerRequest) throws(Refusal) -> RoutedRequest {
+    private func absolute(_ request: ServerRequest) throws(RefusalError) -> RoutedRequest {
         let target = request.target
         let bytes = target.utf8
         let scheme = bytes.prefix(8).lowercasedASCII
@@ -105,7 +105,7 @@ struct Router: Sendable {
 
     private func local(
         _ request: ServerRequest, _ target: Substring, host: String
-    ) throws(Refusal) -> RoutedRequest {
+    ) throws(RefusalError) -> RoutedRequest {
         let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
         let path = target[..<(mark ?? target.endIndex)]
         guard let route = Route(path.utf8, hasGallery: configuration.hasGallery) else {
@@ -119,7 +119,7 @@ struct Router: Sendable {
 
     private func mirrored(
         _ url: String, _ request: ServerRequest
-    ) throws(Refusal) -> RoutedRequest {
+    ) throws(RefusalError) -> RoutedRequest {
         guard configuration.isMirror else {
             let text = """
                 This server does not answer to this host name. Start it with --mirror to use it \
@@ -132,7 +132,7 @@ struct Router: Sendable {
             key: CacheKey(url))
     }
 
-    private static func check(_ request: ServerRequest) throws(Refusal) {
+    private static func check(_ request: ServerRequest) throws(RefusalError) {
         if let status = request.refusal { throw refusal(status, "The request cannot be parsed.") }
         let allowed = [("Allow", "GET, HEAD")]
         if request.method == .CONNECT {
@@ -150,9 +150,9 @@ struct Router: Sendable {
 
     private static func refusal(
         _ status: Int, _ text: String, _ fields: [(String, String)] = [], isLast: Bool = true
-    ) -> Refusal {
+    ) -> RefusalError {
         var response = Response(status, text: text, fields)
         response.isLast = isLast
-        return Refusal(response: response)
+        return RefusalError(response: response)
     }
 }

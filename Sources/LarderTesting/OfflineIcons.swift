@@ -25,7 +25,7 @@ public final class OfflineIcons: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 
     /// A request for an icon that cannot be answered.
-    public struct Missing: Error, Sendable, CustomStringConvertible {
+    public struct MissingIconError: Error, Sendable, CustomStringConvertible {
         /// The icon's URL, without credentials and secrets.
         public let url: String
         /// The reason and the next step.
@@ -47,7 +47,7 @@ public final class OfflineIcons: @unchecked Sendable {
     private let list: MissingList?
     private let placeholder: Answer?
     private let lock = NSLock()
-    private var found: [Missing] = []
+    private var found: [MissingIconError] = []
     private var urls: Set<String> = []
     private var listFailure: OfflineIconsError?
     private var protocolClass: URLProtocol.Type = URLProtocol.self
@@ -91,7 +91,7 @@ public final class OfflineIcons: @unchecked Sendable {
     }
 
     /// The icons that could not be returned since the last ``finish()``, each once.
-    public var missing: [Missing] { lock.withLock { found } }
+    public var missing: [MissingIconError] { lock.withLock { found } }
 
     /// Also answers the requests of `URLSession.shared`, until ``finish()`` or until this instance
     /// is released. Call it before the test's first request.
@@ -119,7 +119,7 @@ public final class OfflineIcons: @unchecked Sendable {
         if let failure { throw failure }
     }
 
-    func answer(to request: URLRequest) throws(Missing) -> Answer {
+    func answer(to request: URLRequest) throws(MissingIconError) -> Answer {
         do {
             return try icon(for: request)
         } catch {
@@ -129,17 +129,18 @@ public final class OfflineIcons: @unchecked Sendable {
         }
     }
 
-    private func icon(for request: URLRequest) throws(Missing) -> Answer {
+    private func icon(for request: URLRequest) throws(MissingIconError) -> Answer {
         let text = request.url?.absoluteString ?? ""
         guard let url = try? HTTPURL(text) else {
-            throw Missing(
+            throw MissingIconError(
                 url: text.maskingSecrets.sanitizedForTerminal,
                 reason: "is not an http or https URL, so it cannot be cached", listed: nil)
         }
         let isRead = ["GET", "HEAD"].contains(request.httpMethod ?? "GET")
         let isIcon = isRead && url.credentials == nil
-        func missing(_ reason: String) -> Missing {
-            Missing(url: url.description, reason: reason, listed: isIcon ? url.string : nil)
+        func missing(_ reason: String) -> MissingIconError {
+            MissingIconError(
+                url: url.description, reason: reason, listed: isIcon ? url.string : nil)
         }
         guard isIcon else {
             throw missing("can only be answered to GET and HEAD without credentials")
@@ -160,14 +161,14 @@ public final class OfflineIcons: @unchecked Sendable {
                 throw missing("is cached with bytes other than in the lock; \(advice)")
             }
             return (data, resource.object.mediaType ?? "application/octet-stream")
-        } catch let error as Missing {
+        } catch let error as MissingIconError {
             throw error
         } catch {
             throw missing("cannot be read from the cache: \(error)")
         }
     }
 
-    private func record(_ icon: Missing) {
+    private func record(_ icon: MissingIconError) {
         let isNew = lock.withLock {
             guard urls.insert(icon.listed ?? icon.url).inserted else { return false }
             found.append(icon)

@@ -24,7 +24,7 @@ public struct OfflineIconsError: Error, Sendable, CustomStringConvertible {
     /// The description, without the subject.
     public let message: String
     /// The icons that were requested and could not be answered.
-    public let missing: [OfflineIcons.Missing]
+    public let missing: [OfflineIcons.MissingIconError]
     /// The cause, if it is another error.
     public let underlying: (any Error)?
 
@@ -36,7 +36,7 @@ public struct OfflineIconsError: Error, Sendable, CustomStringConvertible {
         (missing, self.underlying) = ([], underlying)
     }
 
-    init(_ missing: [OfflineIcons.Missing], list: String?, _ failure: OfflineIconsError?) {
+    init(_ missing: [OfflineIcons.MissingIconError], list: String?, _ failure: OfflineIconsError?) {
         code = .missing
         subject = missing.count == 1 ? "1 icon" : "\(missing.count) icons"
         var lines = missing.prefix(Self.shownLimit).map { "  \($0)" }

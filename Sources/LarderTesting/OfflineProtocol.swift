@@ -26,7 +26,7 @@ final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
         guard let icons = OfflineInstances.instance(Number.value) else {
             return fail(.cancelled, "the OfflineIcons of this URLSession were released")
         }
-        do throws(OfflineIcons.Missing) {
+        do throws(OfflineIcons.MissingIconError) {
             let (data, type) = try icons.answer(to: request)
             let fields = ["Content-Type": type, "Content-Length": "\(data.count)"]
             guard let url = request.url,

@@ -121,33 +121,33 @@ struct OutputError: Error, CustomStringConvertible {
 }
 
 /// A missing or unreadable input: exit status 66.
-struct MissingInput: Error, CustomStringConvertible {
+struct MissingInputError: Error, CustomStringConvertible {
     let description: String
 
-    static func checkDirectory(_ path: String) throws(MissingInput) {
+    static func checkDirectory(_ path: String) throws(MissingInputError) {
         guard let isDirectory = path.isDirectory else {
-            throw MissingInput(description: "\(path): no such directory")
+            throw MissingInputError(description: "\(path): no such directory")
         }
-        if !isDirectory { throw MissingInput(description: "\(path): not a directory") }
+        if !isDirectory { throw MissingInputError(description: "\(path): not a directory") }
     }
 
-    static func check(_ file: String?, for option: String) throws(MissingInput) {
+    static func check(_ file: String?, for option: String) throws(MissingInputError) {
         guard let file else { return }
         guard !file.isEmpty else {
-            throw MissingInput(description: "\(option) needs the name of a file")
+            throw MissingInputError(description: "\(option) needs the name of a file")
         }
         let isDirectory = file.isDirectory == true
         let number = isDirectory ? EISDIR : access(file, R_OK) == 0 ? 0 : errno
         guard number == 0 else {
             let isManifest = number == ENOENT && option == "--manifest"
             let advice = isManifest ? ManifestSource.adviceOnMissing(file) : ""
-            throw MissingInput(
+            throw MissingInputError(
                 description: "\(option): \(file): \(String(cString: strerror(number)))\(advice)")
         }
     }
 
     /// Throws if the file has no certificate in PEM format. A pipe is not checked.
-    static func checkCertificates(_ file: String, for option: String) throws(MissingInput) {
+    static func checkCertificates(_ file: String, for option: String) throws(MissingInputError) {
         var status = stat()
         guard stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
         let url = URL(fileURLWithPath: file)
@@ -163,7 +163,7 @@ struct MissingInput: Error, CustomStringConvertible {
             )?.first == 0x30
         }
         guard hasCertificate else {
-            throw MissingInput(
+            throw MissingInputError(
                 description: "\(option): \(file): no certificate in PEM format;"
                     + " such a file has a line -----BEGIN CERTIFICATE-----")
         }

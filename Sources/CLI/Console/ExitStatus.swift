@@ -49,8 +49,8 @@ enum ExitStatus: Int32, CaseIterable {
             default: self = .badManifest
             }
         case let error as OutputError: self.init(error.cause.code)
-        case is MissingInput: self = .missingInput
-        case is MissingProgram: self = .missingProgram
+        case is MissingInputError: self = .missingInput
+        case is MissingProgramError: self = .missingProgram
         default: self = .couldNotRun
         }
     }

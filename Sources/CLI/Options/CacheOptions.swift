@@ -52,7 +52,7 @@ struct CacheOptions: ParsableArguments {
     }
 
     func openIfThere() throws -> Cache? {
-        do { return try open() } catch is MissingInput { return nil }
+        do { return try open() } catch is MissingInputError { return nil }
     }
 
     func openDamaged(wait: LockWait, isForRepair: Bool) throws -> Cache {
@@ -61,13 +61,13 @@ struct CacheOptions: ParsableArguments {
         }
     }
 
-    /// Throws ``MissingInput`` if `body` finds no cache, because a mistyped path must not look like
+    /// Throws ``MissingInputError`` if `body` finds no cache, because a mistyped path must not look like
     /// an empty cache.
     func existing<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
         } catch let error as CacheError where error.code == .missing {
-            throw MissingInput(
+            throw MissingInputError(
                 description: "\(absolutePath): no cache here; name another directory with --cache,"
                     + " or create a cache with a prefetch")
         } catch let error as CacheError {

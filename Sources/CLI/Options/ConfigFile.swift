@@ -35,7 +35,7 @@ struct ConfigFile {
         return arguments[..<end].filter { $0 != exclusion } + arguments[end...]
     }
 
-    /// Returns nil if the file is missing or disabled. Throws ``MissingInput`` if it is unreadable,
+    /// Returns nil if the file is missing or disabled. Throws ``MissingInputError`` if it is unreadable,
     /// or `ValidationError` if its content is invalid.
     static func load(
         for command: NamedCommand,
@@ -78,7 +78,7 @@ struct ConfigFile {
                 bytes += piece
             }
         } catch {
-            throw MissingInput(
+            throw MissingInputError(
                 description: "\(error); use \(exclusion) to run without the configuration file")
         }
         throw ValidationError("\(path): the configuration file is larger than 64 KiB")

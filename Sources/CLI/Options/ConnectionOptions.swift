@@ -117,13 +117,13 @@ struct ConnectionOptions: ParsableArguments {
 
     private func authorities() throws -> String? {
         if let caCert {
-            try MissingInput.check(caCert, for: "--ca-cert")
-            try MissingInput.checkCertificates(caCert, for: "--ca-cert")
+            try MissingInputError.check(caCert, for: "--ca-cert")
+            try MissingInputError.checkCertificates(caCert, for: "--ca-cert")
             return caCert
         }
         for name in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
             guard let file = Terminal.environment(name), !file.isEmpty else { continue }
-            try MissingInput.check(file, for: "$\(name)")
+            try MissingInputError.check(file, for: "$\(name)")
             return file
         }
         return nil

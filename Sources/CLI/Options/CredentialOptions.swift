@@ -43,9 +43,9 @@ struct CredentialOptions: ParsableArguments {
         configuration.transfer.clientCertificate = clientCert.map {
             ClientCertificate(certificate: $0, key: clientKey)
         }
-        try MissingInput.check(netrcPath, for: netrcFile == nil ? "--netrc" : "--netrc-file")
-        try MissingInput.check(clientCert, for: "--client-cert")
-        try MissingInput.check(clientKey, for: "--client-key")
+        try MissingInputError.check(netrcPath, for: netrcFile == nil ? "--netrc" : "--netrc-file")
+        try MissingInputError.check(clientCert, for: "--client-cert")
+        try MissingInputError.check(clientKey, for: "--client-key")
     }
 
     private func rules() throws -> [HeaderRule] {

@@ -27,7 +27,7 @@ package struct Exporter {
     }
 
     /// Exports icons of manifests, or the whole cache if `manifests` is nil. Throws ``CacheError``,
-    /// `ManifestError` and ``MissingProgram``.
+    /// `ManifestError` and ``MissingProgramError``.
     package func export(_ manifests: [ManifestSource]?) throws -> ExportReport {
         let start = ContinuousClock.now
         let library = configuration.layout.library(in: configuration.folder)

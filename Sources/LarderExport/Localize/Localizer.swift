@@ -137,7 +137,7 @@ package final class Localizer {
         case .failed(let error): report.problems.noteBad(item, error)
         case .skipped: break
         }
-        if let value = item.value?.text, RemoteImages.isURL(value) {
+        if let value = item.value?.text, ImageURLCounter.isURL(value) {
             try edits.add(Digest(of: Array(value.utf8)), written: value, new: nil)
             noteRemaining(value)
         }
@@ -173,7 +173,7 @@ package final class Localizer {
 
     /// Counts a URL that stays, unless the search for URLs in the output finds it.
     private func noteRemaining(_ value: String) {
-        if RemoteImages.isURL(value), !RemoteImages.isFound(in: value), !target.isOwn(value) {
+        if ImageURLCounter.isURL(value), !ImageURLCounter.isFound(in: value), !target.isOwn(value) {
             report.remaining += 1
         }
     }

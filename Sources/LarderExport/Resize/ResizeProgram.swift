@@ -24,7 +24,7 @@ struct ResizeProgram {
             ("vipsthumbnail", "libvips-tools (Debian, Ubuntu) or vips-tools (Fedora)"),
             ("prlimit", "util-linux (on Linux)"), ("setpriv", "util-linux (on Linux)"),
         ] where !directories.contains(where: { access("\($0)/\(program)", X_OK) == 0 }) {
-            throw MissingProgram("--resize needs the program \(program); install \(package)")
+            throw MissingProgramError("--resize needs the program \(program); install \(package)")
         }
         self.path = directories.joined(separator: ":")
         self.seconds = seconds
@@ -39,7 +39,7 @@ struct ResizeProgram {
                 recipe = "\(String(decoding: version, as: UTF8.self)) 3"
             } catch let error as ResizeError {
                 guard !isolation.isEmpty else {
-                    throw MissingProgram(
+                    throw MissingProgramError(
                         "vipsthumbnail does not run: \(error); install libvips-tools again")
                 }
                 isolation = []
@@ -93,7 +93,7 @@ struct ResizeProgram {
             }
             return output
         #else
-            throw MissingProgram("--resize needs Linux")
+            throw MissingProgramError("--resize needs Linux")
         #endif
     }
 
@@ -154,7 +154,7 @@ struct ResizeProgram {
     #endif
 }
 
-package struct MissingProgram: Error, CustomStringConvertible {
+package struct MissingProgramError: Error, CustomStringConvertible {
     package let description: String
 
     init(_ description: String) { self.description = description }

@@ -3,7 +3,7 @@ import LarderCore
 import LarderXML
 
 enum ResponseXML {
-    struct Malformed: Error {}
+    struct MalformedError: Error {}
 
     private static let rules = XMLRules(
         maximumTextBytes: 8 << 10, maximumDepth: 16, maximumSkippedBytes: 1 << 20,
@@ -14,7 +14,7 @@ enum ResponseXML {
     /// Calls `body` at the end of each element except the root. Paths exclude the root and
     /// namespace prefixes. Returns the root's name.
     ///
-    /// - Throws: ``Malformed``, errors of `body`, or `CancellationError`.
+    /// - Throws: ``MalformedError``, errors of `body`, or `CancellationError`.
     static func read(
         _ bytes: [UInt8], _ body: (_ path: [UInt8], _ text: String) throws -> Void
     ) throws -> [UInt8] {
@@ -52,15 +52,15 @@ enum ResponseXML {
                     guard let last = open.indices.last else { break }
                     open[last].text += reader.text
                     guard open[last].text.utf8.count <= rules.maximumTextBytes else {
-                        throw Malformed()
+                        throw MalformedError()
                     }
                 case .finished:
-                    guard let root else { throw Malformed() }
+                    guard let root else { throw MalformedError() }
                     return root
                 }
             }
         } catch is XMLError {
-            throw Malformed()
+            throw MalformedError()
         }
     }
 }
@@ -84,7 +84,7 @@ struct ListAnswer {
                 modified = Self.date(text)
             } else if path.elementsEqual("Contents".utf8) {
                 guard let key, let size, let modified, size >= 0 else {
-                    throw ResponseXML.Malformed()
+                    throw ResponseXML.MalformedError()
                 }
                 objects.append(ListedObject(key: key, size: size, modified: modified))
             } else if path.elementsEqual("IsTruncated".utf8) {
@@ -92,7 +92,9 @@ struct ListAnswer {
             }
             if !path.contains(ResponseXML.separator) { (key, size, modified) = (nil, nil, nil) }
         }
-        guard root.elementsEqual("ListBucketResult".utf8) else { throw ResponseXML.Malformed() }
+        guard root.elementsEqual("ListBucketResult".utf8) else {
+            throw ResponseXML.MalformedError()
+        }
     }
 
     private static let whole = Date.ISO8601FormatStyle()

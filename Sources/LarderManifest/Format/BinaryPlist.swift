@@ -16,7 +16,7 @@ final class BinaryPlist {
     /// The remaining lookups. They are limited, because shared objects can expand without bound.
     private var lookupsLeft: Int
 
-    struct Damage: Error {
+    struct DamageError: Error {
         var code = ManifestError.Code.malformed
         let reason: String
     }
@@ -38,10 +38,10 @@ final class BinaryPlist {
 
     init(_ bytes: BinaryPlistBytes) throws {
         guard bytes.count >= Self.header.count + Self.trailerSize else {
-            throw Damage(reason: "the binary plist is truncated")
+            throw DamageError(reason: "the binary plist is truncated")
         }
         guard try bytes.run(at: 0, count: Self.header.count).elementsEqual(Self.header) else {
-            throw Damage(reason: "the binary plist has an unknown version")
+            throw DamageError(reason: "the binary plist has an unknown version")
         }
         let trailer = bytes.count - Self.trailerSize
         offsetSize = Int(try bytes.unsigned(at: trailer + 6, width: 1))
@@ -53,7 +53,9 @@ final class BinaryPlist {
         guard (1...8).contains(offsetSize), (1...8).contains(referenceSize),
             offsetTable >= UInt64(Self.header.count), offsetTable <= UInt64(trailer),
             objectCount <= (UInt64(trailer) - offsetTable) / UInt64(offsetSize), root < objectCount
-        else { throw Damage(reason: "the binary plist is truncated or damaged: invalid trailer") }
+        else {
+            throw DamageError(reason: "the binary plist is truncated or damaged: invalid trailer")
+        }
         self.bytes = bytes
         self.objectCount = Int(objectCount)
         self.root = Int(root)
@@ -66,7 +68,7 @@ final class BinaryPlist {
     func object(_ reference: Int) throws -> Object {
         lookupsLeft -= 1
         guard lookupsLeft >= 0 else {
-            throw Damage(
+            throw DamageError(
                 code: .tooLarge,
                 reason: "shared objects expand to too many values for a file of this size")
         }
@@ -112,7 +114,7 @@ final class BinaryPlist {
         let entry = offsetTable + reference * offsetSize
         let stored = try bytes.unsigned(at: entry, width: offsetSize)
         guard stored >= UInt64(Self.header.count), stored < UInt64(offsetTable) else {
-            throw Damage(reason: "object \(reference) is outside the file")
+            throw DamageError(reason: "object \(reference) is outside the file")
         }
         return Int(stored)
     }
@@ -121,7 +123,7 @@ final class BinaryPlist {
         let offset = references.offset + index * referenceSize
         let reference = try bytes.unsigned(at: offset, width: referenceSize)
         guard reference < UInt64(objectCount) else {
-            throw Damage(
+            throw DamageError(
                 reason: "object \(reference) is missing: the file has \(objectCount) objects")
         }
         return Int(reference)
@@ -162,7 +164,7 @@ final class BinaryPlist {
             _ = try end(reference, offset - 1, 1)
             let kind = try bytes.run(at: offset, count: 1)[0]
             guard kind & 0xF0 == 0x10, kind & 0x0F <= 3 else {
-                throw Damage(reason: "object \(reference) has no valid count")
+                throw DamageError(reason: "object \(reference) has no valid count")
             }
             let size = 1 << Int(kind & 0x0F)
             _ = try end(reference, offset, size)
@@ -170,14 +172,14 @@ final class BinaryPlist {
             offset += 1 + size
         }
         guard count <= UInt64(max(0, offsetTable - offset) / unit) else {
-            throw Damage(reason: "object \(reference) extends past the end of the objects")
+            throw DamageError(reason: "object \(reference) extends past the end of the objects")
         }
         return References(offset: offset, count: Int(count))
     }
 
     private func end(_ reference: Int, _ marker: Int, _ count: Int) throws -> Int {
         guard marker + 1 + count <= offsetTable else {
-            throw Damage(reason: "object \(reference) extends past the end of the objects")
+            throw DamageError(reason: "object \(reference) extends past the end of the objects")
         }
         return marker + 1 + count
     }

@@ -36,7 +36,7 @@ struct BinaryPlistWriter {
             offsets.append(count)
             try copy(object, isUsed: isUsed[object], width)
             guard count <= limit else {
-                throw BinaryPlist.Damage(
+                throw BinaryPlist.DamageError(
                     code: .tooLarge, reason: "objects of the binary plist overlap")
             }
         }

@@ -59,7 +59,7 @@ package final class Catalogue {
                 let bytes = try BinaryPlistBytes(window, limits: limits)
                 var writer = try BinaryPlistWriter(bytes, to: output)
                 try writer.write(replacing: nextEdit)
-            } catch let damage as BinaryPlist.Damage {
+            } catch let damage as BinaryPlist.DamageError {
                 throw ManifestError(damage.code, source: input.name, damage.reason)
             }
         } else {
@@ -130,7 +130,7 @@ package struct CatalogueEdit {
 
 /// The output of a copy, in which URLs of images are counted.
 final class CatalogueOutput {
-    let images = RemoteImages()
+    let images = ImageURLCounter()
     private let deflater: Deflater?
     /// Whether the text is in UTF-16.
     private let isWide: Bool

@@ -60,7 +60,7 @@ struct ManifestDocument {
             }
             try walk.walk()
             guard try walk.finish() else { throw notAManifest(at: nil, walk.refusal) }
-        } catch let damage as BinaryPlist.Damage {
+        } catch let damage as BinaryPlist.DamageError {
             throw ManifestError(
                 damage.code, source: window.input.name,
                 at: cursor?.position.map { .entry($0) }, damage.reason)

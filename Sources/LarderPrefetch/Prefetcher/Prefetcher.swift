@@ -125,7 +125,7 @@ public final class Prefetcher: Sendable {
             cache: cache, store: configuration.policy.isOffline ? nil : writer,
             storesUnstorable: configuration.storesUnstorable)
         let open: ManifestSource.Opener = { [configuration] url in
-            var manifest = RemoteManifest(url, transfer: configuration.loggedTransfer)
+            var manifest = DownloadedManifest(url, transfer: configuration.loggedTransfer)
             manifest.retry = configuration.retry
             manifest.headers = configuration.headers
             manifest.allowsDowngrade = configuration.allowsDowngrade

@@ -86,7 +86,7 @@ final class IconStore: Sendable {
 
     /// Returns an icon, or nil if it is not cached.
     ///
-    /// - Throws: ``ObjectReadings/Busy``, `CacheError` (`.corrupt` if the bytes are damaged).
+    /// - Throws: ``ObjectReadings/BusyError``, `CacheError` (`.corrupt` if the bytes are damaged).
     func icon(
         _ key: CacheKey, fields: [UInt8], for client: Client,
         _ lookUp: (LiveCache) throws -> StoredObject?
@@ -172,8 +172,8 @@ final class IconStore: Sendable {
 
     /// Opens the object's file, and verifies it unless its identity is known.
     ///
-    /// - Throws: `CacheError`; ``ObjectReadings/Busy`` if there is a client and no thread can read
-    ///   the object now; `CancellationError` if all waiting clients have disconnected.
+    /// - Throws: `CacheError`; ``ObjectReadings/BusyError`` if there is a client and no thread can
+    ///   read the object now; `CancellationError` if all waiting clients have disconnected.
     func file(
         of object: StoredObject, for client: Client? = nil
     ) throws -> (file: LentFile, identity: FileIdentity) {
@@ -196,7 +196,7 @@ final class IconStore: Sendable {
             throw CacheError(
                 .corrupt, subject: "\(digest)", message: "the bytes have another digest")
         }
-        if client != nil, !readings.begin(digest) { throw ObjectReadings.Busy(digest: digest) }
+        if client != nil, !readings.begin(digest) { throw ObjectReadings.BusyError(digest: digest) }
         defer { if client != nil { readings.end(digest) } }
         do {
             let isWhole = try cache.confirm(file, is: object) {

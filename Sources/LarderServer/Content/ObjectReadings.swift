@@ -2,10 +2,10 @@ import LarderCore
 import Synchronization
 
 /// The objects that threads of the pool are verifying. A request for one of them fails with
-/// ``Busy`` and is retried later. Verification can take seconds, so one thread always remains for
-/// other requests.
+/// ``BusyError`` and is retried later. Verification can take seconds, so one thread always remains
+/// for other requests.
 final class ObjectReadings: Sendable {
-    struct Busy: Error { let digest: Digest }
+    struct BusyError: Error { let digest: Digest }
 
     private struct Waiter {
         let digest: Digest
@@ -45,7 +45,7 @@ final class ObjectReadings: Sendable {
     }
 
     /// Calls `retry` when the object can be read, immediately if possible.
-    func wait(for busy: Busy, _ client: Client, _ retry: @escaping @Sendable () -> Void) {
+    func wait(for busy: BusyError, _ client: Client, _ retry: @escaping @Sendable () -> Void) {
         let isFree = state.withLock { state in
             let isFree = state.reading.count < Self.limit && !state.reading.contains(busy.digest)
             if !isFree {

@@ -354,11 +354,11 @@ struct ResizeTests {
         try run { scene, programs in
             try store(scene, "a.png")
             unlink("\(programs)/vipsthumbnail")
-            #expect(throws: MissingProgram.self) {
+            #expect(throws: MissingProgramError.self) {
                 try export(scene, .files, programs, scales: [1]) { $0.programs = programs }
             }
             try writeProgram("#!/bin/false\n", to: "\(programs)/vipsthumbnail")
-            #expect(throws: MissingProgram.self) {
+            #expect(throws: MissingProgramError.self) {
                 try export(scene, .files, programs, scales: [1])
             }
             #expect(scene.files().isEmpty)

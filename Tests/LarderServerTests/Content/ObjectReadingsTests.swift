@@ -99,7 +99,7 @@ import Testing
             gone.leave()
             #expect(reader.readings.begin(object.digest))
             reader.readings.wait(for: .init(digest: object.digest), waiting) {}
-            #expect(throws: ObjectReadings.Busy.self) {
+            #expect(throws: ObjectReadings.BusyError.self) {
                 _ = try reader.file(of: object, for: Client())
             }
             reader.readings.end(object.digest)

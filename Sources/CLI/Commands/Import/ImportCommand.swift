@@ -106,9 +106,9 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     private func checkInputs(_ configuration: ImportConfiguration) throws {
-        try MissingInput.checkDirectory(directory)
+        try MissingInputError.checkDirectory(directory)
         for name in selection.manifest where name != "-" && !LocalManifests.isURL(name) {
-            try MissingInput.check(name, for: "--manifest")
+            try MissingInputError.check(name, for: "--manifest")
         }
         try Self.asMissingInput {
             do throws(CacheError) {
@@ -123,7 +123,7 @@ struct ImportCommand: AsyncParsableCommand {
         do {
             return try body()
         } catch let error as CacheError where error.code == .missing {
-            throw MissingInput(description: error.description)
+            throw MissingInputError(description: error.description)
         }
     }
 }

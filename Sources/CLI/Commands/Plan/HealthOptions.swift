@@ -59,7 +59,7 @@ extension PlanCommand {
     /// Prints the findings, and exits with status 2 if ``HealthOptions/failOn`` contains the kind
     /// of any finding.
     func report(on sources: [ManifestSource], by planner: Planner) throws {
-        if let directory = health.iconFiles { try MissingInput.checkDirectory(directory) }
+        if let directory = health.iconFiles { try MissingInputError.checkDirectory(directory) }
         let line = ProgressLine(isQuiet: quiet)
         let failing = Set(health.failOn ?? [])
         try planner.health(

@@ -6,7 +6,7 @@ import LarderImages
 /// A URL counts if its path ends like an image's file name, or if it is in `![…](…)`, `[label]: …`
 /// for an `![…][label]`, `src` or `srcset` of `<img>` or `<source>`, or CSS's `url(…)`. The text
 /// can be escaped as in JSON, YAML or XML.
-package final class RemoteImages {
+package final class ImageURLCounter {
     private(set) var count = 0
     private var labels = ImageLabels()
 
@@ -157,7 +157,7 @@ package final class RemoteImages {
     }
 
     package static func isFound(in text: String) -> Bool {
-        let images = RemoteImages()
+        let images = ImageURLCounter()
         Array(text.utf8).withUnsafeBytes { images.add($0) }
         images.finish()
         return images.count > 0

@@ -6,17 +6,17 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(30))) struct RemoteManifestTests {
-    private func remote(_ url: String) throws -> RemoteManifest {
+@Suite(.timeLimit(.minutes(30))) struct DownloadedManifestTests {
+    private func remote(_ url: String) throws -> DownloadedManifest {
         var transfer = TransferConfiguration()
         transfer.addressPolicy = .allowAll
-        var manifest = RemoteManifest(try HTTPURL(url), transfer: transfer)
+        var manifest = DownloadedManifest(try HTTPURL(url), transfer: transfer)
         manifest.retry.base = .milliseconds(1)
         manifest.retry.overloadBase = .milliseconds(1)
         return manifest
     }
 
-    private func icons(_ manifest: RemoteManifest) throws -> [String] {
+    private func icons(_ manifest: DownloadedManifest) throws -> [String] {
         var icons: [String] = []
         var rules = ManifestRules()
         rules.limits.maximumUnpackedSize = manifest.maximumBytes
@@ -27,7 +27,7 @@ import Testing
         return icons
     }
 
-    private func error(_ manifest: RemoteManifest) -> ManifestError? {
+    private func error(_ manifest: DownloadedManifest) -> ManifestError? {
         do {
             _ = try icons(manifest)
             return nil
@@ -99,7 +99,7 @@ import Testing
 
     @Test func aPrivateAddressIsRefusedWithoutAConnection() throws {
         let origin = try Origin(replies: ["/a": .ok("[]")])
-        let manifest = RemoteManifest(try HTTPURL(origin.url("/a")))
+        let manifest = DownloadedManifest(try HTTPURL(origin.url("/a")))
         let refused = error(manifest)
         #expect(refused?.code == .unreadable)
         #expect(refused?.reason.contains("--allow-private-network") == true)

@@ -2,7 +2,7 @@ import LarderTestSupport
 import Testing
 
 /// Manifests at a URL.
-@Suite struct RemoteManifestTests {
+@Suite struct DownloadedManifestTests {
     @Test func relativeIconsResolveAgainstTheManifestURL() async throws {
         try await withFixture { larder in
             let origin = larder.origin

@@ -6,7 +6,7 @@ import LarderManifest
 
 /// A manifest at an http or https URL, downloaded to an unnamed file. With a cached copy, an
 /// unchanged manifest costs one conditional request.
-package struct RemoteManifest: Sendable {
+package struct DownloadedManifest: Sendable {
     package var url: HTTPURL
     package var transfer: TransferConfiguration
     package var retry = RetryPolicy()
