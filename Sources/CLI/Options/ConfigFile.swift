@@ -35,7 +35,7 @@ struct ConfigFile {
         return arguments[..<end].filter { $0 != exclusion } + arguments[end...]
     }
 
-    /// Returns nil if the file is missing or disabled. Throws ``MissingInputError`` if it is unreadable,
+    /// Returns nil if the file is missing or disabled. Throws ``MissingInputError`` if unreadable,
     /// or `ValidationError` if its content is invalid.
     static func load(
         for command: NamedCommand,

@@ -295,7 +295,6 @@ extension UnsafeBufferPointer<UInt8> {
         return position
     }
 
-    /// Returns the start of the white space before `end`.
     fileprivate func startOfBlanks(_ start: Int, _ end: Int) -> Int {
         var text = self[start..<end]
         while let last = text.last {

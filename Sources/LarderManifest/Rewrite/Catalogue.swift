@@ -53,7 +53,7 @@ package final class Catalogue {
         if isPacked { window = ByteWindow(try ByteInput(unpacking: window, limits: limits)) }
         _ = try window.peek()
         let encoding = try XMLEncoding.of(window)
-        let output = try CatalogueOutput(isPacked: isPacked, isWide: encoding.unitSize == 2, sink)
+        let output = try CatalogueOutput(isPacked: isPacked, isUTF16: encoding.unitSize == 2, sink)
         if format == .binaryPlist {
             do {
                 let bytes = try BinaryPlistBytes(window, limits: limits)
@@ -128,24 +128,22 @@ package struct CatalogueEdit {
     }
 }
 
-/// The output of a copy, in which URLs of images are counted.
 final class CatalogueOutput {
     let images = ImageURLCounter()
     private let deflater: Deflater?
-    /// Whether the text is in UTF-16.
-    private let isWide: Bool
+    private let isUTF16: Bool
     private let sink: (UnsafeRawBufferPointer) throws -> Void
 
     init(
-        isPacked: Bool, isWide: Bool, _ sink: @escaping (UnsafeRawBufferPointer) throws -> Void
+        isPacked: Bool, isUTF16: Bool, _ sink: @escaping (UnsafeRawBufferPointer) throws -> Void
     ) throws {
         deflater = isPacked ? try Deflater() : nil
-        self.isWide = isWide
+        self.isUTF16 = isUTF16
         self.sink = sink
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
-        if isWide {
+        if isUTF16 {
             bytes.filter { $0 != 0 }.withUnsafeBytes { images.add($0) }
         } else {
             images.add(bytes)

@@ -23,7 +23,7 @@ package final class ImageURLCounter {
         [("lt", 0x3C), ("gt", 0x3E), ("quot", 0x22), ("apos", 0x27), ("amp", 0x26)]
 
     private var text: [UInt8] = []
-    /// The length of the text that is decoded, and can be searched.
+    /// The length of the decoded text.
     private var decoded = 0
     /// The positions in `text` at which the searches for URLs and Markdown images continue.
     private var next = 0
@@ -42,14 +42,13 @@ package final class ImageURLCounter {
         (decoded, next, nextMark) = (0, 0, 0)
     }
 
-    /// Decodes characters that are escaped, such as `\/`, `\u003c`, `\x2E`, `&lt;` or `&#46;`. Those
-    /// that are not in ASCII become 0xFF.
+    /// Decodes escapes such as `\/`, `\u003c`, `\x2E` and `&#46;`. Outside ASCII, they become 0xFF.
     private func decode(isAtEnd: Bool) {
         var (from, to) = (decoded, decoded)
         text.withUnsafeMutableBufferPointer { text in
             let end = isAtEnd ? text.count : text.count - Self.longestEscape
             while from < end {
-                let (byte, length) = Self.character(text[from...]) ?? (text[from], 1)
+                let (byte, length) = Self.escape(text[from...]) ?? (text[from], 1)
                 text[to] = byte
                 (from, to) = (from + length, to + 1)
             }
@@ -58,8 +57,7 @@ package final class ImageURLCounter {
         decoded = to
     }
 
-    /// Returns an escaped character and the length of its escape.
-    private static func character(
+    private static func escape(
         _ text: Slice<UnsafeMutableBufferPointer<UInt8>>
     ) -> (byte: UInt8, length: Int)? {
         guard let first = text.first, first == UInt8(ascii: "\\") || first == UInt8(ascii: "&")
@@ -208,7 +206,6 @@ package final class ImageURLCounter {
         return tag.holds("srcset=") || tag.suffix(#"src=\""#.utf8.count).holds("src=")
     }
 
-    /// Returns an open tag's text after `<`, in lower case.
     private static func openTag(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8]? {
         guard let start = before.lastIndex(where: { "<>".utf8.contains($0) }),
             before[start] == UInt8(ascii: "<")
