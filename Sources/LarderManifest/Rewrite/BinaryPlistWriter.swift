@@ -51,12 +51,12 @@ struct BinaryPlistWriter {
     /// Returns the references at the end of an object. Scalars and strings have none.
     private func extent(
         _ object: Int
-    ) throws -> (references: BinaryPlist.References, isString: Bool) {
+    ) throws -> (references: BinaryPlist.References, textStart: Int?) {
         switch try plist.object(object) {
-        case .scalar(_, let end): (.init(offset: end, count: 0), false)
-        case .string(let text, _): (.init(offset: text.offset + text.count, count: 0), true)
-        case .array(let elements): (elements, false)
-        case .dictionary(let keys, _): (.init(offset: keys.offset, count: 2 * keys.count), false)
+        case .scalar(_, let end): (.init(offset: end, count: 0), nil)
+        case .string(let text, _): (.init(offset: text.offset + text.count, count: 0), text.offset)
+        case .array(let elements): (elements, nil)
+        case .dictionary(let keys, _): (.init(offset: keys.offset, count: 2 * keys.count), nil)
         }
     }
 
@@ -85,14 +85,17 @@ struct BinaryPlistWriter {
     }
 
     private mutating func copy(_ object: Int, isUsed: Bool, _ width: Int) throws {
-        let (references, isString) = try extent(object)
-        if isString, !isUsed { return try put([0x50]) }
+        let (references, textStart) = try extent(object)
+        if textStart != nil, !isUsed { return try put([0x50]) }
         var start = try plist.offset(of: object)
         while start < references.offset {
-            let count = min(64 << 10, references.offset - start)
-            let part = try plist.bytes.run(at: start, count: count)
-            // URLs are ASCII, so without zeros they are found in UTF-16, too.
-            if isString { part.filter { $0 != 0 }.withUnsafeBytes(output.images.add) }
+            // The length before the text can be a letter.
+            let end = if let textStart, start < textStart { textStart } else { references.offset }
+            let part = try plist.bytes.run(at: start, count: min(64 << 10, end - start))
+            // Without zeros, URLs are found in UTF-16, too.
+            if let textStart, start >= textStart {
+                part.filter { $0 != 0 }.withUnsafeBytes(output.images.add)
+            }
             start += part.count
             try put(part)
         }

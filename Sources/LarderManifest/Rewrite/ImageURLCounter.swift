@@ -80,7 +80,7 @@ package final class ImageURLCounter {
         } else {
             // A pair is one character, so `\\u003c` has no escaped bracket.
             if kind == UInt8(ascii: "/") || kind == first { return (kind, 2) }
-            // White space. Its letter would otherwise be the start of a word.
+            // The letter would otherwise start a word.
             if "nrt".utf8.contains(kind) { return (UInt8(ascii: " "), 2) }
             switch kind {
             case UInt8(ascii: "x"): length = 4

@@ -69,6 +69,17 @@ import Testing
         #expect(!holds("https://a.example/1", copy))
     }
 
+    /// The byte before a text is its length, for example 48, the digit 0.
+    @Test(arguments: [24, 38, 48, 57, 65, 92, 97, 122, 200], ["", "é"])
+    func aRemainingURLOfAnyLengthIsCounted(_ length: Int, _ end: String) throws {
+        let start = "https://a.example/b.png?"
+        let url = start + String(repeating: "a", count: length - start.count) + end
+        let bytes = try PropertyListSerialization.data(
+            fromPropertyList: ["apps": [["icon": url]]], format: .binary, options: 0)
+        let copy = try CatalogueCopyTests.copy(Array(bytes), as: .binaryPlist, [])
+        #expect(copy.remaining == 1)
+    }
+
     /// An array that contains itself, and objects that overlap, must not take endless time.
     @Test func damagedFilesAreRefusedOrCopied() throws {
         var builder = BinaryPlistBuilder()
