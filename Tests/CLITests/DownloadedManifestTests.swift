@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func aRemoteManifestThatIsMissingOrTooLongIsRefused() async throws {
+    @Test func aDownloadedManifestThatIsMissingOrTooLongIsRefused() async throws {
         try await withFixture { larder in
             larder.origin.on("/long", .ok(String(repeating: " ", count: 2000)))
             let gone = try larder.run(
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func aRemoteManifestMayNotNameFilesOrPrivateAddresses() async throws {
+    @Test func aDownloadedManifestMayNotNameFilesOrPrivateAddresses() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             origin.on(

@@ -16,8 +16,8 @@ import Testing
             try #require(run.status == 0, "\(run)")
             let resident = run.standardOutput.split(separator: "\n").compactMap { Int($0) }
             try #require(resident.count == 20)
-            // The allocator's reserve grows by less and less, by about 1 MB in the second half. A leak
-            // adds up: the bodies of 300 icons alone would add ten megabytes.
+            // The allocator's reserve grows by less and less, by about 1 MB in the second half. A
+            // leak adds up: the bodies of 300 icons alone would add ten megabytes.
             let growth = try #require(resident[10...].max()) - resident[9]
             #expect(growth < 4_000_000, "\(part): \(resident)")
         }

@@ -7,7 +7,7 @@ import LarderTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(30))) struct DownloadedManifestTests {
-    private func remote(_ url: String) throws -> DownloadedManifest {
+    private func manifest(_ url: String) throws -> DownloadedManifest {
         var transfer = TransferConfiguration()
         transfer.addressPolicy = .allowAll
         var manifest = DownloadedManifest(try HTTPURL(url), transfer: transfer)
@@ -40,7 +40,7 @@ import Testing
         let origin = try Origin()
         origin.on("/start", .redirect(to: "/lists/apps.json"))
         origin.on("/lists/apps.json", .ok(#"[{"icon": "a.png"}, {"icon": "/b.png"}]"#))
-        let manifest = try remote(origin.url("/start"))
+        let manifest = try manifest(origin.url("/start"))
         #expect(try icons(manifest) == ["/lists/a.png", "/b.png"].map { origin.url($0) })
     }
 
@@ -54,9 +54,9 @@ import Testing
             let reply = Reply.ok(#"[{"icon": "a.png"}]"#)
             return request.attempt < 2 ? reply.cut(after: 3) : reply
         }
-        #expect(try icons(remote(origin.url("/busy"))).count == 1)
-        #expect(try icons(remote(origin.url("/cut"))).count == 1)
-        let gone = error(try remote(origin.url("/gone")))
+        #expect(try icons(manifest(origin.url("/busy"))).count == 1)
+        #expect(try icons(manifest(origin.url("/cut"))).count == 1)
+        let gone = error(try manifest(origin.url("/gone")))
         #expect(gone?.code == .unreadable)
         #expect(gone?.reason.contains("404") == true)
         #expect(origin.count("/gone") == 1)
@@ -65,7 +65,7 @@ import Testing
     @Test func aRetryAfterBeyondTheMaximumTimeIsNotRetried() throws {
         let origin = try Origin()
         origin.on("/busy", .status(503).header("Retry-After", "3"))
-        var manifest = try remote(origin.url("/busy"))
+        var manifest = try manifest(origin.url("/busy"))
         manifest.retry.maximumTime = .seconds(2)
         #expect(error(manifest)?.reason.contains("503") == true)
         #expect(origin.count("/busy") == 1)
@@ -76,7 +76,7 @@ import Testing
         origin.on("/endless", .endless(Array("[{}, ".utf8)))
         origin.on("/announced", .ok(String(repeating: " ", count: 2000)))
         for path in ["/endless", "/announced"] {
-            var manifest = try remote(origin.url(path))
+            var manifest = try manifest(origin.url(path))
             manifest.maximumBytes = 1000
             #expect(error(manifest)?.code == .tooLarge)
             #expect(origin.count(path) == 1)
@@ -90,7 +90,7 @@ import Testing
                 base64Encoded:
                     "H4sIAAAAAAACA+3BAQkAAAwDoCrvNd6/xnIM1BwAAAAAAAAAAADM+wInJ9EVECcAAA=="))
         let origin = try Origin(replies: ["/a.json.gz": .ok(Array(packed))])
-        var manifest = try remote(origin.url("/a.json.gz"))
+        var manifest = try manifest(origin.url("/a.json.gz"))
         manifest.maximumBytes = 9_999
         #expect(error(manifest)?.code == .tooLarge)
         manifest.maximumBytes = 10_000
@@ -109,7 +109,7 @@ import Testing
     @Test(arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "gopher://127.0.0.1:1/"])
     func aRedirectToAnotherSchemeIsRefused(_ location: String) throws {
         let origin = try Origin(replies: ["/a": .redirect(to: location)])
-        #expect(error(try remote(origin.url("/a")))?.reason.contains("scheme") == true)
+        #expect(error(try manifest(origin.url("/a")))?.reason.contains("scheme") == true)
     }
 
     /// An empty Location is a redirect to the same URL.
@@ -117,7 +117,7 @@ import Testing
     func aRedirectWithoutATargetFails(location: String?, reason: String, requests: Int) throws {
         let origin = try Origin()
         origin.on("/a", location.map { Reply.redirect(to: $0) } ?? .status(302))
-        #expect(error(try remote(origin.url("/a")))?.reason.contains(reason) == true)
+        #expect(error(try manifest(origin.url("/a")))?.reason.contains(reason) == true)
         #expect(origin.count("/a") == requests)
     }
 
@@ -130,8 +130,8 @@ import Testing
                 Reply.ok(text).status(206)
                     .header("Content-Range", "bytes 0-\(text.utf8.count - 1)/\(total)"))
         }
-        #expect(try icons(remote(origin.url("/all"))).count == 1)
-        #expect(error(try remote(origin.url("/part")))?.reason.contains("206") == true)
+        #expect(try icons(manifest(origin.url("/all"))).count == 1)
+        #expect(error(try manifest(origin.url("/part")))?.reason.contains("206") == true)
     }
 
     /// The second attempt is another chain.
@@ -144,7 +144,7 @@ import Testing
             return request.attempt == 2
                 ? .status(503).header("Retry-After", "0") : .ok(#"[{"icon": "a.png"}]"#)
         }
-        #expect(try icons(remote(origin.url("/a"))).count == 1)
+        #expect(try icons(manifest(origin.url("/a"))).count == 1)
         #expect(origin.requests.map { $0.header("Cookie") } == [nil, "a=1", nil, "a=1"])
     }
 
@@ -153,7 +153,7 @@ import Testing
         let plist = try PropertyListSerialization.data(
             fromPropertyList: [["icon": "a.png"]], format: .binary, options: 0)
         let origin = try Origin(replies: ["/apps.plist": .ok(plist)])
-        #expect(try icons(remote(origin.url("/apps.plist"))) == [origin.url("/a.png")])
+        #expect(try icons(manifest(origin.url("/apps.plist"))) == [origin.url("/a.png")])
     }
 
     /// A stalled download, and a server that requests a delay of five minutes.
