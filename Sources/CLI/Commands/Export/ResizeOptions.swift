@@ -10,7 +10,8 @@ struct ResizeOptions: ParsableArguments {
         help: .common(
             """
             Make larger icons smaller, to this length of the longest side at scale 1. Needs the \
-            program vipsthumbnail. \(Self.kept.joined(separator: ", ")) and animations stay.
+            program vipsthumbnail. \(Self.kept.joined(separator: ", ")) and animations are not \
+            changed.
             """, "pixels"))
     var resize: Int?
 
