@@ -3,7 +3,7 @@ import LarderCore
 import LarderXML
 
 enum ResponseXML {
-    struct MalformedError: Error {}
+    struct ParseError: Error {}
 
     private static let rules = XMLRules(
         maximumTextBytes: 8 << 10, maximumDepth: 16, maximumSkippedBytes: 1 << 20,
@@ -14,7 +14,7 @@ enum ResponseXML {
     /// Calls `body` at the end of each element except the root. Paths exclude the root and
     /// namespace prefixes. Returns the root's name.
     ///
-    /// - Throws: ``MalformedError``, errors of `body`, or `CancellationError`.
+    /// - Throws: ``ParseError``, errors of `body`, or `CancellationError`.
     static func read(
         _ bytes: [UInt8], _ body: (_ path: [UInt8], _ text: String) throws -> Void
     ) throws -> [UInt8] {
@@ -52,15 +52,15 @@ enum ResponseXML {
                     guard let last = open.indices.last else { break }
                     open[last].text += reader.text
                     guard open[last].text.utf8.count <= rules.maximumTextBytes else {
-                        throw MalformedError()
+                        throw ParseError()
                     }
                 case .finished:
-                    guard let root else { throw MalformedError() }
+                    guard let root else { throw ParseError() }
                     return root
                 }
             }
         } catch is XMLError {
-            throw MalformedError()
+            throw ParseError()
         }
     }
 }
@@ -84,7 +84,7 @@ struct ListAnswer {
                 modified = Self.date(text)
             } else if path.elementsEqual("Contents".utf8) {
                 guard let key, let size, let modified, size >= 0 else {
-                    throw ResponseXML.MalformedError()
+                    throw ResponseXML.ParseError()
                 }
                 objects.append(ListedObject(key: key, size: size, modified: modified))
             } else if path.elementsEqual("IsTruncated".utf8) {
@@ -93,7 +93,7 @@ struct ListAnswer {
             if !path.contains(ResponseXML.separator) { (key, size, modified) = (nil, nil, nil) }
         }
         guard root.elementsEqual("ListBucketResult".utf8) else {
-            throw ResponseXML.MalformedError()
+            throw ResponseXML.ParseError()
         }
     }
 

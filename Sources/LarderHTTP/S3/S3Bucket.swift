@@ -85,7 +85,7 @@ package final class S3Bucket: ObjectStore {
         _ = try await answer(to: request, about: nil) { _ in bytes.sink() }
         do {
             return try page(of: try ListAnswer(bytes.bytes), prefix: prefix, after: last)
-        } catch is ResponseXML.MalformedError {
+        } catch is ResponseXML.ParseError {
             throw malformed(prefix, "the listing cannot be read")
         }
     }

@@ -16,7 +16,7 @@ final class BinaryPlist {
     /// The remaining lookups. They are limited, because shared objects can expand without bound.
     private var lookupsLeft: Int
 
-    struct DamageError: Error {
+    struct ParseError: Error {
         var code = ManifestError.Code.malformed
         let reason: String
     }
@@ -38,10 +38,10 @@ final class BinaryPlist {
 
     init(_ bytes: BinaryPlistBytes) throws {
         guard bytes.count >= Self.header.count + Self.trailerSize else {
-            throw DamageError(reason: "the binary plist is truncated")
+            throw ParseError(reason: "the binary plist is truncated")
         }
         guard try bytes.run(at: 0, count: Self.header.count).elementsEqual(Self.header) else {
-            throw DamageError(reason: "the binary plist has an unknown version")
+            throw ParseError(reason: "the binary plist has an unknown version")
         }
         let trailer = bytes.count - Self.trailerSize
         offsetSize = Int(try bytes.unsigned(at: trailer + 6, width: 1))
@@ -54,7 +54,7 @@ final class BinaryPlist {
             offsetTable >= UInt64(Self.header.count), offsetTable <= UInt64(trailer),
             objectCount <= (UInt64(trailer) - offsetTable) / UInt64(offsetSize), root < objectCount
         else {
-            throw DamageError(reason: "the binary plist is truncated or damaged: invalid trailer")
+            throw ParseError(reason: "the binary plist is truncated or damaged: invalid trailer")
         }
         self.bytes = bytes
         self.objectCount = Int(objectCount)
@@ -68,7 +68,7 @@ final class BinaryPlist {
     func object(_ reference: Int) throws -> Object {
         lookupsLeft -= 1
         guard lookupsLeft >= 0 else {
-            throw DamageError(
+            throw ParseError(
                 code: .tooLarge,
                 reason: "shared objects expand to too many values for a file of this size")
         }
@@ -114,7 +114,7 @@ final class BinaryPlist {
         let entry = offsetTable + reference * offsetSize
         let stored = try bytes.unsigned(at: entry, width: offsetSize)
         guard stored >= UInt64(Self.header.count), stored < UInt64(offsetTable) else {
-            throw DamageError(reason: "object \(reference) is outside the file")
+            throw ParseError(reason: "object \(reference) is outside the file")
         }
         return Int(stored)
     }
@@ -123,7 +123,7 @@ final class BinaryPlist {
         let offset = references.offset + index * referenceSize
         let reference = try bytes.unsigned(at: offset, width: referenceSize)
         guard reference < UInt64(objectCount) else {
-            throw DamageError(
+            throw ParseError(
                 reason: "object \(reference) is missing: the file has \(objectCount) objects")
         }
         return Int(reference)
@@ -164,7 +164,7 @@ final class BinaryPlist {
             _ = try end(reference, offset - 1, 1)
             let kind = try bytes.run(at: offset, count: 1)[0]
             guard kind & 0xF0 == 0x10, kind & 0x0F <= 3 else {
-                throw DamageError(reason: "object \(reference) has no valid count")
+                throw ParseError(reason: "object \(reference) has no valid count")
             }
             let size = 1 << Int(kind & 0x0F)
             _ = try end(reference, offset, size)
@@ -172,14 +172,14 @@ final class BinaryPlist {
             offset += 1 + size
         }
         guard count <= UInt64(max(0, offsetTable - offset) / unit) else {
-            throw DamageError(reason: "object \(reference) extends past the end of the objects")
+            throw ParseError(reason: "object \(reference) extends past the end of the objects")
         }
         return References(offset: offset, count: Int(count))
     }
 
     private func end(_ reference: Int, _ marker: Int, _ count: Int) throws -> Int {
         guard marker + 1 + count <= offsetTable else {
-            throw DamageError(reason: "object \(reference) extends past the end of the objects")
+            throw ParseError(reason: "object \(reference) extends past the end of the objects")
         }
         return marker + 1 + count
     }

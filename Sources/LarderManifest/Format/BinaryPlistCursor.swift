@@ -143,7 +143,7 @@ final class BinaryPlistCursor: ManifestCursor {
 
     private func key(_ reference: Int, size: inout Int) throws -> String {
         guard case .string(let text, let isUTF16) = try plist.object(reference) else {
-            throw BinaryPlist.DamageError(reason: "a dictionary has a key that is not a string")
+            throw BinaryPlist.ParseError(reason: "a dictionary has a key that is not a string")
         }
         return try string(text, isUTF16, size: &size).text
     }

@@ -36,7 +36,7 @@ struct BinaryPlistWriter {
             offsets.append(count)
             try copy(object, isUsed: isUsed[object], width)
             guard count <= limit else {
-                throw BinaryPlist.DamageError(
+                throw BinaryPlist.ParseError(
                     code: .tooLarge, reason: "objects of the binary plist overlap")
             }
         }

@@ -59,8 +59,8 @@ package final class Catalogue {
                 let bytes = try BinaryPlistBytes(window, limits: limits)
                 var writer = try BinaryPlistWriter(bytes, to: output)
                 try writer.write(replacing: nextEdit)
-            } catch let damage as BinaryPlist.DamageError {
-                throw ManifestError(damage.code, source: input.name, damage.reason)
+            } catch let error as BinaryPlist.ParseError {
+                throw ManifestError(error.code, source: input.name, error.reason)
             }
         } else {
             try copy(window, TokenWriter(format, encoding), replacing: nextEdit, to: output)

@@ -60,10 +60,10 @@ struct ManifestDocument {
             }
             try walk.walk()
             guard try walk.finish() else { throw notAManifest(at: nil, walk.refusal) }
-        } catch let damage as BinaryPlist.DamageError {
+        } catch let error as BinaryPlist.ParseError {
             throw ManifestError(
-                damage.code, source: window.input.name,
-                at: cursor?.position.map { .entry($0) }, damage.reason)
+                error.code, source: window.input.name,
+                at: cursor?.position.map { .entry($0) }, error.reason)
         }
     }
 }
