@@ -22,7 +22,6 @@ struct Larder: AsyncParsableCommand {
                     + "Start larder by its name. In a chroot, mount /proc first.",
                 .validationFailure)
         }
-        NamedCommand.root.withLock { $0 = Larder.self }
         Suggestion.optionsInUse = { OptionsInUse.text(for: $0) }
         let words = CommandLine.arguments.dropFirst().map(\.expandingHome)
         let arguments = ConfigFile.withoutExclusion(words)
@@ -149,4 +148,8 @@ struct Larder: AsyncParsableCommand {
             ExportCommand.self, ImportCommand.self, LocalizeCommand.self, ServeCommand.self,
             RemoteCommand.self, ConfigCommand.self,
         ])
+}
+
+extension NamedCommand {
+    static let program = NamedCommand(name: "", type: Larder.self)
 }

@@ -6,8 +6,6 @@ import Testing
 
 /// The configuration file: its location, the meaning of its lines, and their precedence.
 @Suite struct ConfigTests {
-    init() { NamedCommand.root.withLock { $0 = Larder.self } }
-
     // MARK: Lines
 
     private func path(
@@ -305,8 +303,7 @@ import Testing
 
     /// The parser accepts every combination after it has ignored lines, or reports a wrong value.
     @Test(
-        arguments: NamedCommand(name: "", type: Larder.self).descendants
-            .filter { !$0.isGroup }.map(\.name))
+        arguments: NamedCommand.program.descendants.filter { !$0.isGroup }.map(\.name))
     func aFileMayHaveAllOptionsOfACommand(_ name: String) throws {
         let words = name.split(separator: " ").map(String.init)
         let options = NamedCommand.program.find(words).command.options

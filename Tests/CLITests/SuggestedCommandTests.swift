@@ -6,8 +6,6 @@ import Testing
 
 /// Commands in messages. They work when pasted, because they repeat options of the run.
 @Suite struct SuggestedCommandTests {
-    init() { NamedCommand.root.withLock { $0 = Larder.self } }
-
     @Test(arguments: [
         "prefetch m --retry-failed", "plan m", "verify --repair", "verify --manifest m", "evict",
         "reindex", "remote verify --remote r --repair",

@@ -4,8 +4,6 @@ import Synchronization
 
 /// A command and its full name: `verify`, or `remote verify`.
 struct NamedCommand {
-    static let root = Mutex<(any ParsableCommand.Type)?>(nil)
-    static var program: NamedCommand { NamedCommand(name: "", type: root.withLock { $0! }) }
     /// The syntax of each command, because the parser takes a millisecond to describe it.
     private static let described = Mutex<[String: CommandSyntax]>([:])
 
