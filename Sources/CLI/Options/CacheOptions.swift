@@ -61,7 +61,7 @@ struct CacheOptions: ParsableArguments {
         }
     }
 
-    /// Throws ``MissingInputError`` without a cache, because a mistyped path must not look like
+    /// Throws ``MissingInputError`` if no cache exists, as a mistyped path must not look like
     /// an empty cache.
     func existing<Value>(_ body: () throws -> Value) throws -> Value {
         do {

@@ -13,7 +13,7 @@ package struct ExportReport: Sendable {
     package internal(set) var duplicates = 0
     package internal(set) var bytes: Int64 = 0
     package internal(set) var pruned = 0
-    package internal(set) var problems = CodedFailures<ExportCode>()
+    package internal(set) var problems = ItemFailures<ExportCode>()
     package internal(set) var isInterrupted = false
     package internal(set) var seconds: Double = 0
 

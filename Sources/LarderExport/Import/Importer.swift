@@ -150,7 +150,7 @@ package struct ImportReport: Sendable {
     package internal(set) var present = 0
     package internal(set) var missing = 0
     package internal(set) var bytes: Int64 = 0
-    package internal(set) var problems = CodedFailures<ImportCode>()
+    package internal(set) var problems = ItemFailures<ImportCode>()
     package internal(set) var isInterrupted = false
     package internal(set) var seconds: Double = 0
 

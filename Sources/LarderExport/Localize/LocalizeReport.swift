@@ -10,7 +10,7 @@ package struct LocalizeReport: Sendable {
     package internal(set) var localized = 0
     package internal(set) var unchanged = 0
     package internal(set) var kinds: [String: Int] = [:]  // text: kinds
-    package internal(set) var problems = CodedFailures<ExportCode>()
+    package internal(set) var problems = ItemFailures<ExportCode>()
     /// The number of image URLs (http and https) in the output.
     package internal(set) var remaining = 0
     package internal(set) var files = 0

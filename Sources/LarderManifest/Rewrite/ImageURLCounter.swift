@@ -203,7 +203,7 @@ package final class ImageURLCounter {
             ["img", "source"].contains(where: { tag.starts(with: $0.utf8) })
         else { return false }
         // A URL in `src` follows directly after a quotation mark, which JSON escapes.
-        return tag.holds("srcset=") || tag.suffix(#"src=\""#.utf8.count).holds("src=")
+        return tag.holds("srcset=") || tag.suffix(8).holds("src=")
     }
 
     private static func openTag(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8]? {

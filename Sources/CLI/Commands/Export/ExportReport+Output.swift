@@ -37,7 +37,7 @@ extension ExportReport {
     }
 }
 
-extension CodedFailures {
+extension ItemFailures {
     func lines(_ paint: Paint) -> [String] {
         let lines = failures.map { paint.failed($0.text) }
         let others = failed + placeholders - failures.count - repeats
@@ -64,7 +64,7 @@ extension CodedFailures {
     }
 }
 
-extension CodedFailure {
+extension ItemFailure {
     fileprivate var text: String {
         let subject = url?.shownAsURL ?? name.sanitizedForTerminal
         return (subject.isEmpty ? "" : "\(subject): ") + message.sanitizedForTerminal
@@ -79,7 +79,7 @@ extension CodedFailure {
 }
 
 extension JSONObject {
-    mutating func set<Code>(_ problems: CodedFailures<Code>) {
+    mutating func set<Code>(_ problems: ItemFailures<Code>) {
         var reasons = JSONObject()
         for code in Code.allCases {
             if let count = problems.counts[code] { reasons.set(code.rawValue, count) }

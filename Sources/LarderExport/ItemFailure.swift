@@ -6,7 +6,7 @@ package protocol FailureCode: RawRepresentable<String>, CaseIterable, Hashable, 
 }
 
 /// A failure to export or import an icon. All its text is untrusted.
-package struct CodedFailure<Code: FailureCode>: Error, Equatable {
+package struct ItemFailure<Code: FailureCode>: Error, Equatable {
     package let code: Code
     package let name: String
     package let url: String?
@@ -22,16 +22,16 @@ package struct CodedFailure<Code: FailureCode>: Error, Equatable {
 
 /// The number of failures with each code, and the first 100 failures. Icons with a placeholder are
 /// counted separately.
-package struct CodedFailures<Code: FailureCode>: Sendable {
+package struct ItemFailures<Code: FailureCode>: Sendable {
     package private(set) var counts: [Code: Int] = [:]
-    package private(set) var failures: [CodedFailure<Code>] = []
+    package private(set) var failures: [ItemFailure<Code>] = []
     package private(set) var repeats = 0
     package private(set) var placeholders = 0
 
     package var skipped: Int { counts.reduce(0) { $1.key.isSkip ? $0 + $1.value : $0 } }
     package var failed: Int { counts.reduce(0) { $1.key.isSkip ? $0 : $0 + $1.value } }
 
-    mutating func note(_ failure: CodedFailure<Code>, hasPlaceholder: Bool = false) {
+    mutating func note(_ failure: ItemFailure<Code>, hasPlaceholder: Bool = false) {
         if hasPlaceholder { placeholders += 1 } else { counts[failure.code, default: 0] += 1 }
         if !failure.code.isSkip, failures.count < 100 { failures.append(failure) }
     }
@@ -45,11 +45,11 @@ package struct CodedFailures<Code: FailureCode>: Sendable {
 
     mutating func noteBad(_ item: ManifestItem, _ error: EntryError) {
         let place = item.line.map { "line \($0)" } ?? "entry \(item.position)"
-        note(CodedFailure(.badEntry, name: item.name ?? "", "\(place): \(error.message)"))
+        note(ItemFailure(.badEntry, name: item.name ?? "", "\(place): \(error.message)"))
     }
 }
 
-package typealias ExportFailure = CodedFailure<ExportCode>
+package typealias ExportFailure = ItemFailure<ExportCode>
 
 package enum ExportCode: String, FailureCode {
     case noIcon = "no-icon"
@@ -75,7 +75,7 @@ package enum ExportCode: String, FailureCode {
     }
 }
 
-package typealias ImportFailure = CodedFailure<ImportCode>
+package typealias ImportFailure = ItemFailure<ImportCode>
 
 package enum ImportCode: String, FailureCode {
     case noIcon = "no-icon"
