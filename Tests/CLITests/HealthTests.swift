@@ -162,6 +162,17 @@ import Testing
         }
     }
 
+    @Test(arguments: [["missing", "oversized"], ["oversized", "missing"]])
+    func severalOptionsNameTheKindsOfAll(_ kinds: [String]) async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest("https://a.example/1")
+            let options = kinds.flatMap { ["--fail-on", $0] }
+            let finished = try larder.run(
+                arguments: ["plan", manifest, "--health", "--shown-size", "60"] + options)
+            #expect(finished.status == 2, "\(finished)")
+        }
+    }
+
     /// Catalogues advertise cached icons that their archives lack.
     @Test(arguments: ["icons", "icons/128x128"])
     func healthShowsExactlyTheCachedIconsThatADirectoryLacks(directory: String) async throws {

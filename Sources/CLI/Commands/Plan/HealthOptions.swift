@@ -21,13 +21,13 @@ struct HealthOptions: ParsableArguments {
             "Exit with status 2 if --health finds one of these kinds: "
                 + kinds.joined(separator: ", ") + ".", "kind,..."),
         completion: .list(kinds),
-        transform: { list in
+        transform: { (list: String) -> [HealthFinding.Kind] in
             try list.split(separator: ",", omittingEmptySubsequences: false).map { name in
                 if let kind = HealthFinding.Kind(rawValue: String(name)) { return kind }
                 throw ValidationError("expected one or more of \(kinds.joined(separator: ", "))")
             }
         })
-    var failOn: [HealthFinding.Kind]?
+    var failOn: [[HealthFinding.Kind]] = []
 
     @Option(help: .common("The width in points at which icons are shown, for oversized.", "n"))
     var shownSize: Int?
@@ -42,11 +42,11 @@ struct HealthOptions: ParsableArguments {
 
     func validate() throws {
         for (option, isUsed) in [
-            ("--format", format != nil), ("--fail-on", failOn != nil),
+            ("--format", format != nil), ("--fail-on", !failOn.isEmpty),
             ("--shown-size", shownSize != nil), ("--icon-files", iconFiles != nil),
         ] where isUsed && !isOn { throw ValidationError("\(option) needs --health.") }
         if shownSize == nil, scale != nil { throw ValidationError("--scale needs --shown-size.") }
-        if shownSize == nil, failOn?.contains(.oversized) == true {
+        if shownSize == nil, failOn.joined().contains(.oversized) {
             throw ValidationError("--fail-on oversized needs --shown-size.")
         }
         guard 1...100_000 ~= shownSize ?? 1, 1...100 ~= scale ?? 1 else {
@@ -61,7 +61,7 @@ extension PlanCommand {
     func report(on sources: [ManifestSource], by planner: Planner) throws {
         if let directory = health.iconFiles { try MissingInputError.checkDirectory(directory) }
         let line = ProgressLine(isQuiet: quiet)
-        let failing = Set(health.failOn ?? [])
+        let failing = Set(health.failOn.joined())
         try planner.health(
             of: sources, shownPixels: health.shownSize.map { $0 * (health.scale ?? 2) },
             filesIn: health.iconFiles, onProgress: { line.show($0.text) }
