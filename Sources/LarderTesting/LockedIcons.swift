@@ -15,12 +15,14 @@ struct LockedIcons {
 
     private static let maximumSize = 64 << 20
 
+    let path: String
     let name: String
     private let entries: [CacheKey: [Entry]]
 
     subscript(url: HTTPURL) -> [Entry] { entries[CacheKey(url.key)] ?? [] }
 
     init(contentsOf file: URL) throws(OfflineIconsError) {
+        path = file.path
         name = file.lastPathComponent.sanitizedForTerminal
         do {
             // A longer lock is cut off, so it cannot be decoded.

@@ -149,7 +149,8 @@ public final class OfflineIcons: @unchecked Sendable {
         if let locked, entries.isEmpty {
             throw missing("is not in \(locked.name); add the icon and write the lock again")
         }
-        let advice = "run `larder prefetch \(locked?.name ?? "URLS") --cache \(cache)`"
+        let manifest = locked?.path.shellArgument ?? "URLS"
+        let advice = "run `larder prefetch \(manifest) \(String.shellOption("--cache", cache))`"
         do {
             // Keys are not URLs, so they are not normalized.
             let key = entries.first?.key.map(ResourceKey.named) ?? text

@@ -39,7 +39,21 @@ import Testing
             await #expect(throws: URLError.self) { try await icons.data(Self.notes) }
             let reason = try #require(icons.missing.first?.reason)
             #expect(reason.contains("with bytes other than in the lock"))
-            #expect(reason.contains("`larder prefetch icons.lock.json --cache "))
+            #expect(reason.contains("`larder prefetch \(lock.path) --cache \(cache.url.path)`"))
+        }
+    }
+
+    /// The command also works in another directory, and with a space in a path.
+    @Test func theSuggestedCommandNamesItsFilesForAShell() async throws {
+        try await withTemporaryDirectory { directory in
+            let cache = try OfflineCache(directory, name: "my cache", [:])
+            let lock = try cache.write(
+                "[\(Self.entry(Self.notes, icon(1)))]", to: "my icons.lock.json")
+            let icons = try OfflineIcons(cache: cache.url, manifest: lock)
+            await #expect(throws: URLError.self) { try await icons.data(Self.notes) }
+            let command = "`larder prefetch '\(lock.path)' --cache '\(cache.url.path)'`"
+            let reason = try #require(icons.missing.first?.reason)
+            #expect(reason.contains(command), "\(reason)")
         }
     }
 
