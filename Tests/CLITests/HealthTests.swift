@@ -206,6 +206,46 @@ import Testing
         }
     }
 
+    /// These catalogues omit the extension `.png`, or the directory with the entry's name.
+    @Test(arguments: [
+        (munki("First", "Second", "A 1.5"), "First.png"),
+        (kodi("first", "second"), "first/icon.png"),
+    ])
+    func filesHaveTheNamesThatTheCatalogueImplies(catalogue: String, file: String) async throws {
+        try await withFixture { larder in
+            try FileManager.default.createDirectory(
+                atPath: larder.directory.path("icons/first"), withIntermediateDirectories: true)
+            _ = try larder.write(Icons.png, to: "icons/" + file)
+            _ = try larder.write(Icons.png, to: "icons/A 1.5")
+            let manifest = try larder.write(catalogue.utf8, to: "catalogue")
+            let finished = try larder.run(
+                "plan", manifest, "--health", "--json", "--icon-files",
+                larder.directory.path("icons"))
+            let (all, _) = try findings(finished)
+            #expect(places("missing", in: all) == [2], "\(finished)")
+        }
+    }
+
+    private static func munki(_ names: String...) -> String {
+        let apps = names.map { name in
+            """
+            <dict><key>catalogs</key><array><string>production</string></array>
+            <key>name</key><string>\(name)</string><key>version</key><string>1.0</string></dict>
+            """
+        }
+        return "<plist version='1.0'><array>\(apps.joined())</array></plist>"
+    }
+
+    private static func kodi(_ ids: String...) -> String {
+        let addons = ids.map { id in
+            """
+            <addon id='\(id)' name='App'>
+            <extension><assets><icon>icon.png</icon></assets></extension></addon>
+            """
+        }
+        return "<addons>\(addons.joined())</addons>"
+    }
+
     @Test func namesOfFilesDoNotLeadOutOfTheDirectory() async throws {
         try await withFixture { larder in
             _ = try larder.write(Icons.png, to: "outside.png")

@@ -108,7 +108,12 @@ final class EntryDecoder {
         if icon.target == .convention {
             guard case .unfetched = result else { return (entry.name, nil, result) }
         }
-        return (entry.name, value, result)
+        guard case .unfetched = result, !value.files.isEmpty,
+            let file = IconURLs.file(value, icon.match, at: icon.place, of: entry.members)
+        else { return (entry.name, value, result) }
+        var named = value
+        named.files = [file]
+        return (entry.name, named, result)
     }
 
     private func result(

@@ -119,8 +119,21 @@ struct IconURLs {
         return "\(gateway)/\(Substring(path.prefix { !"?#".utf8.contains($0) }))\(query)"
     }
 
+    static func file(
+        _ value: IconValue, _ match: PathMatch, at place: ManifestShape.IconPlace,
+        of entry: [ManifestValue.Member]
+    ) -> String? {
+        guard let template = place.template,
+            let path = try? fill(template, value.text, match, entry, encode: { $0 })
+        else { return nil }
+        let folder = "../icons/"
+        guard path.utf8.starts(with: folder.utf8) else { return path }
+        return String(Substring(path.utf8.dropFirst(folder.utf8.count)))
+    }
+
     private static func fill(
-        _ template: String, _ value: String, _ match: PathMatch, _ entry: [ManifestValue.Member]
+        _ template: String, _ value: String, _ match: PathMatch, _ entry: [ManifestValue.Member],
+        encode: (String) -> String = { $0.percentEncodingPath }
     ) throws(EntryError) -> String {
         guard !value.utf8.holds("://") else { return value }
         var text = ""
@@ -131,13 +144,11 @@ struct IconURLs {
             text += rest[..<open]
             switch rest[rest.index(after: open)..<close] {
             case "":  // text: a template's
-                text +=
-                    String(Substring(value.utf8.drop { $0 == UInt8(ascii: "/") }))
-                    .percentEncodingPath
+                text += encode(String(Substring(value.utf8.drop { $0 == UInt8(ascii: "/") })))
             case ".png":  // text: a template's
                 let name = value.utf8.split(separator: UInt8(ascii: "/")).last ?? value.utf8[...]
                 let hasExtension = name.dropFirst().contains(UInt8(ascii: "."))
-                text += value.percentEncodingPath + (hasExtension ? "" : ".png")
+                text += encode(value) + (hasExtension ? "" : ".png")
             case "*":  // text: a template's
                 // U+FFFD replaces invalid bytes, so the original key is unknown.
                 guard let wildcard = match.wildcard, !wildcard.utf8.holds("\u{FFFD}") else {
@@ -145,12 +156,12 @@ struct IconURLs {
                         .unparsableURL,
                         "the key of the dictionary that contains the icon is not valid UTF-8")
                 }
-                text += wildcard.percentEncodingPath
+                text += encode(wildcard)
             case let name:
                 guard case .string(let member, _)? = entry[String(name)] else {
                     throw EntryError(.unparsableURL, "\(String(name).quoted()) is not a string")
                 }
-                text += member.percentEncodingPath
+                text += encode(member)
             }
             rest = rest[rest.index(after: close)...]
         }
