@@ -80,25 +80,25 @@ public struct ManifestReader: Sendable {
             let recognition = ShapeRecognition(rules)
             let ignored = IgnoredMembers()
             let keyed = KeyedIcons()
-            var decoder: (shape: Int, decoder: EntryDecoder, icons: [ManifestPath])?
+            var decoder: (shape: Int, bases: Int, decoder: EntryDecoder, icons: [ManifestPath])?
             var summary = ManifestSummary()
             var total = 0
             var hasCredentials = false
             var unmet = rules.namedParts
             summary.format = try read(input, recognition) { entry in
-                if decoder?.shape != entry.shape {
+                if decoder?.shape != entry.shape || decoder?.bases != recognition.bases {
                     let shape = recognition.shapes[entry.shape]
                     let urls = IconURLs(
                         rules, base: shape.base == nil ? nil : recognition.base,
                         origin: input.baseURL)
                     hasCredentials = hasCredentials || urls.hasCredentials
                     decoder = (
-                        entry.shape,
+                        entry.shape, recognition.bases,
                         EntryDecoder(shape: shape, urls: urls, rules: rules, ignored: ignored),
                         shape.icons.map(\.path)
                     )
                 }
-                guard let (_, decoder, paths) = decoder else { return }
+                guard let (_, _, decoder, paths) = decoder else { return }
                 summary.entries += 1
                 let position = summary.entries
                 if !unmet.isEmpty, case .success(let element) = entry.content {

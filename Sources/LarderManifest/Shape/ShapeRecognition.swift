@@ -10,7 +10,8 @@ final class ShapeRecognition {
     private(set) var settled: Int?
     private(set) var used: [ManifestPath] = []
     private(set) var isMap = false
-    var base: String?
+    var base: String? { didSet { bases += 1 } }
+    private(set) var bases = 0
     let unread = UnreadIcons()
     /// Shapes whose entries can be in a top-level array or JSON Lines.
     private(set) var lineShapes: [Int] = []

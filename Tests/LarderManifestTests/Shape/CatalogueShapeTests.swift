@@ -163,6 +163,26 @@ import Testing
             })
     }
 
+    /// Several catalogues can be in one stream.
+    @Test func aBaseURLAppliesUntilTheNextOne() throws {
+        let documents = ["one", "two"].map { name in
+            """
+            ---
+            File: DEP-11
+            MediaBaseUrl: https://\(name).example/pool
+            ---
+            Type: desktop-application
+            ID: org.example.App
+            Icon: {remote: [{url: a.png}]}
+
+            """
+        }
+        let reading = try readManifest(documents.joined())
+        #expect(
+            reading.entries.map(\.icon.string)
+                == ["https://one.example/pool/a.png", "https://two.example/pool/a.png"])
+    }
+
     /// The icons of a group belong to different apps.
     @Test func iconsOfAGroupAreNotSelectedBySize() throws {
         var rules = ManifestRules()
