@@ -153,7 +153,7 @@ public struct ManifestPath: Equatable, Sendable {
     ) throws(SyntaxError) -> Segment {
         let whole = rest
         rest.removeFirst()
-        let (opening, equals) = isXML ? ("@", "=") : ("?@.", "==")
+        let (opening, equals, ends) = isXML ? ("@", "=", "=]! ") : ("?@.", "==", "=]")
         let segment: Segment
         if !isXML, rest.hasPrefix("*") {
             rest.removeFirst()
@@ -161,7 +161,7 @@ public struct ManifestPath: Equatable, Sendable {
         } else if !isXML, let name = quoted(&rest) {
             segment = .member(name)
         } else if rest.hasPrefix(opening), case _ = rest.removeFirst(opening.count),
-            case let name = rest.prefix(while: { $0 != "=" && $0 != "]" }), !name.isEmpty,
+            case let name = rest.prefix(while: { !ends.contains($0) }), !name.isEmpty,
             rest[name.endIndex...].hasPrefix(equals),
             case _ = rest.removeFirst(name.count + equals.count), let value = quoted(&rest)
         {

@@ -30,7 +30,7 @@ import Testing
         "a[?@.b==c]", "a['b']c", "'a'", "a[?(@.b=='c')]",
         "..", "a..", "a...b", "a..b..c", "/", "a/", "//", ".//", "a//", "a//b//c", "///a",
         "//[@b='c']", "../a", "./a", "a[@b]", "a[@b=c]", "a[@b='c'", "a[@b='c']d", "a[not(@b)]",
-        "a/text()", "a/[@b='c']", "/a[*]", "a/b[0]",
+        "a/text()", "a/[@b='c']", "/a[*]", "a/b[0]", "a[@b!='c']", "a[@b ='c']",
     ])
     func invalidPathsAreRefused(text: String) {
         #expect(throws: ManifestPath.SyntaxError.self) { try ManifestPath(text) }
