@@ -37,7 +37,7 @@ import Testing
             [
                 "{{ .Values.icon }}", "https://a/{{Name}}.png", "${ICON}", "https://a/${x}",
                 "{% if a %}b{% endif %}", "<%= icon %>", "{{ \"{\" }}", "https://a/{w}/{f}",
-                "https://a/%size%.png", "mdi:{{ name }}",
+                "https://a/%size%.png", "mdi:{{ name }}", "[[[ return a ]]]",
             ]
         ),
         (

@@ -134,8 +134,10 @@ extension IconValue.Kind {
 
     private static func isTemplate(_ text: ArraySlice<UInt8>) -> Bool {
         // A template engine's tag can contain braces, which placeholders cannot.
-        let tags: [StaticString] = ["{{", "{%", "<%"]
-        if tags.contains(where: { text.prefix(2).isWord($0) }), text.count > 2 { return true }
+        let tags: [StaticString] = ["{{", "{%", "<%", "[[["]
+        for tag in tags where text.count > tag.utf8CodeUnitCount {
+            if text.prefix(tag.utf8CodeUnitCount).isWord(tag) { return true }
+        }
         guard text.count <= ManifestLimits.maximumURLSize, URLPlaceholders.mayOccur(in: text)
         else { return false }
         return URLPlaceholders(String(decoding: text, as: UTF8.self), size: 1).unfilled != nil
