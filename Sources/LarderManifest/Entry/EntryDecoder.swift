@@ -270,7 +270,8 @@ final class EntryDecoder {
     private func digest(
         of icon: Icon, _ siblings: [ManifestValue.Member], named: ManifestValue
     ) throws(EntryError) -> Digest? {
-        let sha256 = digestText(siblings[shape.digestKey], .sha256)
+        let name = ManifestSummary.IgnoredMember.Name(rawValue: shape.digestKey) ?? .sha256
+        let sha256 = digestText(siblings[shape.digestKey], name)
         guard named == .null else { return try digest(integrity: named, sha256: sha256) }
         let integrity = digestText(siblings["integrity"], .integrity)
         do {

@@ -50,16 +50,18 @@ public struct ManifestSummary: Equatable, Sendable {
 
     /// A member of entries that was ignored because its value does not describe an icon.
     public struct IgnoredMember: Equatable, Sendable {
-        /// A member that describes an icon in the plain form.
+        /// A member that describes an icon.
         public enum Name: String, Sendable {
             case size, key, priority, sha256, integrity
+            case wingetDigest = "IconSha256"
+            case munkiDigest = "icon_hash"
 
             fileprivate var problem: String {
                 switch self {
                 case .size: "not a byte count"
                 case .key: "not a valid key"
                 case .priority: "neither a priority name nor an integer"
-                case .sha256, .integrity: "empty or not a string"
+                case .sha256, .integrity, .wingetDigest, .munkiDigest: "empty or not a string"
                 }
             }
         }

@@ -141,7 +141,10 @@ import Testing
             Icons:
             - IconUrl: https://a.example/1.png
               IconSha256: 12ab
+            - IconUrl: https://a.example/2.png
+              IconSha256: ''
             """)
+        #expect(reading.ignored == ["IconSha256 1 1"])
         #expect(reading.errors.first?.code == .badIntegrity)
         #expect(reading.errors.first?.message.hasPrefix("IconSha256 is") == true)
     }
