@@ -139,8 +139,8 @@ let package = Package(
             name: "larder",
             dependencies: [
                 "CLarderCommit", "CLarderGuard", "CLarderSystem", "LarderCache", "LarderCore",
-                "LarderExport", "LarderHTTP", "LarderIcons", "LarderImages", "LarderManifest",
-                "LarderPrefetch", "LarderServer",
+                "LarderExport", "LarderHTTP", "LarderImages", "LarderManifest", "LarderPrefetch",
+                "LarderServer",
                 .product(name: "Logging", package: "swift-log", condition: prefetching),
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser", condition: prefetching
