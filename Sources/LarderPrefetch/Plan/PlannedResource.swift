@@ -28,8 +28,8 @@ final class PlannedResource: Sendable {
         self.waiting = waiting
     }
 
-    /// The counts of a resource's entries. A resource has none if an entry requires a digest or
-    /// size, because each must be checked.
+    /// The counts of a resource's entries. Nil if an entry requires a digest or size, because then
+    /// each entry must be checked.
     struct Waiting: Sendable {
         /// The number of entries whose first icon is the resource.
         let entries: Int
