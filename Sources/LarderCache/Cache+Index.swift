@@ -74,7 +74,7 @@ extension Cache {
     package func record(_ spellings: [Spelling]) throws(CacheError) {
         precondition(spellings.count <= ObjectUse.stepLimit, "too many URLs for one transaction")
         let index = try requireWritable()
-        let news = try index.lookUp { db in
+        let news = try index.read { db in
             let differs = try db.prepared(
                 """
                 SELECT 1 FROM resources r LEFT JOIN spellings s ON s.text = ? WHERE r.key = ?
@@ -95,7 +95,7 @@ extension Cache {
 
     package func failures(_ keys: [String]) throws(CacheError) -> [PastFailure?] {
         guard let index else { return keys.map { _ in nil } }
-        return try index.lookUp { db in
+        return try index.lookUp(inTransaction: keys.count > 1) { db in
             let isAny = try db.prepared("SELECT 1 FROM failures LIMIT 1").firstInteger()
             guard isAny != nil else { return keys.map { _ in nil } }
             let find = try db.prepared(

@@ -20,7 +20,7 @@ extension CacheIndex {
         """
 
     func resources(_ keys: [String], at rows: [Int64] = []) throws(CacheError) -> [Resource?] {
-        try lookUp { db in
+        try lookUp(inTransaction: keys.count > 1) { db in
             let find = try db.prepared(Self.findResource + "key = ?")
             let findRow = try rows.isEmpty ? nil : db.prepared(Self.findResource + "id = ?")
             func resource(_ key: String) throws -> Resource? {
