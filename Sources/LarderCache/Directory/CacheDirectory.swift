@@ -94,13 +94,6 @@ final class CacheDirectory: Sendable {
         return read?.digest == digest
     }
 
-    func absent(_ digests: some Collection<Digest>) throws(CacheError) -> Set<Digest> {
-        let presence = ObjectPresence(in: self)
-        var absent: Set<Digest> = []
-        for digest in digests where try presence.size(of: digest) == nil { absent.insert(digest) }
-        return absent
-    }
-
     func open(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         do {
             let file = try fanOut(digest).file(digest.hex)

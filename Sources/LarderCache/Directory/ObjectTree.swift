@@ -119,7 +119,8 @@ package final class ObjectPresence: @unchecked Sendable {
     // serial queue.
     private let directory: CacheDirectory
     private var tree: FileDescriptor?
-    private var canEnter = [Bool?](repeating: nil, count: 256)
+    /// The fan-out directories that are known not to be links.
+    private var canEnter = [Bool](repeating: false, count: 256)
 
     init(in directory: CacheDirectory) { self.directory = directory }
 
@@ -132,6 +133,14 @@ package final class ObjectPresence: @unchecked Sendable {
             arePresent.append(found == size || found != nil && directory.isWhole(digest))
         }
         return arePresent
+    }
+
+    func absent(_ digests: some Collection<Digest>) throws(CacheError) -> Set<Digest> {
+        // Somebody may have replaced the directory since the last call.
+        tree = nil
+        var absent: Set<Digest> = []
+        for digest in digests where try size(of: digest) == nil { absent.insert(digest) }
+        return absent
     }
 
     func size(of digest: Digest) throws(CacheError) -> Int64? {
@@ -147,12 +156,11 @@ package final class ObjectPresence: @unchecked Sendable {
     }
 
     private func canEnter(_ digest: Digest, in tree: FileDescriptor) throws(CacheError) -> Bool {
-        if let known = canEnter[Int(digest.firstByte)] { return known }
-        var isOpen = true
+        if canEnter[Int(digest.firstByte)] { return true }
         do throws(CacheError) {
             _ = try tree.directory(CacheLayout.fanOut(digest))
-        } catch  where error.isOutOfReach { isOpen = false }
-        canEnter[Int(digest.firstByte)] = isOpen
-        return isOpen
+        } catch  where error.isOutOfReach { return false }
+        canEnter[Int(digest.firstByte)] = true
+        return true
     }
 }

@@ -9,8 +9,8 @@ import LarderCore
 /// process's durable copies. The second sync makes the directories durable, so that the index never
 /// has an object without a file.
 package final class Store: @unchecked Sendable {
-    // Unchecked because `lock` guards the variables, except for `failure`, `hasCommitted` and
-    // `remembered`, which belong to the serial queue `commits`.
+    // Unchecked because `lock` guards the variables, except for `failure`, `hasCommitted`,
+    // `remembered` and `presence`, which belong to the serial queue `commits`.
 
     package static let batchLimit = 500
     package static let batchInterval: TimeInterval = 1
@@ -26,6 +26,7 @@ package final class Store: @unchecked Sendable {
     private let directory: CacheDirectory
     private let index: CacheIndex
     private let run: RunDirectory
+    private let presence: ObjectPresence
     package let partials: PartialBodies
     private let commits = DispatchQueue(label: "larder.store")
     private let reports = DispatchQueue(label: "larder.reports")
@@ -51,6 +52,7 @@ package final class Store: @unchecked Sendable {
         }
         _ = try? RunDirectory.sweepAbandoned(in: directory)
         run = try RunDirectory(in: directory)
+        presence = ObjectPresence(in: directory)
         partials = try PartialBodies(in: directory, run: run)
     }
 
@@ -226,7 +228,7 @@ package final class Store: @unchecked Sendable {
             outcomes = []
             // Evictions remove files in write transactions, so existing files remain during this
             // one. A missing file was evicted earlier.
-            let vanished = try directory.absent(published)
+            let vanished = try presence.absent(published)
             var failures = try FailureTable(db)
             let rows = try DepositRows(db)
             for deposit in batch {
