@@ -39,7 +39,7 @@ package enum HTTPDate {
     /// - Parameter now: The time that determines the century of two-digit years.
     package static func parse(_ text: String, now: Date = Date()) -> Date? {
         let bytes = Array(text.utf8)
-        guard days.contains(where: { bytes.prefix(3).isWord($0) }) else { return nil }
+        guard days.contains(word(bytes[...])) else { return nil }
         if matches("***, ## *** #### ##:##:## GMT", bytes[...]) {
             return date(bytes[5..<7], bytes[8..<11], number(bytes[12..<16]), bytes[17..<25])
         }
@@ -63,10 +63,17 @@ package enum HTTPDate {
 
     private typealias Part = ArraySlice<UInt8>
 
-    private static let days: [StaticString] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-    private static let months: [StaticString] = [
-        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-    ]
+    private static let days = words("mon tue wed thu fri sat sun")
+    private static let months = words("jan feb mar apr may jun jul aug sep oct nov dec")
+
+    private static func words(_ text: String) -> [UInt32] {
+        Array(text.utf8).split(separator: 0x20).map(word)
+    }
+
+    /// Returns the first three letters as a number, ignoring case.
+    private static func word(_ bytes: Part) -> UInt32 {
+        bytes.prefix(3).reduce(0) { $0 << 8 | UInt32($1 | 0x20) }
+    }
 
     private static func number(_ digits: Part) -> Int {
         digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
@@ -76,7 +83,7 @@ package enum HTTPDate {
         let day = number(day)
         let (hour, minute) = (number(time.prefix(2)), number(time.dropFirst(3).prefix(2)))
         let second = number(time.suffix(2))
-        guard let month = months.firstIndex(where: { month.isWord($0) }), 1...31 ~= day,
+        guard let month = months.firstIndex(of: word(month)), 1...31 ~= day,
             hour < 24, minute < 60, second <= 60
         else { return nil }
         var parts = tm()

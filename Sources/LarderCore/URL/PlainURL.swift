@@ -45,9 +45,23 @@ private enum PlainURL {
             }
         }
         guard label < host.endIndex else { return false }
-        if isLetter(host[label]) { return true }
-        let parsed = try? URLHost.parse(ArraySlice(host))
-        return parsed?.utf8.elementsEqual(host) == true
+        return isLetter(host[label]) || isIPv4(host)
+    }
+
+    /// Whether a host is an IPv4 address as ``URLHost`` writes it.
+    private static func isIPv4(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        var (labels, digits, number) = (1, 0, 0)
+        for byte in host {
+            if byte == UInt8(ascii: ".") {
+                (labels, digits, number) = (labels + 1, 0, 0)
+            } else if byte.isDigit, digits == 0 || number > 0 {
+                (digits, number) = (digits + 1, number * 10 + Int(byte - 0x30))
+                if number > 255 { return false }
+            } else {
+                return false
+            }
+        }
+        return labels == 4
     }
 
     /// Whether the path or query has escapes. Nil if they are possibly not canonical.

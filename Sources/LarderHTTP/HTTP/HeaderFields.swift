@@ -76,10 +76,14 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
     }
 
     private func values(of name: String) -> [Bytes] {
-        let name = name.utf8.lowercasedASCII
-        return fields.filter {
-            $0.name.count == name.count && lines[$0.name].lowercasedASCII == name
-        }.map { lines[$0.value] }
+        var values: [Bytes] = []
+        for field in fields where field.name.count == name.utf8.count {
+            let isSame = zip(lines[field.name], name.utf8).allSatisfy {
+                $0.lowercasedASCII == $1.lowercasedASCII
+            }
+            if isSame { values.append(lines[field.value]) }
+        }
+        return values
     }
 
     private static func text(_ bytes: Bytes) -> String {
@@ -87,10 +91,10 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
     }
 
     private static func withoutBlanks(_ bytes: Bytes) -> Bytes {
-        func isBlank(_ byte: UInt8) -> Bool { byte.isBlank || byte == 0x0D }
-        var bytes = bytes.drop(while: isBlank)
-        while let last = bytes.last, isBlank(last) { bytes.removeLast() }
-        return bytes
+        func isText(_ byte: UInt8) -> Bool { !byte.isBlank && byte != 0x0D }
+        // `removeLast` would copy all bytes.
+        guard let last = bytes.lastIndex(where: isText) else { return [] }
+        return bytes[...last].drop { !isText($0) }
     }
 
     /// The fields as text, which is not safe for a terminal.
