@@ -36,7 +36,7 @@ enum IconLikeness {
         let text = text.utf8
         if text.prefix(11).isWord("data:image/") { return rank ?? 4 }
         guard text.count <= ManifestLimits.maximumURLSize, !text.isEmpty else { return 0 }
-        let path = text.prefix { !"?#".utf8.contains($0) }
+        let path = text.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         let isImage = hasImageExtension(path)
         if text.prefix(7).isWord("http://") || text.prefix(8).isWord("https://") {
             return rank ?? (isImage ? 4 : 0)

@@ -130,12 +130,6 @@ final class UnreadIcons {
 
 extension ManifestPath {
     func covers(_ place: ArraySlice<Segment>) -> Bool {
-        let segments = segments.filter {
-            if isXML, case .elementsWhere = $0 { false } else { true }
-        }
-        let place = isXML && place.last == .member(Self.elementText) ? place.dropLast() : place
-        let parts = segments.split(separator: .descendants, omittingEmptySubsequences: false)
-        guard let first = parts.first, let last = parts.last else { return false }
         func covers(_ own: ArraySlice<Segment>, _ place: ArraySlice<Segment>) -> Bool {
             own.count == place.count
                 && zip(own, place).allSatisfy { own, segment in
@@ -145,6 +139,13 @@ extension ManifestPath {
                     }
                 }
         }
+        guard isXML || segments.contains(.descendants) else { return covers(segments[...], place) }
+        let segments = segments.filter {
+            if isXML, case .elementsWhere = $0 { false } else { true }
+        }
+        let place = isXML && place.last == .member(Self.elementText) ? place.dropLast() : place
+        let parts = segments.split(separator: .descendants, omittingEmptySubsequences: false)
+        guard let first = parts.first, let last = parts.last else { return false }
         guard parts.count > 1 else { return covers(first, place) }
         return first.count + last.count <= place.count
             && covers(first, place.prefix(first.count)) && covers(last, place.suffix(last.count))
