@@ -116,7 +116,7 @@ extension Cache {
     package static func scratchDatabase(
         at path: String?, beside cache: Cache?
     ) throws -> DatabaseQueue {
-        try ScratchDatabase.open(at: path, joining: cache?.index)
+        try DatabaseFile.openScratch(at: path, joining: cache?.index)
     }
 
     package func listFormerKeys(in db: Database) throws -> Bool {

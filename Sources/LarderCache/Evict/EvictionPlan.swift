@@ -46,7 +46,7 @@ final class EvictionPlan {
     ) throws {
         self.policy = policy
         self.directory = directory
-        database = try ScratchDatabase.open(at: path, joining: index)
+        database = try DatabaseFile.openScratch(at: path, joining: index)
         try database.writeWithoutTransaction { db in
             try db.execute(sql: Self.tables)
             for (table, keys) in [("kept_keys", policy.keep), ("only_keys", policy.only)] {

@@ -42,7 +42,7 @@ extension CacheIndex {
         guard let run = run ?? (try? RunDirectory(in: directory)) else { return }
         let name = run.uniqueName()
         do {
-            let copy = try DatabaseFile(of: run, name, in: directory).open(.making)
+            let copy = try DatabaseFile(name, of: run, in: directory).open(.making)
             try connections.reading { try $0.backup(to: copy) }
             // The copied header requests a log, but a snapshot must be a single file.
             try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = MEMORY") }
@@ -135,7 +135,7 @@ extension DatabaseQueue {
         file.make()
         try writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
-            try db.execute(sql: "VACUUM INTO ?", arguments: [file.draftURI])
+            try db.execute(sql: "VACUUM INTO ?", arguments: [file.uri(.copying)])
         }
     }
 }

@@ -123,17 +123,26 @@ enum ConfinedFileSystem {
     /// The file system for files that can be neither written nor locked.
     static let frozenName = "larder-frozen"
 
-    static func register() { _ = registration }
-
-    private static let registration: Void = {
-        register(named: draftName, make())
-        confine(name)
-        confine(frozenName)
+    /// Registers the file systems. Their structures are never freed, because SQLite uses them until
+    /// the process ends.
+    static let registration: Void = {
+        for own in [draftName, name, frozenName] {
+            let place = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+            place.initialize(to: system.pointee)
+            place.pointee.pNext = nil
+            place.pointee.zName = UnsafePointer(strdup(own))
+            place.pointee.xFullPathname = { _, path, size, full in
+                guard let path, let full, strlen(path) < Int(size) else { return SQLITE_CANTOPEN }
+                strcpy(full, path)
+                return SQLITE_OK
+            }
+            if own != draftName { confine(&place.pointee) }
+            sqlite3_vfs_register(place, 0)
+        }
     }()
 
-    private static func confine(_ name: String) {
-        var confined = make()
-        confined.xOpen = { own, name, file, flags, outFlags in
+    private static func confine(_ files: inout sqlite3_vfs) {
+        files.xOpen = { own, name, file, flags, outFlags in
             // Only SQLite's own temporary files have no name.
             if name != nil, flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL) == 0 {
                 file?.pointee.pMethods = nil
@@ -147,40 +156,20 @@ enum ConfinedFileSystem {
             }
             return code
         }
-        confined.xDelete = { _, name, syncsDirectory in
+        files.xDelete = { _, name, syncsDirectory in
             guard let name, String(cString: name).hasSuffix("-wal") else {
                 // SQLITE_IOERR_DELETE
                 return SQLITE_IOERR | 10 << 8
             }
             return system.pointee.xDelete(system, name, syncsDirectory)
         }
-        confined.xAccess = { _, name, flags, result in
+        files.xAccess = { _, name, flags, result in
             guard let name, !String(cString: name).hasSuffix("-journal") else {
                 result?.pointee = 0
                 return SQLITE_OK
             }
             return system.pointee.xAccess(system, name, flags, result)
         }
-        register(named: name, confined)
-    }
-
-    private static func make() -> sqlite3_vfs {
-        var made = system.pointee
-        made.pNext = nil
-        made.xFullPathname = { _, path, size, full in
-            guard let path, let full, strlen(path) < Int(size) else { return SQLITE_CANTOPEN }
-            strcpy(full, path)
-            return SQLITE_OK
-        }
-        return made
-    }
-
-    /// The structure is never freed, because SQLite uses it until the process ends.
-    private static func register(named name: String, _ vfs: sqlite3_vfs) {
-        let place = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
-        place.initialize(to: vfs)
-        place.pointee.zName = UnsafePointer(strdup(name))
-        sqlite3_vfs_register(place, 0)
     }
 }
 

@@ -10,6 +10,8 @@ struct DatabaseFile: Sendable {
         case writing
         /// Creates a database without a log.
         case making
+        /// Creates a copy, which SQLite may write with a journal.
+        case copying
         case reading
         /// Reads without locks, a log or shared memory, for a read-only medium. Creates no files.
         case alone
@@ -18,12 +20,14 @@ struct DatabaseFile: Sendable {
         /// Reads with the log but without locks and shared memory. Creates no files.
         case frozen
 
-        fileprivate var parameter: String {
+        fileprivate var parameters: String {
             switch self {
-            case .writing, .making: "mode=rwc"
-            case .reading, .frozen: "mode=ro"
-            case .alone: "immutable=1"
-            case .withLog: "mode=rw"
+            case .writing, .making: "mode=rwc&vfs=\(ConfinedFileSystem.name)"
+            case .copying: "mode=rwc&vfs=\(ConfinedFileSystem.draftName)"
+            case .reading: "mode=ro&vfs=\(ConfinedFileSystem.name)"
+            case .alone: "immutable=1&vfs=\(ConfinedFileSystem.name)"
+            case .withLog: "mode=rw&vfs=\(ConfinedFileSystem.name)"
+            case .frozen: "mode=ro&vfs=\(ConfinedFileSystem.frozenName)"
             }
         }
     }
@@ -31,13 +35,9 @@ struct DatabaseFile: Sendable {
     let directory: CacheDirectory
     let name: String
 
-    init(_ name: String, in directory: CacheDirectory) {
-        self.name = name
+    init(_ name: String, of run: RunDirectory? = nil, in directory: CacheDirectory) {
+        self.name = run.map { CacheLayout.run($0.name, name) } ?? name
         self.directory = directory
-    }
-
-    init(of run: RunDirectory, _ name: String, in directory: CacheDirectory) {
-        self.init(CacheLayout.run(run.name, name), in: directory)
     }
 
     var path: String { "\(directory.path)/\(name)" }
@@ -53,7 +53,8 @@ struct DatabaseFile: Sendable {
     ) throws -> DatabaseQueue {
         var configuration = configuration
         configuration.readonly = [.reading, .alone, .frozen].contains(access)
-        guard place.utf8.count <= Self.longestPlace else {
+        // MAX_PATHNAME of os_unix.c is 512 bytes.
+        guard place.utf8.count <= 500 else {
             throw CacheError(
                 unusable: path, "the path is too long for SQLite; move the cache to a shorter path")
         }
@@ -64,17 +65,40 @@ struct DatabaseFile: Sendable {
             guard let directory else { return }
             try CacheRoot.confirm(root, isAt: directory.path)
             try Self.harden(db, for: name, in: directory)
-            switch access {
-            case .making: try db.execute(sql: "PRAGMA journal_mode = MEMORY")
-            case .withLog, .frozen:
-                // With exclusive access, SQLite needs no shared memory. Closing must not checkpoint
-                // the log.
-                try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
-                larder_sqlite_configure(db.sqliteConnection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            case .writing, .reading, .alone: break
-            }
+            if access == .making { try db.execute(sql: "PRAGMA journal_mode = MEMORY") }
+            if access == .withLog || access == .frozen { try Self.takeExclusively(db) }
         }
         return try DatabaseQueue(path: uri(access), configuration: configuration)
+    }
+
+    /// Avoids shared memory, and checkpoints at closing.
+    private static func takeExclusively(_ db: Database) throws {
+        try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
+        larder_sqlite_configure(db.sqliteConnection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    }
+
+    /// Opens a temporary database to which an index is attached as `cache`.
+    static func openScratch(at path: String?, joining index: CacheIndex?) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        // The paths are valid only while the root is open.
+        let root = index?.directory.root
+        let isFrozen = index?.isFrozen ?? false
+        configuration.prepareDatabase { [weak directory = index?.directory] db in
+            withExtendedLifetime(root) {}
+            // The journal must be turned off first, because a hardened connection cannot do this.
+            try db.execute(sql: "PRAGMA main.journal_mode = OFF; PRAGMA main.synchronous = OFF")
+            try db.execute(sql: "PRAGMA main.locking_mode = EXCLUSIVE")
+            if isFrozen { try takeExclusively(db) }
+            try harden(db, for: CacheLayout.index, in: directory)
+        }
+        let database = try DatabaseQueue(
+            path: path.map { uri($0, .making) } ?? "", configuration: configuration)
+        if let index {
+            try database.writeWithoutTransaction {
+                try $0.execute(sql: "ATTACH DATABASE ? AS cache", arguments: [index.uri])
+            }
+        }
+        return database
     }
 
     /// Creates the file, because SQLite would apply the umask to its mode.
@@ -96,27 +120,15 @@ struct DatabaseFile: Sendable {
         }
     }
 
-    var draftURI: String {
-        ConfinedFileSystem.register()
-        return "file:\(Self.escaped(place))?mode=rwc&vfs=\(ConfinedFileSystem.draftName)"
+    private static func uri(_ path: String, _ access: Access) -> String {
+        _ = ConfinedFileSystem.registration
+        let path = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
+        return "file:\(path)?\(access.parameters)"
     }
-
-    private static func escaped(_ path: String) -> String {
-        path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
-    }
-
-    static func uri(_ path: String, _ access: Access) -> String {
-        ConfinedFileSystem.register()
-        let system = access == .frozen ? ConfinedFileSystem.frozenName : ConfinedFileSystem.name
-        return "file:\(escaped(path))?\(access.parameter)&vfs=\(system)"
-    }
-
-    /// The maximum length of a path in bytes, less than `MAX_PATHNAME` of os_unix.c.
-    private static let longestPlace = 500
 
     /// Configures a connection for untrusted files, as sqlite.org/security.html recommends. The
     /// size of the database `name` limits the steps of statements.
-    static func harden(_ db: Database, for name: String, in directory: CacheDirectory?) throws {
+    private static func harden(_ db: Database, for name: String, in directory: CacheDirectory?) throws {
         guard let connection = db.sqliteConnection else { return }
         for (option, value) in [
             (SQLITE_DBCONFIG_DEFENSIVE, 1), (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),

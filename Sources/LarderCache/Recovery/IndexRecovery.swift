@@ -68,12 +68,12 @@ struct IndexRecovery {
                 try CacheIndex.refuseNewerVersion(of: index)
             }
             directory.removeForeignJournals()
-            let database = try DatabaseFile(of: run, draft, in: directory).open(.making)
+            let database = try DatabaseFile(draft, of: run, in: directory).open(.making)
             report.source = try copyRows(to: database, &stop, unless: isCancelled)
             try database.writeWithoutTransaction { try IndexSchema.migrate($0) }
             try compareWithTree(database, &report, describe, unless: isCancelled, onProgress)
             _ = try database.write { try FailureTable.trim($0, at: Date()) }
-            try database.compact(into: DatabaseFile(of: run, name, in: directory))
+            try database.compact(into: DatabaseFile(name, of: run, in: directory))
             try database.close()
             run.remove(draft)
         } catch is CancellationError {
