@@ -90,7 +90,7 @@ private func read(_ scene: Scene) {
         defer { cache.close() }
         _ = attempt("pin") { try cache.pin { add in try add(Scene.key(1)) } }
         let used = Scene.objects.enumerated().map {
-            IndexedObject(row: Int64($0 + 1), digest: $1.digest)
+            (row: Int64($0 + 1), digest: $1.digest)
         }
         _ = attempt("use") { try cache.recordUse(of: used) }
         if !isOpened { _ = attempt("status") { try cache.status() } }

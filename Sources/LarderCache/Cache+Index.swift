@@ -67,7 +67,7 @@ extension Cache {
         try index.forEachPage(
             of: "s.text, r.key", ordered: "s.text",
             from: "spellings s JOIN resources r ON r.id = s.resource",
-            as: { Spelling(try $0.requireText(), of: try $0.requireText()) }, key: \.text
+            as: { (text: try $0.requireText(), key: try $0.requireText()) }, key: \.text
         ) { try $0.forEach(body) }
     }
 

@@ -18,7 +18,7 @@ import Testing
 
     @Test func aResourceIsFoundByItsURLAndByItsSpelling() throws {
         try withCache { cache in
-            try cache.record([Spelling("HTTPS://A.example", of: key)])
+            try cache.record([("HTTPS://A.example", key)])
             #expect(try cache.resource(spelledAs: key)?.key == key)
             #expect(try cache.resource(spelledAs: "HTTPS://A.example")?.key == key)
             #expect(try cache.resource(spelledAs: "HTTPS://a.example/x") == nil)
@@ -46,15 +46,15 @@ import Testing
 
     @Test func theLastRecordedSpellingWins() throws {
         try withCache { cache in
-            try cache.record([Spelling("x", of: key)])
-            try cache.record([Spelling("x", of: "https://b.example/")])
+            try cache.record([("x", key)])
+            try cache.record([("x", "https://b.example/")])
             #expect(try cache.resource(spelledAs: "x")?.key == "https://b.example/")
         }
     }
 
     @Test func spellingsOfUncachedURLsAreIgnored() throws {
         try withCache { cache in
-            try cache.record([Spelling("x", of: "https://c.example/"), Spelling("y", of: key)])
+            try cache.record([("x", "https://c.example/"), ("y", key)])
             #expect(try cache.resource(spelledAs: "x") == nil)
             #expect(try cache.resource(spelledAs: "y")?.key == key)
         }
@@ -64,18 +64,18 @@ import Testing
         try withCache { cache in
             let writer = try #require(cache.index).connections.writer
             func changes() throws -> Int { try writer.read { $0.totalChangesCount } }
-            try cache.record([Spelling("x", of: key)])
+            try cache.record([("x", key)])
             let before = try changes()
-            try cache.record([Spelling("x", of: key), Spelling("y", of: "https://c.example/")])
+            try cache.record([("x", key), ("y", "https://c.example/")])
             #expect(try changes() == before)
-            try cache.record([Spelling("z", of: key)])
+            try cache.record([("z", key)])
             #expect(try changes() > before)
         }
     }
 
     @Test func spellingsAreDeletedWithTheirResource() throws {
         try withCache { cache in
-            try cache.record([Spelling("x", of: key)])
+            try cache.record([("x", key)])
             var policy = EvictionPolicy()
             policy.maximumObjects = 0
             policy.grace = 0

@@ -13,7 +13,7 @@ public struct Resource: Sendable {
     /// The latest object.
     public package(set) var object: StoredObject
     /// The header fields about the response's age and version.
-    public let validators: Validators
+    public private(set) var validators = Validators()
     /// The digest of the fields that selected the response. See ``Vary/variant(for:)``.
     package let variant: Digest?
     /// The time of the response or its last confirmation.
@@ -41,7 +41,6 @@ public struct Resource: Sendable {
         """
 
     init(_ row: inout RowReader) throws {
-        var validators = Validators()
         validators.etag = row.text()
         validators.lastModified = row.text()
         validators.date = row.text()
@@ -49,7 +48,6 @@ public struct Resource: Sendable {
         validators.cacheControl = row.text()
         validators.expires = row.text()
         validators.vary = row.text()
-        self.validators = validators
         key = try row.requireText()
         url = row.text() ?? key
         responseURL = row.text() ?? url
@@ -107,16 +105,8 @@ public struct StoredObject: Sendable {
     }
 }
 
-package struct IndexedObject: Sendable {
-    /// The row number. After a deletion, a different object can get the same number.
-    package let row: Int64
-    package let digest: Digest
-
-    package init(row: Int64, digest: Digest) {
-        self.row = row
-        self.digest = digest
-    }
-}
+/// An object and its row number. After a deletion, a different object can get the same number.
+package typealias IndexedObject = (row: Int64, digest: Digest)
 
 /// The media type and dimensions of an object.
 public struct ObjectAttributes: Sendable, Equatable {

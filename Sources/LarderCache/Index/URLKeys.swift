@@ -4,7 +4,6 @@ import LarderCore
 /// The migration of URL keys from earlier versions. These keys have libcurl's spelling: characters
 /// such as `|` are not encoded, backslashes and escapes are kept, and an empty query is dropped.
 enum URLKeys {
-    private static let pageLimit = 500
     private static let mayDiffer = #"key GLOB 'http*' AND key GLOB '*[]"%<>[\^`{|}'']*'"#
 
     /// Renews the keys of all rows. A row keeps its key if another row has the new key, and is
@@ -13,12 +12,12 @@ enum URLKeys {
         for table in ["resources", "failures"] {
             let update = try db.prepared(
                 "UPDATE OR IGNORE \(table) SET key = ?, url = coalesce(url, ?) WHERE key = ?")
-            try forEach(in: table, db) { old, new in
+            try forEach(in: table, db) { _, old, new in
                 try update.run(new.key, new.string.isSame(as: new.key) ? nil : new.string, old)
             }
         }
         let update = try db.prepared("UPDATE OR IGNORE pins SET key = ? WHERE key = ?")
-        try forEach(in: "pins", db) { old, new in try update.run(new.key, old) }
+        try forEach(in: "pins", db) { _, old, new in try update.run(new.key, old) }
         let copied =
             "object, etag, last_modified, date, age, cache_control, expires, received_at,"
             + " fresh_until, vary, variant, response_url"
@@ -33,42 +32,26 @@ enum URLKeys {
             """
             UPDATE spellings SET resource = (SELECT id FROM resources WHERE key = ?) WHERE text = ?
             """)
-        try forEachSpelling(db) { text, old, new in
+        try forEach(in: "spellings", db) { text, old, new in
             try copy.run(new.key, new.string.isSame(as: new.key) ? nil : new.string, old)
             try copyPin.run(new.key, old)
             try move.run(new.key, text)
         }
     }
 
-    /// Calls `body` with each spelling whose key now differs from the key of its resource.
-    static func forEachSpelling(
-        in schema: String = "", _ db: Database,
-        _ body: (_ text: String, _ old: String, _ new: HTTPURL) throws -> Void
-    ) throws {
-        let select = try db.prepared(
-            """
-            SELECT s.text, r.key FROM \(schema)spellings s
-                JOIN \(schema)resources r ON r.id = s.resource
-            WHERE s.text > ? AND r.key GLOB 'http*' ORDER BY s.text LIMIT \(pageLimit)
-            """)
-        try forEach(select, body)
-    }
-
+    /// Calls `body` with each key, or URL of `spellings`, whose key now differs from the row's key.
     static func forEach(
-        in table: String, _ db: Database, _ body: (_ old: String, _ new: HTTPURL) throws -> Void
-    ) throws {
-        let select = try db.prepared(
-            """
-            SELECT key, key FROM \(table) WHERE key > ? AND \(mayDiffer)
-            ORDER BY key LIMIT \(pageLimit)
-            """)
-        try forEach(select) { _, old, new in try body(old, new) }
-    }
-
-    private static func forEach(
-        _ select: PreparedStatement,
+        in table: String, of schema: String = "main", _ db: Database,
         _ body: (_ text: String, _ old: String, _ new: HTTPURL) throws -> Void
     ) throws {
+        let rows =
+            table == "spellings"
+            ? """
+            s.text, r.key FROM \(schema).spellings s JOIN \(schema).resources r ON r.id = s.resource
+            WHERE s.text > ? AND r.key GLOB 'http*' ORDER BY s.text
+            """
+            : "key, key FROM \(schema).\(table) WHERE key > ? AND \(mayDiffer) ORDER BY key"
+        let select = try db.prepared("SELECT \(rows) LIMIT 500")
         var last = ""
         while true {
             let page = try select.rows(last) { (try $0.requireText(), try $0.requireText()) }
@@ -91,12 +74,12 @@ extension CacheIndex {
             if let keys { return keys[key] }
             var found: [String: String] = [:]
             var size = 0
-            func add(_ old: String, _ new: String) {
-                size += old.utf8.count + new.utf8.count
-                if size <= Self.formerKeysLimit { found[new] = old }
+            for table in hasSpellings ? ["spellings", "resources"] : ["resources"] {
+                try URLKeys.forEach(in: table, db) { _, old, new in
+                    size += old.utf8.count + new.key.utf8.count
+                    if size <= Self.formerKeysLimit { found[new.key] = old }
+                }
             }
-            if hasSpellings { try URLKeys.forEachSpelling(db) { _, old, new in add(old, new.key) } }
-            try URLKeys.forEach(in: "resources", db) { old, new in add(old, new.key) }
             keys = found
             return found[key]
         }
@@ -112,11 +95,8 @@ extension CacheIndex {
             INSERT OR IGNORE INTO former_keys SELECT ?1, ?2
             WHERE NOT EXISTS (SELECT 1 FROM cache.resources WHERE key = ?1)
             """)
-        for table in ["cache.resources", "cache.failures"] {
-            try URLKeys.forEach(in: table, db) { old, new in try insert.run(new.key, old) }
-        }
-        if hasSpellings {
-            try URLKeys.forEachSpelling(in: "cache.", db) { _, old, new in
+        for table in ["resources", "failures"] + (hasSpellings ? ["spellings"] : []) {
+            try URLKeys.forEach(in: table, of: "cache", db) { _, old, new in
                 try insert.run(new.key, old)
             }
         }
@@ -124,12 +104,4 @@ extension CacheIndex {
     }
 }
 
-package struct Spelling: Sendable {
-    package let text: String
-    package let key: String
-
-    package init(_ text: String, of key: String) {
-        self.text = text
-        self.key = key
-    }
-}
+package typealias Spelling = (text: String, key: String)

@@ -99,9 +99,7 @@ struct ImportPages {
     }
 
     private mutating func note(_ entry: Entry) {
-        if let spelling = entry.spelling {
-            spellings.append(Spelling(spelling, of: entry.resourceKey))
-        }
+        if let spelling = entry.spelling { spellings.append((spelling, entry.resourceKey)) }
     }
 
     mutating func settle() throws {

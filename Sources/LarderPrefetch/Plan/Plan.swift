@@ -175,7 +175,7 @@ final class Plan: Sendable {
 
     func forEachUse(_ body: ([IndexedObject]) throws -> Void) throws {
         try forEachStep("SELECT object, digest FROM uses ORDER BY object", body) { row in
-            IndexedObject(row: row.integer(), digest: try row.requireDigest())
+            (row: row.integer(), digest: try row.requireDigest())
         }
     }
 
@@ -188,7 +188,7 @@ final class Plan: Sendable {
             WHERE e.url IS NULL AND f.key IS NOT NULL ORDER BY s.entry
             """
         try forEachStep(select, body) { row in
-            Spelling(try row.requireText(), of: try row.requireText())
+            (text: try row.requireText(), key: try row.requireText())
         }
     }
 

@@ -71,10 +71,10 @@ import Testing
             let cache = try cache(at: directory.path, usedAt: Date(timeIntervalSince1970: 1))
             let before = try object(cache)
             let other = try Digest.reference(of: noise(9, seed: 2))
-            try cache.recordUse(of: [IndexedObject(row: 1, digest: other)])
-            try cache.recordUse(of: [IndexedObject(row: 2, digest: before.digest)])
+            try cache.recordUse(of: [(row: 1, digest: other)])
+            try cache.recordUse(of: [(row: 2, digest: before.digest)])
             #expect(try object(cache).usedAt == before.usedAt)
-            try cache.recordUse(of: [IndexedObject(row: 1, digest: before.digest)])
+            try cache.recordUse(of: [(row: 1, digest: before.digest)])
             #expect(isNow(try object(cache).usedAt))
         }
     }
@@ -96,7 +96,7 @@ import Testing
                 #expect((0.0005...1).contains(try object(cache).usedAt.timeIntervalSince(before)))
             }
             store.close()
-            let known = IndexedObject(row: 1, digest: digest)
+            let known: IndexedObject = (row: 1, digest: digest)
             try cache.requireWritable().write { db in
                 try ObjectUse.record([digest], at: unset, in: db)
                 try ObjectUse.record([known], at: unset, in: db)

@@ -266,7 +266,7 @@ import Testing
             for start in stride(from: 0, to: texts.count, by: 100) {
                 try cache.record(
                     texts[start..<min(start + 100, texts.count)].map {
-                        Spelling($0, of: "https://a.example/b.svg")
+                        (text: $0, key: "https://a.example/b.svg")
                     })
             }
             cache.close()

@@ -79,7 +79,7 @@ struct ExportScene {
     /// Records a manifest's spelling of a URL.
     func record(_ text: String, of key: String) throws {
         let cache = try Cache.create(at: cachePath)
-        try cache.record([Spelling(text, of: key)])
+        try cache.record([(text, key)])
         cache.close()
     }
 

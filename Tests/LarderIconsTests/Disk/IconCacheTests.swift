@@ -77,7 +77,7 @@ import Testing
             try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
             let spelling = "HTTPS://A.example/icon.png#large"
             let cache = try Cache.create(at: main.path)
-            try cache.record([Spelling(spelling, of: url.absoluteString)])
+            try cache.record([(spelling, url.absoluteString)])
             cache.close()
             let other = try #require(URL(string: spelling))
             #expect(other.absoluteString == spelling)
