@@ -3,10 +3,6 @@ import LarderCore
 
 /// The freshness of responses (RFC 9111, section 4.2). Durations are in seconds.
 package enum Freshness {
-    /// The lifetime in seconds if no field determines it: a day.
-    static let fallback: TimeInterval = 86_400
-    /// The maximum lifetime in seconds derived from `Last-Modified`: a week.
-    static let longestGuess: TimeInterval = 7 * 86_400
     /// The tolerated difference between two clocks in seconds: a minute.
     package static let clockSkew: TimeInterval = 60
 
@@ -18,37 +14,29 @@ package enum Freshness {
         let directives = CacheControl(validators.cacheControl)
         if directives.isNoCache || directives.isNoStore { return receivedAt }
         if let vary = validators.vary, Vary(vary).isAny { return receivedAt }
-        let date = validators.date.flatMap { HTTPDate.parse($0) }
-        let age = age(of: validators, date: date, receivedAt: receivedAt, delay: delay)
+        let sent = validators.date.flatMap { HTTPDate.parse($0) } ?? receivedAt
+        // A `Date` up to a minute before the arrival adds no age (section 4.2.3), because clocks
+        // differ.
+        let apparent = receivedAt.timeIntervalSince(sent)
+        let stated = max(0, validators.age ?? 0) + max(0, delay)
+        let age = apparent > clockSkew ? max(apparent, stated) : stated
         let lifetime: TimeInterval
         if let maxAge = directives.maxAge {
             lifetime = TimeInterval(maxAge)
         } else if let expires = validators.expires {
             // An invalid `Expires` means that the response is stale (section 5.3). Both dates are
             // from the origin's clock.
-            lifetime = HTTPDate.parse(expires)?.timeIntervalSince(date ?? receivedAt) ?? 0
+            lifetime = HTTPDate.parse(expires)?.timeIntervalSince(sent) ?? 0
+        } else if let modified = validators.lastModified.flatMap({ HTTPDate.parse($0) }),
+            modified <= sent
+        {
+            // The heuristic lifetime is a tenth of the time since `Last-Modified` (section 4.2.2),
+            // at most a week.
+            lifetime = min(sent.timeIntervalSince(modified) / 10, 7 * 86_400)
         } else {
-            lifetime = guess(validators, date ?? receivedAt)
+            lifetime = 86_400
         }
         return receivedAt.addingTimeInterval(max(0, lifetime) - age)
-    }
-
-    /// Returns the age on arrival (section 4.2.3). Ignores a `Date` up to a minute before the
-    /// arrival, because clocks differ.
-    private static func age(
-        of validators: Validators, date: Date?, receivedAt: Date, delay: TimeInterval
-    ) -> TimeInterval {
-        let apparent = date.map { receivedAt.timeIntervalSince($0) } ?? 0
-        let stated = max(0, validators.age ?? 0) + max(0, delay)
-        return apparent > clockSkew ? max(apparent, stated) : stated
-    }
-
-    /// Returns the heuristic lifetime (section 4.2.2): a tenth of the time since `Last-Modified`.
-    private static func guess(_ validators: Validators, _ date: Date) -> TimeInterval {
-        guard let modified = validators.lastModified.flatMap({ HTTPDate.parse($0) }),
-            modified <= date
-        else { return fallback }
-        return min(date.timeIntervalSince(modified) / 10, longestGuess)
     }
 }
 
@@ -94,23 +82,21 @@ package struct CacheControl: Equatable, Sendable {
         guard var field else { return }
         field.withUTF8 { bytes in
             var directives = DirectiveReader(bytes)
-            while let (name, argument) = directives.next() { add(name, argument) }
+            while let (name, argument) = directives.next() {
+                if name.isWord("max-age") {
+                    // If the directive is repeated, the first value is used (section 4.2.1).
+                    maxAge = maxAge ?? DeltaSeconds.parse(DirectiveReader.value(of: argument)) ?? 0
+                }
+                isNoCache = isNoCache || name.isWord("no-cache")
+                hasNoStore = hasNoStore || name.isWord("no-store")
+                hasMustUnderstand = hasMustUnderstand || name.isWord("must-understand")
+                isImmutable = isImmutable || name.isWord("immutable")
+                isPrivate = isPrivate || name.isWord("private")
+                isForShared =
+                    isForShared || name.isWord("public") || name.isWord("s-maxage")
+                    || name.isWord("must-revalidate")
+            }
         }
-    }
-
-    private mutating func add(_ name: DirectiveReader.Part, _ argument: DirectiveReader.Part) {
-        if name.isWord("max-age") {
-            // If the directive is repeated, the first value is used (section 4.2.1).
-            maxAge = maxAge ?? DeltaSeconds.parse(DirectiveReader.value(of: argument)) ?? 0
-        }
-        isNoCache = isNoCache || name.isWord("no-cache")
-        hasNoStore = hasNoStore || name.isWord("no-store")
-        hasMustUnderstand = hasMustUnderstand || name.isWord("must-understand")
-        isImmutable = isImmutable || name.isWord("immutable")
-        isPrivate = isPrivate || name.isWord("private")
-        isForShared =
-            isForShared || name.isWord("public") || name.isWord("s-maxage")
-            || name.isWord("must-revalidate")
     }
 }
 
