@@ -122,29 +122,23 @@ extension CacheIndex {
             // The step limit can end count(id), but not count(*).
             try db.prepared(
                 """
-                SELECT count(id), coalesce(sum(size), 0), min(stored_at), max(stored_at),
-                    min(used_at), max(used_at), (SELECT count(key) FROM pins)
-                FROM objects
+                SELECT o.*, r.*, (SELECT count(key) FROM failures), (SELECT count(key) FROM pins)
+                FROM (SELECT count(id), coalesce(sum(size), 0), min(stored_at), max(stored_at),
+                        min(used_at), max(used_at) FROM objects) o,
+                    (SELECT count(id), coalesce(sum(\(Resource.isFresh(at: Date()))), 0)
+                        FROM resources r) r
                 """
-            ).forEach { objects in
-                totals.objects = Int(objects.integer())
-                totals.bytes = try objects.requireInteger()
-                totals.oldest = try objects.optional { try $0.requireDate() }
-                totals.newest = try objects.optional { try $0.requireDate() }
-                totals.oldestUse = try objects.optional { try $0.requireDate() }
-                totals.newestUse = try objects.optional { try $0.requireDate() }
-                totals.pins = Int(objects.integer())
-            }
-            try db.prepared(
-                """
-                SELECT count(id), coalesce(sum(\(Resource.isFresh(at: Date()))), 0),
-                    (SELECT count(key) FROM failures)
-                FROM resources r
-                """
-            ).forEach { resources in
-                totals.resources = Int(resources.integer())
-                totals.freshResources = Int(resources.integer())
-                totals.failures = Int(resources.integer())
+            ).forEach { row in
+                totals.objects = Int(row.integer())
+                totals.bytes = try row.requireInteger()
+                totals.oldest = try row.optional { try $0.requireDate() }
+                totals.newest = try row.optional { try $0.requireDate() }
+                totals.oldestUse = try row.optional { try $0.requireDate() }
+                totals.newestUse = try row.optional { try $0.requireDate() }
+                totals.resources = Int(row.integer())
+                totals.freshResources = Int(row.integer())
+                totals.failures = Int(row.integer())
+                totals.pins = Int(row.integer())
             }
             return totals
         }
