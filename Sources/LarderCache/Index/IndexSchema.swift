@@ -17,9 +17,11 @@ enum IndexSchema {
         let made = try statements(of: db)
         if made.isEmpty { return .none }
         let bookkeeping = made.filter { $0[2].elementsEqual("grdb_migrations".utf8) }
-        guard digest(of: bookkeeping) == known[0], let applied = try identifiers(db) else {
-            return .foreign
-        }
+        guard digest(of: bookkeeping) == known[0] else { return .foreign }
+        let names = try db.prepared("SELECT identifier FROM grdb_migrations LIMIT 1000")
+            .rows { try? $0.requireText() }
+        let applied = Set(names.compactMap(\.self))
+        if names.contains(nil) { return .foreign }
         let all = migrations.map(\.key)
         if !applied.isSubset(of: all) { return .newer }
         guard applied == Set(all.prefix(applied.count)), digest(of: made) == known[applied.count]
@@ -31,14 +33,6 @@ enum IndexSchema {
     static func hasSpellings(_ applied: Int) -> Bool { applied >= 5 }
     static func hasURLKeys(_ applied: Int) -> Bool { applied >= 6 }
     static func hasDamaged(_ applied: Int) -> Bool { applied >= 7 }
-
-    private static func identifiers(_ db: Database) throws -> Set<String>? {
-        let names = try db.prepared("SELECT identifier FROM grdb_migrations LIMIT 1000")
-            .rows { try? $0.requireText() }
-        return names.contains(nil) ? nil : Set(names.compactMap(\.self))
-    }
-
-    private typealias Statement = [[UInt8]]
 
     /// The schema's digest for each number of applied migrations. Constants, because computing them
     /// took a tenth of a short run's time.
@@ -56,7 +50,7 @@ enum IndexSchema {
     static func digest(of db: Database) throws -> String { digest(of: try statements(of: db)) }
 
     /// Includes the length of each value, so that different statements have different bytes.
-    private static func digest(of statements: [Statement]) -> String {
+    private static func digest(of statements: [[[UInt8]]]) -> String {
         var running = RunningDigest()
         for value in statements.joined() {
             withUnsafeBytes(of: UInt64(value.count).littleEndian) { running.update($0) }
@@ -66,7 +60,7 @@ enum IndexSchema {
     }
 
     /// Returns up to 64 statements of the schema, more than Larder's schema has.
-    private static func statements(of db: Database) throws -> [Statement] {
+    private static func statements(of db: Database) throws -> [[[UInt8]]] {
         try db.prepared(
             """
             SELECT type, name, tbl_name, sql FROM sqlite_master

@@ -40,16 +40,13 @@ package enum ObjectUse {
         }
     }
 
-    /// The number of days that ``settle(in:)`` keeps doubtful times.
-    private static let patience = 7
-
     /// Replaces times before ``earliest`` and future times with the current time. If most times are
-    /// in the future, the clock may be wrong, so future times are kept for ``patience`` days.
+    /// in the future, the clock may be wrong, so future times are kept for seven days.
     static func settle(in index: CacheIndex) throws(CacheError) {
         let now = Date().timeIntervalSince1970
         guard now >= earliest else { return }
         let limit = now + Freshness.clockSkew
-        // `doubtfulSince` is the day since which most times are in the future, or 0.
+        // `notedDay` is the day since which most times are in the future, or 0.
         let counts = try index.lookUp { db in
             try db.prepared(
                 """
@@ -60,19 +57,17 @@ package enum ObjectUse {
                 """
             ).rows(earliest, limit) { row in
                 (
-                    before: Int(row.integer()), toCome: Int(row.integer()),
-                    all: Int(row.integer()), doubtfulSince: Int(row.integer())
+                    before: row.integer(), toCome: row.integer(), all: row.integer(),
+                    notedDay: row.integer()
                 )
             }.first
         }
         guard let counts else { return }
-        let today = Int(now / 86_400)
-        let isDoubtful = 2 * counts.toCome > counts.all
-        var doubtfulSince = isDoubtful ? counts.doubtfulSince : 0
-        if isDoubtful, !(1...today).contains(doubtfulSince) { doubtfulSince = today }
-        let settlesToCome = !isDoubtful || today - doubtfulSince >= patience
-        if settlesToCome { doubtfulSince = 0 }
-        if doubtfulSince != counts.doubtfulSince {
+        let today = Int64(now / 86_400)
+        let since = (1...today).contains(counts.notedDay) ? counts.notedDay : today
+        let settlesToCome = 2 * counts.toCome <= counts.all || today - since >= 7
+        let doubtfulSince = settlesToCome ? 0 : since
+        if doubtfulSince != counts.notedDay {
             try index.writeStep { try $0.execute(sql: "PRAGMA user_version = \(doubtfulSince)") }
         }
         let last = settlesToCome ? limit : .greatestFiniteMagnitude
