@@ -27,15 +27,12 @@ struct IndexRecovery {
     static func isIndexGone(
         from directory: CacheDirectory, waiting: Bool = false
     ) throws(CacheError) -> Bool {
-        if waiting {
-            guard try isIndexGone(from: directory) else { return false }
-            _ = try directory.openingLock()
-        }
-        if let index = try directory.root.status(of: CacheLayout.index), index.st_size > 0 {
-            return false
-        }
-        guard let tree = try ObjectTree(directory).root() else { return false }
-        return try tree.names().contains(where: ObjectTree.isFanOut)
+        guard try directory.root.status(of: CacheLayout.index)?.st_size ?? 0 == 0,
+            try ObjectTree(directory).root()?.names().contains(where: ObjectTree.isFanOut) == true
+        else { return false }
+        guard waiting else { return true }
+        _ = try directory.openingLock()
+        return try isIndexGone(from: directory)
     }
 
     static func runIfDue(in directory: CacheDirectory) throws(CacheError) -> RecoveryReport? {
@@ -104,14 +101,21 @@ struct IndexRecovery {
         to database: DatabaseQueue, _ stop: inout DatabaseQueue?,
         unless isCancelled: @escaping @Sendable () -> Bool
     ) throws -> RecoveryReport.Source {
+        var configuration = Configuration()
         let wait = WriterWait(directory.wait, subject: directory.indexPath)
+        configuration.busyMode = .callback(wait.retry)
+        configuration.allowsUnsafeTransactions = true
+        // Other writers' commits would be lost. Throws `SQLITE_BUSY` after `wait`.
+        func stopCommits(to file: DatabaseFile) throws -> DatabaseQueue {
+            let database = try file.open(.writing, configuration)
+            try database.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+            return database
+        }
         for source in [RecoveryReport.Source.index, .snapshot] {
             let name = source == .index ? CacheLayout.index : CacheLayout.snapshot
             // SQLite would follow a link that leads out of the root.
             guard try directory.root.status(of: name)?.isRegularFile == true else { continue }
             do {
-                var configuration = Configuration()
-                configuration.busyMode = .callback(wait.retry)
                 let file = DatabaseFile(name, in: directory)
                 // A snapshot is a single file, so it is read without a log.
                 let old = try file.open(source == .index ? .writing : .alone, configuration)
@@ -125,13 +129,13 @@ struct IndexRecovery {
                 // Rows that violate a constraint are deleted below.
                 guard isIntact, complaints.allSatisfy({ $0.hasPrefix("CHECK constraint failed") })
                 else {
-                    if source == .index { stop = try? Self.stopCommits(to: file, wait) }
+                    if source == .index { stop = try? stopCommits(to: file) }
                     continue
                 }
                 // The copy must include all commits, because the old index and its log are removed.
                 if source == .index {
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.truncate) }
-                    stop = try Self.stopCommits(to: file, wait)
+                    stop = try stopCommits(to: file)
                     // Commits since the first checkpoint must survive if this process is killed
                     // after removing the log.
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.passive) }
@@ -166,19 +170,6 @@ struct IndexRecovery {
             }
         }
         return .nothing
-    }
-
-    /// Blocks other writers until the result is closed, because their commits would be lost. Throws
-    /// `SQLITE_BUSY` after `wait`.
-    private static func stopCommits(
-        to file: DatabaseFile, _ wait: WriterWait
-    ) throws -> DatabaseQueue {
-        var configuration = Configuration()
-        configuration.busyMode = .callback(wait.retry)
-        configuration.allowsUnsafeTransactions = true
-        let database = try file.open(.writing, configuration)
-        try database.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
-        return database
     }
 
     /// Removes the rows of damaged objects, but records their URLs. Adds rows for objects without a
