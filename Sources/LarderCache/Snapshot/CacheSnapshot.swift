@@ -2,17 +2,24 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// A copy of a cache: the index as one file, and objects with correct digests. It is written next
-/// to the destination, made durable, and renamed.
-struct CacheSnapshot {
-    let source: CacheDirectory
-    let index: CacheIndex?
-    let isCancelled: () -> Bool
-    let onProgress: (ObjectProgress) -> Void
-
-    func write(to path: String) throws -> SnapshotReport {
+extension Cache {
+    /// Writes a consistent copy of the cache, while other processes use it. The copy is a cache
+    /// with a single index file and can be opened on a read-only medium.
+    ///
+    /// - Parameters:
+    ///   - path: The destination: a missing or empty directory.
+    ///   - isCancelled: Called often. Returning true stops the copy soon and removes it. Default:
+    ///     never.
+    /// - Throws: A ``CacheError``, for example `.unusable` if the destination is not empty or is
+    ///   inside the cache. A `CancellationError` if cancelled.
+    public func snapshot(
+        to path: String, isCancelled: @escaping () -> Bool = { false },
+        onProgress: @escaping (ObjectProgress) -> Void = { _ in }
+    ) throws -> SnapshotReport {
+        if let damage { throw damage }
         let start = ContinuousClock.now
-        let target = try SnapshotPlace(path, outside: source)
+        // The copy is written next to the destination, made durable, and renamed.
+        let target = try SnapshotPlace(path, outside: directory)
         do {
             let copy = try CacheDirectory(in: target.staging, at: target.stagingPath)
             defer { withExtendedLifetime(copy) {} }
@@ -29,7 +36,7 @@ struct CacheSnapshot {
                 try $0.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA foreign_keys = ON")
                 try IndexSchema.migrate($0)
             }
-            try copyObjects(of: database, to: copy, &report)
+            try copyObjects(of: database, to: copy, &report, isCancelled, onProgress)
             report.resources = try database.read {
                 try Int.fetchOne($0, sql: "SELECT count(*) FROM resources") ?? 0
             }
@@ -46,14 +53,16 @@ struct CacheSnapshot {
             return report
         } catch {
             target.discard()
-            throw error
+            guard let error = error as? DatabaseError else { throw error }
+            throw CacheError(index: CacheLayout.index, error)
         }
     }
 
     private func copyObjects(
-        of database: DatabaseQueue, to copy: CacheDirectory, _ report: inout SnapshotReport
+        of database: DatabaseQueue, to copy: CacheDirectory, _ report: inout SnapshotReport,
+        _ isCancelled: () -> Bool, _ onProgress: (ObjectProgress) -> Void
     ) throws {
-        let reader = ObjectReader(source.sparse)
+        let reader = reader()
         let objects = try copy.objects()
         var left: [Digest] = []
         var resized: [(Digest, Int64)] = []
@@ -72,23 +81,21 @@ struct CacheSnapshot {
                     if let old = fanOut?.directory { try Durability.add(old) }
                     fanOut = (name, try objects.directory(name, create: true))
                 }
-                guard let directory = fanOut?.directory else { return }
-                let copied = try copyBytes(of: object, into: directory, reader)
-                switch copied {
-                case .whole(let size):
+                guard let parent = fanOut?.directory else { return }
+                let (size, isDamaged) = try copyBytes(of: object, into: parent, reader, isCancelled)
+                if let size {
                     report.objects += 1
                     report.bytes += size
                     if size != object.size { resized.append((object.digest, size)) }
-                case .cancelled: throw CancellationError()
-                case .damaged, .unreadable:
+                } else {
                     left.append(object.digest)
                     // An eviction deletes an object's row before its file.
                     if try index?.object(object.digest) == nil {
                         report.evicted += 1
-                    } else if case .unreadable = copied {
-                        report.unreadable.append(object.digest)
-                    } else {
+                    } else if isDamaged {
                         report.damaged.append(object.digest)
+                    } else {
+                        report.unreadable.append(object.digest)
                     }
                 }
                 progress.objects += 1
@@ -107,17 +114,18 @@ struct CacheSnapshot {
         }
     }
 
-    private enum Copied { case whole(size: Int64), damaged, unreadable, cancelled }
-
+    /// Returns the size of a copied object. A nil size means that the object is damaged or
+    /// unreadable.
     private func copyBytes(
-        of object: StoredObject, into fanOut: FileDescriptor, _ reader: ObjectReader
-    ) throws(CacheError) -> Copied {
+        of object: StoredObject, into fanOut: FileDescriptor, _ reader: ObjectReader,
+        _ isCancelled: () -> Bool
+    ) throws -> (size: Int64?, isDamaged: Bool) {
         let file: FileDescriptor
         do throws(CacheError) {
-            file = try source.open(object.digest)
-        } catch  where error.code == .corrupt {
-            return .damaged
-        } catch  where [EACCES, EIO].contains(error.errno) { return .unreadable }
+            file = try directory.open(object.digest)
+        } catch  where error.code == .corrupt || [EACCES, EIO].contains(error.errno) {
+            return (size: nil, isDamaged: error.code == .corrupt)
+        }
         let target = try fanOut.open(
             object.digest.hex, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         let read: (digest: Digest, count: Int64)?
@@ -135,17 +143,17 @@ struct CacheSnapshot {
             }
         } catch  where error.isSparse {
             unlinkat(fanOut.raw, object.digest.hex, 0)
-            return .unreadable
+            return (size: nil, isDamaged: false)
         }
-        guard let read else { return .cancelled }
+        guard let read else { throw CancellationError() }
         guard read.digest == object.digest else {
             unlinkat(fanOut.raw, object.digest.hex, 0)
-            return .damaged
+            return (size: nil, isDamaged: true)
         }
         if hasHoles, ftruncate(target.raw, off_t(read.count)) != 0 { throw target.failure("write") }
         try target.setMode(0o444)
         try Durability.add(target)
-        return .whole(size: read.count)
+        return (size: read.count, isDamaged: false)
     }
 }
 
@@ -248,27 +256,4 @@ public struct SnapshotReport: Sendable, Equatable {
 
     /// Whether no object is damaged or unreadable.
     public var hasAllObjects: Bool { damaged.isEmpty && unreadable.isEmpty }
-}
-
-extension Cache {
-    /// Writes a consistent copy of the cache, while other processes use it. The copy is a cache
-    /// with a single index file and can be opened on a read-only medium.
-    ///
-    /// - Parameters:
-    ///   - path: The destination: a missing or empty directory.
-    ///   - isCancelled: Called often. Returning true stops the copy soon and removes it. Default:
-    ///     never.
-    /// - Throws: A ``CacheError``, for example `.unusable` if the destination is not empty or is
-    ///   inside the cache. A `CancellationError` if cancelled.
-    public func snapshot(
-        to path: String, isCancelled: @escaping () -> Bool = { false },
-        onProgress: @escaping (ObjectProgress) -> Void = { _ in }
-    ) throws -> SnapshotReport {
-        if let damage { throw damage }
-        do {
-            return try CacheSnapshot(
-                source: directory, index: index, isCancelled: isCancelled, onProgress: onProgress
-            ).write(to: path)
-        } catch let error as DatabaseError { throw CacheError(index: CacheLayout.index, error) }
-    }
 }
