@@ -128,7 +128,7 @@ struct DatabaseFile: Sendable {
 
     /// Configures a connection for untrusted files, as sqlite.org/security.html recommends. The
     /// size of the database `name` limits the steps of statements.
-    private static func harden(_ db: Database, for name: String, in directory: CacheDirectory?) throws {
+    static func harden(_ db: Database, for name: String, in directory: CacheDirectory?) throws {
         guard let connection = db.sqliteConnection else { return }
         for (option, value) in [
             (SQLITE_DBCONFIG_DEFENSIVE, 1), (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),

@@ -13,12 +13,6 @@ package final class StagedBody: @unchecked Sendable {
     /// The size of the buffer. It has room for one piece beyond the limit, so it never grows.
     private static let capacity = memoryLimit + 16 * 1024
 
-    package enum Acceptance: Sendable {
-        case taken
-        /// No byte was accepted. Append the bytes again after `onDrained`.
-        case full
-    }
-
     /// All bodies share these queues, because each queue takes a thread.
     static let writers = (1...4).map { DispatchQueue(label: "larder.writer.\($0)") }
     private static let begun = Counter(0)
@@ -58,20 +52,21 @@ package final class StagedBody: @unchecked Sendable {
 
     package var count: Int64 { lock.withLock { received } }
 
-    /// Appends bytes without waiting. Throws if an earlier write failed.
-    package func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> Acceptance {
+    /// Appends bytes without waiting. Returns false if the body accepts none until `onDrained`.
+    /// Throws if an earlier write failed.
+    package func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
         lock.lock()
         defer { lock.unlock() }
         if let failure { throw failure }
         if writer != nil, backlog >= Self.backlogLimit {
             isStalled = true
-            return .full
+            return false
         }
         if buffer.isEmpty, writer != nil { buffer.reserveCapacity(Self.capacity) }
         buffer.append(contentsOf: bytes)
         received += Int64(bytes.count)
         if buffer.count > Self.memoryLimit { spill() }
-        return .taken
+        return true
     }
 
     private func spill() {

@@ -71,7 +71,7 @@ package final class Store: @unchecked Sendable {
         let drained = DispatchSemaphore(value: 0)
         let body = newBody { drained.signal() }
         try fill { bytes in
-            while try body.append(bytes) == .full { drained.wait() }
+            while try !body.append(bytes) { drained.wait() }
         }
         return body
     }

@@ -157,7 +157,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
     func transfer(_ id: TransferID, didReceive bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
         guard let body = response.body else { return .proceed }
         do throws(CacheError) {
-            guard try body.append(bytes) == .taken else { return .pause }
+            guard try body.append(bytes) else { return .pause }
             stage.receivedBytes.wrappingAdd(Int64(bytes.count), ordering: .relaxed)
             return .proceed
         } catch {

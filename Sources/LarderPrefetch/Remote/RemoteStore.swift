@@ -46,7 +46,7 @@ package final class RemoteStore: Sendable {
         ) { resume in
             let new = store.newBody(onDrained: resume)
             body.withLock { $0 = new }
-            return { try new.append($0) == .taken }
+            return { try new.append($0) }
         }
         let last = body.withLock { $0 } ?? store.newBody {}
         return (last, metadata.flatMap { Reference(metadata: $0) })

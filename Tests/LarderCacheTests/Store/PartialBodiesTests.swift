@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(30))) struct PartialBodiesTests {
     private func keep(_ bytes: [UInt8], in store: Store) throws {
         let body = store.newBody {}
-        #expect(try bytes.withUnsafeBytes { try body.append($0) } == .taken)
+        #expect(try bytes.withUnsafeBytes { try body.append($0) })
         store.partials.keep(
             body, of: "url", validator: "\"1\"", fields: Validators(), totalBytes: nil)
     }

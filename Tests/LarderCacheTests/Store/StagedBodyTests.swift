@@ -16,7 +16,7 @@ import Testing
             let bytes = noise(count, seed: count)
             for start in stride(from: 0, to: count, by: 999) {
                 let piece = bytes[start..<min(start + 999, count)]
-                #expect(try piece.withUnsafeBytes { try body.append($0) } == .taken)
+                #expect(try piece.withUnsafeBytes { try body.append($0) })
             }
             #expect(body.count == Int64(count))
             #expect(try body.finish() == Digest.reference(of: bytes))
@@ -49,12 +49,12 @@ import Testing
                 try [head, tail].map { try $0.withUnsafeBytes { try body.append($0) } }
             }
             for writer in StagedBody.writers { writer.resume() }
-            #expect(try answers.get() == [.taken, .full])
+            #expect(try answers.get() == [true, false])
             #expect(body.count == Int64(head.count))
 
             var signals = drained.makeAsyncIterator()
             await signals.next()
-            #expect(try tail.withUnsafeBytes { try body.append($0) } == .taken)
+            #expect(try tail.withUnsafeBytes { try body.append($0) })
             #expect(body.count == Int64(head.count + tail.count))
             _ = try body.finish()
             #expect(try body.withBytes { $0.elementsEqual(head + tail) })
@@ -70,7 +70,7 @@ import Testing
             var file: String?
             var largestBacklog = 0
             for _ in 0..<(24 << 20) / piece.count {
-                while try piece.withUnsafeBytes({ try body.append($0) }) == .full { drained.wait() }
+                while try !piece.withUnsafeBytes({ try body.append($0) }) { drained.wait() }
                 if file == nil {
                     file = Tree.files(directory.path("tmp")).first.map {
                         directory.path("tmp/\($0)")
