@@ -28,8 +28,7 @@ extension CacheDirectory {
             }
         }
         for name in CacheLayout.databaseFiles {
-            // SQLite follows symbolic links. A second hard link may belong to a backup, which must
-            // not change.
+            // SQLite follows symbolic links. A second hard link may belong to a backup.
             guard let status = try root.status(of: name) else { continue }
             let subject = "\(path)/\(name)"
             guard status.isRegularFile else {

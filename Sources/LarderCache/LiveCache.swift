@@ -1,8 +1,7 @@
 import Foundation
 import LarderCore
 
-/// A long-lived reader of a cache directory, which reopens a replaced or rebuilt cache. Methods may
-/// wait for the disk.
+/// A reader that reopens a replaced or rebuilt cache. Methods may wait for the disk.
 package final class LiveCache: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 
@@ -64,8 +63,7 @@ package final class LiveCache: @unchecked Sendable {
 
     package var generation: Int { lock.withLock { changes } }
 
-    /// Reopens the cache if its index was replaced. Returns the ``generation``, which increases if
-    /// the index has changed or is unreadable.
+    /// Reopens a replaced cache. Returns the ``generation``, which increases if the index changed.
     @discardableResult
     package func refresh() -> Int {
         let isReplaced = closeIfReplaced()
@@ -77,8 +75,7 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Calls `body`. If the index cannot be read, for example after a rebuild, reopens the cache
-    /// and retries once.
+    /// Calls `body`. If the index is unreadable, for example rebuilt, reopens it and retries once.
     package func using<Value>(_ body: (Cache) throws -> Value) throws -> Value {
         let cache = try open()
         do {
@@ -142,8 +139,7 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Records the noted uses in the index, for eviction. Drops them if another process is writing
-    /// the index; the next uses are noted again.
+    /// Records the noted uses in the index. Drops them if another process is writing the index.
     package func recordUse() {
         let objects = lock.withLock {
             defer { used = [] }

@@ -15,8 +15,7 @@ package enum Freshness {
         if directives.isNoCache || directives.isNoStore { return receivedAt }
         if let vary = validators.vary, Vary(vary).isAny { return receivedAt }
         let sent = validators.date.flatMap { HTTPDate.parse($0) } ?? receivedAt
-        // A `Date` up to a minute before the arrival adds no age (section 4.2.3), because clocks
-        // differ.
+        // A `Date` up to a minute before arrival is ignored (section 4.2.3): clocks differ.
         let apparent = receivedAt.timeIntervalSince(sent)
         let stated = max(0, validators.age ?? 0) + max(0, delay)
         let age = apparent > clockSkew ? max(apparent, stated) : stated
@@ -24,14 +23,12 @@ package enum Freshness {
         if let maxAge = directives.maxAge {
             lifetime = TimeInterval(maxAge)
         } else if let expires = validators.expires {
-            // An invalid `Expires` means that the response is stale (section 5.3). Both dates are
-            // from the origin's clock.
+            // A response with an invalid `Expires` is stale (section 5.3).
             lifetime = HTTPDate.parse(expires)?.timeIntervalSince(sent) ?? 0
         } else if let modified = validators.lastModified.flatMap({ HTTPDate.parse($0) }),
             modified <= sent
         {
-            // The heuristic lifetime is a tenth of the time since `Last-Modified` (section 4.2.2),
-            // at most a week.
+            // A tenth of the time since `Last-Modified` (section 4.2.2), at most a week.
             lifetime = min(sent.timeIntervalSince(modified) / 10, 7 * 86_400)
         } else {
             lifetime = 86_400
@@ -50,8 +47,7 @@ package struct CacheControl: Equatable, Sendable {
     /// `no-store` without `must-understand` (section 5.2.2.3), because Larder stores only responses
     /// whose status it understands.
     package var isNoStore: Bool { hasNoStore && !hasMustUnderstand }
-    /// `immutable`: while the response is fresh, it is not revalidated, even if the user requests
-    /// it.
+    /// `immutable`: a fresh response is not revalidated, even if the user requests it.
     package private(set) var isImmutable = false
 
     private var hasNoStore = false
@@ -61,15 +57,13 @@ package struct CacheControl: Equatable, Sendable {
     /// a request with credentials (section 3.5).
     private var isForShared = false
 
-    /// Whether a shared cache may store the response. `isPersonal` means that the request had
-    /// credentials.
+    /// Whether a shared cache may store the response. A personal request has credentials.
     package func mayBeShared(isPersonal: Bool) -> Bool {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }
 
-    /// Returns the `Cache-Control` to store for a response to a request with credentials. Adds
-    /// `private` unless shared caches may store the response, because a later push does not know
-    /// about the credentials.
+    /// Returns the `Cache-Control` to store after a request with credentials. Adds `private` unless
+    /// shared caches may store the response, because a later push does not know the credentials.
     package static func ofPersonal(_ field: String?) -> String? {
         let directives = CacheControl(field)
         guard directives.mayBeShared(isPersonal: false), !directives.mayBeShared(isPersonal: true)

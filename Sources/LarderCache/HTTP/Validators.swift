@@ -52,8 +52,7 @@ public struct Validators: Sendable, Equatable, Codable {
         return merged
     }
 
-    /// Whether a 304 with these fields confirms `stored`. If both have ETags, they must match, weak
-    /// or not (RFC 9111, section 4.3.4).
+    /// Whether a 304 with these fields confirms `stored`: ETags match, weak or not (section 4.3.4).
     package func vouch(for stored: Validators) -> Bool {
         guard let etag, let known = stored.etag else { return true }
         func opaque(_ tag: String) -> Substring.UTF8View {
@@ -67,9 +66,8 @@ public struct Validators: Sendable, Equatable, Codable {
         etag.flatMap { $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } ? $0 : nil }
     }
 
-    /// Returns the header fields of a conditional request (RFC 9111, section 4.3.1). For a
-    /// different variant, returns only the ETag, because variants are often modified at the same
-    /// time.
+    /// Returns the fields of a conditional request (RFC 9111, section 4.3.1). For a different
+    /// variant, only the ETag, because variants are often modified at the same time.
     package func conditions(sameVariant: Bool = true) -> [(name: String, value: String)] {
         var conditions: [(name: String, value: String)] = []
         if let etag = sendableETag { conditions.append(("If-None-Match", etag)) }
@@ -84,8 +82,7 @@ public struct Validators: Sendable, Equatable, Codable {
 package struct Vary: Equatable, Sendable {
     /// Whether the response depends on more than header fields (`*`).
     package let isAny: Bool
-    /// The sorted names in lower case, without `accept-encoding`, because bodies are stored
-    /// decoded.
+    /// The sorted names in lower case. Bodies are stored decoded, so omits `accept-encoding`.
     package let names: [String]
 
     package init(_ field: String) {
@@ -111,8 +108,7 @@ package struct Vary: Equatable, Sendable {
         var sent: [[UInt8]: [UInt8]] = [:]
         for (name, value) in fields {
             let name = name.utf8.lowercasedASCII
-            // The colon distinguishes an empty field from a missing one. Fields contain no line
-            // feed.
+            // A colon distinguishes an empty field from a missing one.
             sent[name] =
                 (sent[name].map { $0 + Array(", ".utf8) } ?? Array(":".utf8))
                 + value.utf8.trimmingBlanks

@@ -3,8 +3,7 @@ import GRDB
 import GRDBSQLite
 
 extension CacheIndex {
-    /// Returns descriptions of damage in the index. A quick check does not compare rows with
-    /// indexes.
+    /// Returns descriptions of damage. A quick check does not compare rows with indexes.
     func structuralComplaints(
         isQuick: Bool = false, isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(CacheError) -> [String] {
@@ -58,8 +57,7 @@ extension CacheIndex {
         directory.log(.debug, "folded the log into the index")
     }
 
-    /// Writes one transaction of an operation. Pauses regularly, so that other processes, which it
-    /// cannot detect, can take SQLite's write lock.
+    /// Writes one transaction of an operation. Pauses regularly, so that other processes can write.
     func writeStep(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         try write(isDurable: isDurable, body)
         guard lastPause.withLock({ ContinuousClock.now - $0 >= WriteStep.time }) else { return }
@@ -100,8 +98,7 @@ extension CacheIndex {
     private static let pagesPerStep = 100
     private static let sparePages = 64
 
-    /// Removes free pages in steps until only 5 % of all pages, or 64, are free. Indexes from older
-    /// versions cannot shrink.
+    /// Removes free pages until only 5 %, or 64, are free. Older versions' indexes cannot shrink.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
             let free = try read { db in

@@ -11,8 +11,7 @@ final class CacheIndex: Sendable {
     let uri: String
     let isFrozen: Bool
     let hasSpellings: Bool
-    /// The keys in an older version's index, by current key, loaded when needed; nil if all are
-    /// current.
+    /// The keys in an older index, by current key, loaded when needed; nil if all are current.
     let formerKeys: Locked<[String: String]?>?
     let hasDamaged: Bool
     private let wait: WriterWait
@@ -20,8 +19,7 @@ final class CacheIndex: Sendable {
     var path: String { file.path }
     var directory: CacheDirectory { file.directory }
 
-    /// Opens the index for writing. Waits up to `patience` for other writers, by default as long as
-    /// for the directory's lock.
+    /// Opens the index for writing. Default patience with other writers: the directory's wait.
     init(of directory: CacheDirectory, patience: Duration? = nil) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
@@ -196,8 +194,7 @@ final class CacheIndex: Sendable {
         try confirmPlace()
     }
 
-    /// Writes one transaction, or fails if another process holds SQLite's lock for longer than
-    /// ``WriterWait/moment``.
+    /// Writes one transaction. Waits only ``WriterWait/moment`` for other writers.
     func writeInPassing(_ body: (Database) throws -> Void) throws(CacheError) {
         try withWriter { db in
             try wait.limited(to: WriterWait.moment) { try commit(db, body) }

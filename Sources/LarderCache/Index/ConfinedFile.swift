@@ -5,10 +5,9 @@ import GRDBSQLite
 /// SQLite's methods for an open file of a cache. Some methods are replaced:
 ///
 /// - A read error is not reported as corruption, which would lead to a rebuild of the index.
-/// - The file behind shared memory gets its disk blocks before use. Otherwise, a later write to a
-///   full disk would end the process with SIGBUS.
-/// - After shared memory was lost to a failing disk (``SharedMemory``), all methods fail, because
-///   the newest pages cannot be found.
+/// - Shared memory gets its disk blocks before use. Otherwise, a write to a full disk is a SIGBUS.
+/// - After shared memory was lost (``SharedMemory``), all methods fail, because the newest pages
+///   cannot be found.
 enum ConfinedFile {
     fileprivate struct Methods {
         // This member must be first, because SQLite reads its methods at this address.
@@ -87,8 +86,7 @@ private func original(of file: UnsafeMutablePointer<sqlite3_file>?) -> sqlite3_i
         .assumingMemoryBound(to: ConfinedFile.Methods.self).pointee.original.pointee
 }
 
-/// Allocates disk blocks for mapped memory. Returns false if the disk is full; always true on macOS
-/// and before Linux 5.14.
+/// Allocates disk blocks for mapped memory. Returns false on a full disk, since Linux 5.14.
 private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
     #if os(Linux)
         // MADV_POPULATE_WRITE (madvise(2)), which older headers do not define.
@@ -102,20 +100,16 @@ private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> B
     #endif
 }
 
-/// SQLite's file systems for a cache. The files that SQLite finds by the index's name may come from
-/// another user:
+/// SQLite's file systems for a cache, whose files may come from another user. URIs select one with
+/// `vfs`, so an app's other databases are not affected.
 ///
-/// - `-journal` and super-journals: never opened or deleted, because no database has a journal
-///   file. SQLite would apply a foreign journal and delete its super-journal, which can be
-///   anywhere.
-/// - `-wal`: trusted no more than the index. SQLite reads it up to the first wrong checksum, and
-///   may delete only this file.
-/// - `-shm`: cleared by the first process that opens it, so planted contents are never read.
-/// - files that `ATTACH` names: never opened, because only this package's statements are executed.
+/// - `-journal` and super-journals: never opened or deleted. SQLite would apply a foreign journal
+///   and delete its super-journal, which can be anywhere.
+/// - `-wal`: trusted no more than the index. SQLite may delete only this file.
+/// - `-shm`: cleared by the first process that opens it.
 ///
 /// Paths are not resolved, because SQLite would replace the link in `/proc/self/fd` with its
-/// target, whose path may be replaced. URIs select the file system with `vfs`, so an app's other
-/// databases are not affected.
+/// target, whose path may be replaced.
 enum ConfinedFileSystem {
     static let name = "larder"
     /// The file system for a run's new databases, which may have journals.
@@ -123,8 +117,7 @@ enum ConfinedFileSystem {
     /// The file system for files that can be neither written nor locked.
     static let frozenName = "larder-frozen"
 
-    /// Registers the file systems. Their structures are never freed, because SQLite uses them until
-    /// the process ends.
+    /// Registers the file systems. SQLite uses their structures until the process ends.
     static let registration: Void = {
         for own in [draftName, name, frozenName] {
             let place = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
@@ -173,8 +166,7 @@ enum ConfinedFileSystem {
     }
 }
 
-/// SQLite's own file system, not an app's default. Unsafe because pointers are not `Sendable`. It
-/// is never unregistered.
+/// SQLite's own file system, not an app's default. Unsafe because pointers are not `Sendable`.
 private nonisolated(unsafe) let system: UnsafeMutablePointer<sqlite3_vfs> =
     sqlite3_vfs_find("unix") ?? sqlite3_vfs_find(nil)
 

@@ -104,15 +104,13 @@ struct DatabaseFile: Sendable {
     /// Creates the file, because SQLite would apply the umask to its mode.
     func make() { _ = try? directory.root.create(name) }
 
-    /// Whether SQLite can write the file format, which copies keep (sqlite.org/fileformat2.html,
-    /// "File format version numbers").
+    /// Whether SQLite can write the file format, which copies keep (sqlite.org/fileformat2.html).
     func hasWrittenFormat() throws -> Bool {
         let header = try directory.root.file(name).read(atMost: 19)
         return header.count == 19 && header[18] <= 2
     }
 
-    /// The size with the log in bytes. Limited by the allocated blocks, because sparse files can
-    /// have any size.
+    /// The size with the log in bytes, limited by the plausible size of sparse files.
     var byteCount: Int64 {
         [name, name + "-wal"].reduce(0) { sum, name in
             guard let status = (try? directory.root.status(of: name)) ?? nil else { return sum }

@@ -37,8 +37,7 @@ struct FailureTable {
     /// The maximum number of failures, because a server may answer 404 for all entries.
     static let rowLimit = 100_000
     static let byteLimit = 16 << 20
-    /// The lifetime of failures in seconds: 30 days. Failures more than 30 days in the future are
-    /// also removed.
+    /// The maximum distance of failures from now in seconds: 30 days.
     static let lifetime: TimeInterval = 30 * 86_400
 
     static func trim(

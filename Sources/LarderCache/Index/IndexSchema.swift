@@ -11,8 +11,7 @@ enum IndexSchema {
         case foreign
     }
 
-    /// Compares the schema with the known ones. Call this before reading any table, because it may
-    /// be an endless view.
+    /// Compares the schema with the known ones. An unchecked table may be an endless view.
     static func origin(of db: Database) throws -> Origin {
         let made = try statements(of: db)
         if made.isEmpty { return .none }
@@ -34,8 +33,7 @@ enum IndexSchema {
     static func hasURLKeys(_ applied: Int) -> Bool { applied >= 6 }
     static func hasDamaged(_ applied: Int) -> Bool { applied >= 7 }
 
-    /// The schema's digest for each number of applied migrations. Constants, because computing them
-    /// took a tenth of a short run's time.
+    /// The schema's digest for each number of applied migrations, constant to shorten short runs.
     static let known = [
         "e30fa713fd8f8a9b90b2c2587a67edbebbed5a082c6d2e335a7b4edc220b8d3c",
         "fa6ee121e44915efc95ebb0dd8bb4e40208ec8f8f27df63af2e6969d8dc66ee2",

@@ -3,8 +3,7 @@ import GRDB
 import GRDBSQLite
 import LarderCore
 
-/// A statement without GRDB's wrappers, which take longer than SQLite itself. Must not begin or end
-/// a transaction.
+/// A statement without GRDB's slow wrappers. Must not begin or end a transaction.
 package struct PreparedStatement {
     private let statement: Statement
     @usableFromInline package let raw: OpaquePointer
@@ -126,8 +125,7 @@ extension Database {
     }
 }
 
-/// A reader of a row's columns, each once and in order. The `require` functions throw
-/// `SQLITE_CORRUPT` for the wrong type.
+/// A reader of a row's columns, in order. The `require` functions throw `SQLITE_CORRUPT`.
 package struct RowReader {
     private let raw: OpaquePointer
     private var position: CInt = -1

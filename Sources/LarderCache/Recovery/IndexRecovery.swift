@@ -6,8 +6,7 @@ import LarderCore
 /// if the index is damaged.
 ///
 /// Processes with the old index open detect the replacement before they report an object as stored
-/// (``CacheIndex/write(isDurable:_:)``). If a killed rebuild leaves no index, the next process to
-/// open the cache rebuilds it.
+/// (``CacheIndex/write(isDurable:_:)``).
 struct IndexRecovery {
     private let directory: CacheDirectory
     private let run: RunDirectory
@@ -22,8 +21,7 @@ struct IndexRecovery {
         return try isIndexGone(from: directory)
     }
 
-    /// Whether objects exist without an index. With `waiting`, waits for a process that is opening
-    /// the index.
+    /// Whether objects exist without an index. `waiting` waits for a process that is opening it.
     static func isIndexGone(
         from directory: CacheDirectory, waiting: Bool = false
     ) throws(CacheError) -> Bool {
@@ -95,8 +93,7 @@ struct IndexRecovery {
         return report
     }
 
-    /// Copies the rows of the index, or of the snapshot if the index is damaged. Blocks other
-    /// writers until `stop` is closed.
+    /// Copies the rows of the first intact source. Blocks other writers until `stop` is closed.
     private func copyRows(
         to database: DatabaseQueue, _ stop: inout DatabaseQueue?,
         unless isCancelled: @escaping @Sendable () -> Bool
@@ -136,8 +133,7 @@ struct IndexRecovery {
                 if source == .index {
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.truncate) }
                     stop = try stopCommits(to: file)
-                    // Commits since the first checkpoint must survive if this process is killed
-                    // after removing the log.
+                    // Commits since the first checkpoint must survive the log's removal.
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.passive) }
                 }
                 try old.copy(to: database, unless: isCancelled)
@@ -152,8 +148,7 @@ struct IndexRecovery {
                     }
                     // Migrations must accept resources without an object.
                     try db.execute(sql: "PRAGMA foreign_keys = OFF")
-                    // A quick check does not compare rows with their indexes, so the indexes are
-                    // rebuilt.
+                    // A quick check does not compare rows with their indexes.
                     try db.execute(sql: "REINDEX")
                 }
                 let rest = try database.read(unless: isCancelled) {
@@ -172,8 +167,7 @@ struct IndexRecovery {
         return .nothing
     }
 
-    /// Removes the rows of damaged objects, but records their URLs. Adds rows for objects without a
-    /// row.
+    /// Removes damaged objects' rows, but records their URLs. Adds rows for objects without one.
     private func compareWithTree(
         _ database: DatabaseQueue, _ report: inout RecoveryReport,
         _ describe: (([UInt8]) -> ObjectAttributes?)?, unless isCancelled: () -> Bool,
@@ -191,8 +185,7 @@ struct IndexRecovery {
                     CREATE TEMP TABLE found (digest BLOB PRIMARY KEY, is_good INTEGER) WITHOUT ROWID
                     """)
             try db.inTransaction {
-                // Resources without objects are deleted first, because added objects can get the
-                // missing objects' row numbers.
+                // Deleted first, because added objects can get the missing objects' row numbers.
                 try DroppedResource.keep(in: db, where: "o.id IS NULL")
                 try db.execute(
                     sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
@@ -239,8 +232,7 @@ struct IndexRecovery {
                 let isLost = report.source == .index ? "f.is_good IS NOT 1" : "f.is_good = 0"
                 try DroppedResource.keep(
                     in: db, joining: "LEFT JOIN temp.found f ON f.digest = o.digest", where: isLost)
-                // This also removes the objects' resources. Unreadable objects keep their rows,
-                // because they may be intact.
+                // Also removes resources. Unreadable objects keep their rows: they may be intact.
                 try db.execute(
                     sql: """
                         DELETE FROM objects WHERE digest NOT IN
@@ -283,8 +275,7 @@ struct IndexRecovery {
             serial += 1
             stamp = "\(UTCTime.name(Date()))-\(serial)"
         }
-        // The index is moved first, because an index without its log may look sound but be
-        // outdated.
+        // The index is moved first, because without its log it may look sound but be outdated.
         for name in CacheLayout.indexFiles where try directory.root.status(of: name) != nil {
             if isDamaged {
                 let suffix = name.dropFirst(CacheLayout.index.count)

@@ -114,8 +114,7 @@ extension Cache {
         }
     }
 
-    /// Returns the size of a copied object. A nil size means that the object is damaged or
-    /// unreadable.
+    /// Returns the size, or nil if the object is damaged or unreadable.
     private func copyBytes(
         of object: StoredObject, into fanOut: FileDescriptor, _ reader: ObjectReader,
         _ isCancelled: () -> Bool
@@ -164,8 +163,7 @@ struct SnapshotPlace {
     private let name: String
     private let parent: FileDescriptor
     private let stagingName: String
-    /// The temporary directory, locked while it is open. Unlocked directories are from killed
-    /// processes.
+    /// The temporary directory, locked while it is open. Killed processes leave unlocked ones.
     let staging: FileDescriptor
     let stagingPath: String
 

@@ -64,8 +64,7 @@ struct DepositRows {
     func record(_ object: StagedObject, isGone: Bool, at instant: Date) throws -> Int64? {
         let attributes = object.attributes
         if let row = try use(object.digest, at: instant) {
-            // The row lacks attributes if a rebuild added it or the object was not stored as an
-            // image.
+            // A row from a rebuild, or of an object stored as data, lacks attributes.
             if let mediaType = attributes.mediaType {
                 try describe.run(mediaType, attributes.width, attributes.height, row)
             }

@@ -129,8 +129,7 @@ package final class Store: @unchecked Sendable {
         if count == Self.batchLimit {
             commits.async { [self] in commitPending() }
         } else if count == 1 {
-            // The reference is weak, so that the cache's lock is released with the store's last
-            // user.
+            // Weak, so that the cache's lock is released with the store's last user.
             commits.asyncAfter(deadline: .now() + Self.batchInterval) { [weak self] in
                 guard let self, lock.withLock({ self.batchNumber == number }) else { return }
                 commitPending()
@@ -226,8 +225,7 @@ package final class Store: @unchecked Sendable {
         var outcomes: [Outcome] = []
         try index.write { db in
             outcomes = []
-            // Evictions remove files in write transactions, so existing files remain during this
-            // one. A missing file was evicted earlier.
+            // Evictions remove files in write transactions, so none vanishes during this one.
             let vanished = try presence.absent(published)
             var failures = try FailureTable(db)
             let rows = try DepositRows(db)
