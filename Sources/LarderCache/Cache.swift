@@ -12,19 +12,18 @@ public final class Cache: Sendable {
     let damage: CacheError?
     private let obstacle: CacheError?
     /// Whether the medium, permissions, a full disk or another writer prevents writing.
-    public let isReadOnly: Bool
+    public var isReadOnly: Bool { obstacle != nil || !directory.isWritable }
     /// The result of rebuilding the index at opening; nil if the index was intact.
     public let recovery: RecoveryReport?
 
     private init(
-        directory: CacheDirectory, index: CacheIndex?, isReadOnly: Bool = false,
-        damage: CacheError? = nil, obstacle: CacheError? = nil, recovery: RecoveryReport? = nil
+        directory: CacheDirectory, index: CacheIndex?, damage: CacheError? = nil,
+        obstacle: CacheError? = nil, recovery: RecoveryReport? = nil
     ) {
         self.directory = directory
         self.index = index
         self.damage = damage
         self.obstacle = obstacle
-        self.isReadOnly = isReadOnly
         self.recovery = recovery
     }
 
@@ -108,8 +107,7 @@ public final class Cache: Sendable {
                     + " \(Suggestion.command("reindex"))")
         }
         guard directory.isWritable else {
-            let index = try CacheIndex(readOnly: directory)
-            return Cache(directory: directory, index: index, isReadOnly: true)
+            return Cache(directory: directory, index: try CacheIndex(readOnly: directory))
         }
         guard try directory.root.status(of: CacheLayout.index) != nil else {
             return Cache(directory: directory, index: nil)
@@ -121,7 +119,7 @@ public final class Cache: Sendable {
             // SQLite needs disk space and a lock to open an index for writing.
             let index = try? CacheIndex(readOnly: directory, isBesideWriter: error.code == .locked)
             guard let index else { throw error }
-            return Cache(directory: directory, index: index, isReadOnly: true, obstacle: error)
+            return Cache(directory: directory, index: index, obstacle: error)
         }
     }
 
@@ -133,8 +131,7 @@ public final class Cache: Sendable {
             return try open(at: path, wait: wait, log: log, waitsForWriters: isForRepair)
         } catch  where error.isDamage {
             let directory = try CacheDirectory(path: path, create: false, wait: wait, log: log)
-            return Cache(
-                directory: directory, index: nil, isReadOnly: !directory.isWritable, damage: error)
+            return Cache(directory: directory, index: nil, damage: error)
         }
     }
 
@@ -278,9 +275,45 @@ public final class Cache: Sendable {
         _ report: inout VerifyReport, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> [DroppedResource] {
         if let damage { throw damage }
-        guard !isReadOnly, directory.isWritable else { throw readOnlyError }
+        guard !isReadOnly else { throw readOnlyError }
         guard let index else { return [] }
         return try Repairer(directory: directory, index: index, reader: reader())
             .repair(&report.findings, isCancelled: isCancelled)
+    }
+}
+
+/// The contents of a cache, as counts and sizes.
+public struct CacheStatus: Sendable {
+    /// The absolute path of the root.
+    public let path: String
+    /// The counts from the index.
+    public private(set) var totals = IndexTotals()
+    /// The size of the index files in bytes.
+    public private(set) var indexBytes: Int64 = 0
+    /// The allocated disk space of the object files in bytes.
+    public private(set) var diskBytes: Int64 = 0
+    /// The number of runs in progress and leftovers in `tmp/`.
+    public private(set) var temporaries = 0
+    /// The number of files in `quarantine/`.
+    public private(set) var quarantined = 0
+    /// The number of object directories without read permission, which ``diskBytes`` excludes.
+    public private(set) var unreadable = 0
+    package private(set) var runs: [RunRecord] = []
+
+    init(of directory: CacheDirectory, index: CacheIndex?) throws(CacheError) {
+        path = directory.path
+        if let index { totals = try index.totals() }
+        for name in CacheLayout.indexFiles {
+            indexBytes += Int64(try directory.root.status(of: name)?.st_size ?? 0)
+        }
+        try ObjectTree(directory).walk(onRefusal: { _ in unreadable += 1 }) {
+            (entry) throws(CacheError) in
+            diskBytes += try entry.parent.status(of: entry.name)?.allocatedBytes ?? 0
+        }
+        temporaries = try directory.temporaries()
+        if try directory.root.status(of: CacheLayout.quarantine)?.isDirectory == true {
+            quarantined = try directory.root.directory(CacheLayout.quarantine).names().count
+        }
+        runs = RunRecord.Command.allCases.compactMap { RunRecord.load($0, from: directory) }
     }
 }
