@@ -72,10 +72,8 @@ extension Cache {
     package static func nearestDirectory(to path: String) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
             return try usersDirectory(path)
-        } catch  where error.code == .missing {
-            let parent = path.parentDirectory
-            guard !parent.isSame(as: path) else { throw error }
-            return try nearestDirectory(to: parent)
+        } catch  where error.code == .missing && !path.parentDirectory.isSame(as: path) {
+            return try nearestDirectory(to: path.parentDirectory)
         }
     }
 
@@ -95,18 +93,17 @@ extension Cache {
         return OutgoingObject(object, file: file)
     }
 
-    package struct KeptManifest: Sendable {
-        package let resource: Resource
-        /// The manifest's file and its URL after redirects. The caller closes the descriptor.
-        package let file: (descriptor: Int32, baseURL: HTTPURL)
-    }
+    /// A manifest's resource, file and URL after redirects. The caller closes the descriptor.
+    package typealias KeptManifest = (
+        resource: Resource, file: (descriptor: Int32, baseURL: HTTPURL)
+    )
 
     package func manifest(_ url: HTTPURL) throws(CacheError) -> KeptManifest? {
         guard let resource = try resource(url.key) else { return nil }
         let base = (try? HTTPURL(resource.responseURL)) ?? url
         do throws(CacheError) {
-            let file = (try descriptor(of: resource.object), base)
-            return KeptManifest(resource: resource, file: file)
+            let file = (descriptor: try descriptor(of: resource.object), baseURL: base)
+            return (resource, file)
         } catch  where error.isOfDamagedObject { return nil }
     }
 }

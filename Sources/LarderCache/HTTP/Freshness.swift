@@ -75,7 +75,7 @@ package struct CacheControl: Equatable, Sendable {
     package init(_ field: String?) {
         guard var field else { return }
         field.withUTF8 { bytes in
-            var directives = DirectiveReader(bytes)
+            var directives = DirectiveReader(bytes: bytes)
             while let (name, argument) = directives.next() {
                 if name.isWord("max-age") {
                     // If the directive is repeated, the first value is used (section 4.2.1).
@@ -99,10 +99,8 @@ package struct CacheControl: Equatable, Sendable {
 private struct DirectiveReader {
     typealias Part = Slice<UnsafeBufferPointer<UInt8>>
 
-    private let bytes: UnsafeBufferPointer<UInt8>
-    private var place = 0
-
-    init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+    let bytes: UnsafeBufferPointer<UInt8>
+    var place = 0
 
     mutating func next() -> (name: Part, argument: Part)? {
         skip { $0 == UInt8(ascii: ",") || $0.isBlank }

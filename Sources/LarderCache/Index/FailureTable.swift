@@ -54,25 +54,20 @@ struct FailureTable {
     {
         let bounds = try index.read { db in try Self.bounds(db, at: Date(), to: 1) }
         guard bounds.isExceeded else { return 0 }
-        var (forgotten, last) = (0, "")
+        var forgotten = 0
         var isDone = false
         while !isDone, !isCancelled() {
             try index.writeStep { db in
-                let keys = try db.prepared(
-                    """
-                    SELECT key FROM failures WHERE key > ? ORDER BY key LIMIT \(WriteStep.rowLimit)
-                    """)
-                let page = try keys.rows(last) { try $0.requireText() }
-                // A key that is not UTF-8 is read with replacement characters, so pages may repeat.
-                guard let end = page.last, !end.isSame(as: last) else { return isDone = true }
                 try db.prepared(
                     """
-                    DELETE FROM failures WHERE key > ? AND key <= ?
-                        AND (failed_at < ? OR failed_at > ? OR failed_at IS NULL)
+                    DELETE FROM failures WHERE key IN (
+                        SELECT key FROM failures
+                        WHERE failed_at < ? OR failed_at > ? OR failed_at IS NULL
+                        LIMIT \(WriteStep.rowLimit))
                     """
-                ).run(last, end, bounds.first, bounds.last)
+                ).run(bounds.first, bounds.last)
                 forgotten += db.changesCount
-                last = end
+                isDone = db.changesCount == 0
             }
         }
         return forgotten
