@@ -51,14 +51,29 @@ extension Cache {
     public func resource(spelledAs text: String) throws(CacheError) -> Resource? {
         guard let index else { return nil }
         if let resource = try index.resource(text) { return resource }
-        if let resource = try index.resource(spelledAs: text) { return resource }
+        if index.hasSpellings {
+            let find = """
+                SELECT \(Resource.columns) FROM spellings s JOIN resources r ON r.id = s.resource
+                    JOIN objects o ON o.id = r.object
+                WHERE s.text = ?
+                """
+            let found = try index.lookUp { try $0.prepared(find).rows(text, as: Resource.init) }
+            if let resource = found.first, resource.isAsNamed { return resource }
+        }
         // Keys contain no credentials, so the resource with this key may belong to another user.
         guard let url = try? HTTPURL(text), url.credentials == nil else { return nil }
         return url.key.isSame(as: text) ? nil : try index.resource(url.key)
     }
 
     /// Returns a number that changes when another connection commits, or nil without an index.
-    package func indexVersion() throws(CacheError) -> Int64? { try index?.version() }
+    package func indexVersion() throws(CacheError) -> Int64? {
+        guard let index else { return nil }
+        return try index.judging {
+            try index.connections.writer.unsafeRead {
+                try $0.prepared("PRAGMA data_version").firstInteger()
+            }
+        }
+    }
 
     package func forEachSpelling(_ body: (Spelling) throws -> Void) throws {
         guard let index, index.hasSpellings else { return }

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 
 extension CacheDirectory {
     /// The lock on the root: `shared` to use the index, `exclusive` to replace it.
@@ -70,6 +71,9 @@ extension CacheDirectory {
         } catch  where error.isOutOfReach {}
         // A pipe would block SQLite forever.
         guard try root.status(of: CacheLayout.index)?.isRegularFile == true else { return false }
-        return CacheIndex.isOwn(in: self)
+        let tables = try? DatabaseFile(CacheLayout.index, in: self).open(.alone).unsafeRead {
+            try $0.tableExists("objects") && $0.tableExists("resources")
+        }
+        return tables ?? false
     }
 }

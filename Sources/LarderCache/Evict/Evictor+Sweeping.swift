@@ -61,7 +61,7 @@ extension Evictor {
     ) throws(CacheError) -> [(digest: Digest, bytes: Int64)] {
         let name = ObjectTree.fanOut(byte)
         guard try root.status(of: name)?.isDirectory == true else { return [] }
-        let known = Set(try index.digests(fanOut: byte))
+        let known = Set(try index.rows("o.digest", fanOut: byte) { try $0.requireDigest() })
         var orphans: [(digest: Digest, bytes: Int64)] = []
         do throws(CacheError) {
             try ObjectTree.walk(fanOut: name, beneath: root) { (entry) throws(CacheError) in

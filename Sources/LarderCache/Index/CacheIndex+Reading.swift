@@ -5,15 +5,6 @@ import LarderCore
 extension CacheIndex {
     func resource(_ key: String) throws(CacheError) -> Resource? { try resources([key])[0] }
 
-    /// Returns a number that changes when another connection than the writer commits.
-    func version() throws(CacheError) -> Int64? {
-        try judging {
-            try connections.writer.unsafeRead {
-                try $0.prepared("PRAGMA data_version").firstInteger()
-            }
-        }
-    }
-
     private static let findResource = """
         SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object
         WHERE r.
@@ -36,19 +27,6 @@ extension CacheIndex {
                 if let found = try resource(key) { return found }
                 return try formerKey(key, in: db).flatMap(resource)
             }
-        }
-    }
-
-    func resource(spelledAs text: String) throws(CacheError) -> Resource? {
-        guard hasSpellings else { return nil }
-        return try lookUp { db in
-            try db.prepared(
-                """
-                SELECT \(Resource.columns) FROM spellings s JOIN resources r ON r.id = s.resource
-                    JOIN objects o ON o.id = r.object
-                WHERE s.text = ?
-                """
-            ).rows(text, as: Resource.init).first.flatMap { $0.isAsNamed ? $0 : nil }
         }
     }
 
@@ -90,11 +68,7 @@ extension CacheIndex {
         try rows(StoredObject.columns, fanOut: byte, as: StoredObject.init)
     }
 
-    func digests(fanOut byte: UInt8) throws(CacheError) -> [Digest] {
-        try rows("o.digest", fanOut: byte) { try $0.requireDigest() }
-    }
-
-    private func rows<Value>(
+    func rows<Value>(
         _ columns: String, fanOut byte: UInt8, as row: (inout RowReader) throws -> Value
     ) throws(CacheError) -> [Value] {
         let rest = Digest.byteCount - 1

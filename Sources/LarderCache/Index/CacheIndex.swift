@@ -16,7 +16,6 @@ final class CacheIndex: Sendable {
     let hasDamaged: Bool
     private let wait: WriterWait
     let lastPause = Locked(ContinuousClock.now)
-    var path: String { file.path }
     var directory: CacheDirectory { file.directory }
 
     /// Opens the index for writing. Default patience with other writers: the directory's wait.
@@ -116,9 +115,9 @@ final class CacheIndex: Sendable {
                     message: "was written by an older version of larder; to update the index,"
                         + " make the cache writable and open it with this version")
             }
-            hasSpellings = IndexSchema.hasSpellings(applied)
-            formerKeys = IndexSchema.hasURLKeys(applied) ? nil : Locked(nil)
-            hasDamaged = IndexSchema.hasDamaged(applied)
+            hasSpellings = applied >= 5
+            formerKeys = applied >= 6 ? nil : Locked(nil)
+            hasDamaged = applied >= 7
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             connections = IndexConnections(writer: queue)
         } catch { throw file.failure(error) }
@@ -126,15 +125,6 @@ final class CacheIndex: Sendable {
 
     private static func mayLackRoom(_ error: DatabaseError) -> Bool {
         [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode)
-    }
-
-    /// Whether the index belongs to Larder. Creates no files.
-    static func isOwn(in directory: CacheDirectory) -> Bool {
-        let file = DatabaseFile(CacheLayout.index, in: directory)
-        let tables = try? file.open(.alone).unsafeRead {
-            try $0.tableExists("objects") && $0.tableExists("resources")
-        }
-        return tables ?? false
     }
 
     /// Throws if a newer version wrote the index. Call this before changing any file.
@@ -217,7 +207,7 @@ final class CacheIndex: Sendable {
     private func confirmPlace() throws(CacheError) {
         guard try directory.root.status(of: CacheLayout.index)?.st_ino == inode else {
             let error = CacheError(
-                .index, subject: path, message: "was deleted or replaced while it was in use")
+                .index, subject: file.path, message: "was deleted or replaced while it was in use")
             directory.log(.notice, error.description)
             throw error
         }

@@ -29,9 +29,6 @@ enum IndexSchema {
     }
 
     static func isReadable(_ applied: Int) -> Bool { applied >= 4 }
-    static func hasSpellings(_ applied: Int) -> Bool { applied >= 5 }
-    static func hasURLKeys(_ applied: Int) -> Bool { applied >= 6 }
-    static func hasDamaged(_ applied: Int) -> Bool { applied >= 7 }
 
     /// The schema's digest for each number of applied migrations, constant to shorten short runs.
     static let known = [
