@@ -86,19 +86,13 @@ package struct Vary: Equatable, Sendable {
     package let names: [String]
 
     package init(_ field: String) {
-        var isAny = false
-        var names: Set<String> = []  // text: ASCII
-        for member in field.utf8.split(separator: UInt8(ascii: ",")).map(\.trimmingBlanks) {
-            if member.isWord("*") {
-                isAny = true
-            } else if !member.isEmpty, !member.isWord("accept-encoding"),
-                member.allSatisfy({ $0 < 0x80 })
-            {
-                names.insert(String(decoding: member.lowercasedASCII, as: UTF8.self))
-            }
+        let members = field.utf8.split(separator: UInt8(ascii: ",")).map(\.trimmingBlanks)
+        isAny = members.contains { $0.isWord("*") }
+        let named = members.lazy.filter { member in
+            !member.isEmpty && !member.isWord("*") && !member.isWord("accept-encoding")
+                && member.allSatisfy { $0 < 0x80 }
         }
-        self.isAny = isAny
-        self.names = names.sorted()
+        names = Set(named.map { String(decoding: $0.lowercasedASCII, as: UTF8.self) }).sorted()
     }
 
     /// Returns a digest of the named request fields, which may be secret; nil without names.
