@@ -109,8 +109,6 @@ extension Cache {
     package func failures(_ keys: [String]) throws(CacheError) -> [PastFailure?] {
         guard let index else { return keys.map { _ in nil } }
         return try index.lookUp(inTransaction: keys.count > 1) { db in
-            let isAny = try db.prepared("SELECT 1 FROM failures LIMIT 1").firstInteger()
-            guard isAny != nil else { return keys.map { _ in nil } }
             let find = try db.prepared(
                 "SELECT code, status, failed_at, count FROM failures WHERE key = ?")
             return try keys.map { key in

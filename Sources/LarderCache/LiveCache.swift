@@ -49,10 +49,7 @@ package final class LiveCache: @unchecked Sendable {
         let index = indexFile
         let closed = lock.withLock { () -> Cache? in
             guard let cache else { return nil }
-            let isSame =
-                if let index, let last = self.index { index.isSameFile(as: last) } else {
-                    index == nil && self.index == nil
-                }
+            let isSame = index.map { self.index?.isSameFile(as: $0) == true } ?? (self.index == nil)
             // A prefetch may have created a missing index.
             guard !isSame || cache.indexURI == nil else { return nil }
             return self.cache.take()
