@@ -95,14 +95,7 @@ package final class PartialBodies: Sendable {
 
 /// A claimed partial body, removed unless it is resumed or put back.
 package final class PartialBody: Sendable {
-    /// The strong ETag or date of the resource's version.
-    package var validator: String { trailer.validator }
-    /// The first response's fields, which a 206 may omit (RFC 9110, section 15.3.7).
-    package var fields: Validators { trailer.fields }
-    package var count: Int64 { trailer.count }
-    package var totalBytes: Int64? { trailer.totalBytes }
-
-    private let trailer: PartialTrailer
+    package let trailer: PartialTrailer
     private let bodies: PartialBodies
     private let name: String
     private let hasher: RunningDigest
@@ -129,18 +122,20 @@ package final class PartialBody: Sendable {
         guard let claim = claim.withLock({ $0.take() }) else {
             throw CacheError(unusable: name, "the partial body is in use")
         }
-        guard ftruncate(claim.descriptor.raw, off_t(count)) == 0,
-            lseek(claim.descriptor.raw, 0, SEEK_END) == off_t(count)
+        guard ftruncate(claim.descriptor.raw, off_t(trailer.count)) == 0,
+            lseek(claim.descriptor.raw, 0, SEEK_END) == off_t(trailer.count)
         else { throw claim.descriptor.failure("truncate") }
         return (claim, hasher)
     }
 }
 
-struct PartialTrailer: Codable {
-    let validator: String
-    let fields: Validators
-    let count: Int64
-    let totalBytes: Int64?
+package struct PartialTrailer: Codable, Sendable {
+    /// The strong ETag or date of the resource's version.
+    package let validator: String
+    /// The first response's fields, which a 206 may omit (RFC 9110, section 15.3.7).
+    package let fields: Validators
+    package let count: Int64
+    package let totalBytes: Int64?
     /// The digest of the body, which detects damage by a power cut, because the file is not synced.
     let digest: String
 

@@ -44,7 +44,7 @@ package final class StagedBody: @unchecked Sendable {
         self.run = run
         self.onDrained = onDrained
         (file, hasher) = try partial.handOver()
-        received = partial.count
+        received = partial.trailer.count
         writer = Self.nextWriter()
     }
 

@@ -33,7 +33,7 @@ final class OperationContext: Sendable {
         guard let partial = store.partials.take(fetch.target.url.string) else { return nil }
         logger?.info(
             "resuming a body",
-            metadata: ["url": fetch.target.url.logged, "offset": "\(partial.count)"])
+            metadata: ["url": fetch.target.url.logged, "offset": "\(partial.trailer.count)"])
         return partial
     }
 

@@ -143,7 +143,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
             do throws(CacheError) {
                 response.body = try stage.newBody(
                     for: id, head: head, continuing: head.status == 206 ? partial : nil)
-                if head.status == 206 { response.resumed = partial?.fields }
+                if head.status == 206 { response.resumed = partial?.trailer.fields }
             } catch {
                 response.verdict = .broken(error)
             }

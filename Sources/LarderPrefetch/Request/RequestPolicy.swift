@@ -16,7 +16,8 @@ struct RequestPolicy: Sendable {
         to target: RequestTarget, about known: Resource?, continuing partial: PartialBody? = nil
     ) -> TransferRequest {
         var fields = headers.sent(to: target.url, isRedirected: !target.isAtOwnOrigin)
-        let conditions = partial.map(Resumption.headers) ?? conditions(on: known, at: target)
+        let conditions =
+            partial.map { Resumption.headers(for: $0.trailer) } ?? conditions(on: known, at: target)
         if !conditions.isEmpty { fields += conditions }
         // With max-age=0, unlike no-cache, an intermediate cache may answer 304 after a
         // revalidation (RFC 9111, section 5.2.1.1).
@@ -55,7 +56,7 @@ struct RequestPolicy: Sendable {
     ) -> RequestOutcome? {
         switch head.status {
         case 200, 203:
-            if let partial, Resumption.isSlice(head, insteadOf: partial) { return .restart }
+            if let partial, Resumption.isSlice(head, insteadOf: partial.trailer) { return .restart }
             return nil
         case 304
         where partial == nil
@@ -67,7 +68,7 @@ struct RequestPolicy: Sendable {
                 let isWhole = head.status == 206 && ByteRange(head.headers)?.isWhole ?? false
                 return isWhole ? nil : .failed(ResourceFailure(status: head.status))
             }
-            guard Resumption.isRest(of: partial, head) else { return .restart }
+            guard Resumption.isRest(of: partial.trailer, head) else { return .restart }
             guard Resumption.totalBytes(head) ?? 0 <= maximumBodyBytes else {
                 return .failed(ResourceFailure(.bodyTooLong(limit: maximumBodyBytes)))
             }

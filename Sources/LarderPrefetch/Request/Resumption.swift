@@ -7,7 +7,7 @@ import LarderHTTP
 /// unencoded body, a strong validator, a server that supports ranges, and a 206 response with
 /// exactly the missing bytes.
 enum Resumption {
-    static func headers(for partial: PartialBody) -> [(name: String, value: String)] {
+    static func headers(for partial: PartialTrailer) -> [(name: String, value: String)] {
         [
             ("Range", "bytes=\(partial.count)-"), ("If-Range", partial.validator),
             // An encoded body would have different offsets.
@@ -17,7 +17,7 @@ enum Resumption {
 
     /// Whether a 200 response contains only the missing bytes, contrary to RFC 9110, section
     /// 15.3.1.
-    static func isSlice(_ head: ResponseHead, insteadOf partial: PartialBody) -> Bool {
+    static func isSlice(_ head: ResponseHead, insteadOf partial: PartialTrailer) -> Bool {
         if head.headers[first: "Content-Range"] != nil {
             return !(ByteRange(head.headers)?.isWhole ?? false)
         }
@@ -25,7 +25,7 @@ enum Resumption {
         return partial.count > 0 && total > partial.count && length == total - partial.count
     }
 
-    static func isRest(of partial: PartialBody, _ head: ResponseHead) -> Bool {
+    static func isRest(of partial: PartialTrailer, _ head: ResponseHead) -> Bool {
         guard head.status == 206, head.headers.contentCodings.isEmpty,
             let range = ByteRange(head.headers), range.first == partial.count,
             let total = range.total,
