@@ -40,10 +40,8 @@ struct FailureTable {
     /// The maximum distance of failures from now in seconds: 30 days.
     static let lifetime: TimeInterval = 30 * 86_400
 
-    static func trim(
-        _ db: Database, at instant: Date, to fraction: Double = 1
-    ) throws -> (rows: Int, bytes: Int) {
-        let bounds = try bounds(db, at: instant, to: fraction)
+    static func trim(_ db: Database, to fraction: Double = 1) throws -> (rows: Int, bytes: Int) {
+        let bounds = try bounds(db, to: fraction)
         try db.prepared("DELETE FROM failures WHERE failed_at < ? OR failed_at > ?")
             .run(bounds.first, bounds.last)
         return (bounds.rows, bounds.bytes)
@@ -52,7 +50,7 @@ struct FailureTable {
     /// Removes expired and excess failures in steps, and returns their number.
     static func trim(_ index: CacheIndex, unless isCancelled: () -> Bool) throws(CacheError) -> Int
     {
-        let bounds = try index.read { db in try Self.bounds(db, at: Date(), to: 1) }
+        let bounds = try index.read { try Self.bounds($0, to: 1) }
         guard bounds.isExceeded else { return 0 }
         var forgotten = 0
         var isDone = false
@@ -77,10 +75,8 @@ struct FailureTable {
         first: Double, last: Double, rows: Int, bytes: Int, isExceeded: Bool
     )
 
-    private static func bounds(
-        _ db: Database, at instant: Date, to fraction: Double
-    ) throws -> Bounds {
-        let now = instant.timeIntervalSince1970
+    private static func bounds(_ db: Database, to fraction: Double) throws -> Bounds {
+        let now = Date().timeIntervalSince1970
         // Ages are unknown until the clock is set.
         let lifetime = now < ObjectUse.earliest ? .infinity : lifetime
         var bounds: Bounds = (now - lifetime, now + lifetime, 0, 0, false)
@@ -119,15 +115,14 @@ public struct PastFailure: Sendable, Equatable {
     public let count: Int
 
     package init(code: String?, status: Int?, failedAt: Date, count: Int) {
-        self.code = code.flatMap { Self.isCode($0) ? $0 : nil } ?? "unknown"
+        let text = code ?? ""
+        let isCode = (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { byte in
+            0x61...0x7A ~= byte || byte.isDigit || byte == UInt8(ascii: "-")
+        }
+        self.code = isCode ? text : "unknown"
         self.status = status
         self.failedAt = failedAt
         self.count = count
-    }
-
-    private static func isCode(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.count <= 64
-            && text.utf8.allSatisfy { 0x61...0x7A ~= $0 || $0.isDigit || $0 == UInt8(ascii: "-") }
     }
 
     package var age: String { DurationText.describe(max(0, -failedAt.timeIntervalSinceNow)) }

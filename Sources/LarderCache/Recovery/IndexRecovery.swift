@@ -67,7 +67,7 @@ struct IndexRecovery {
             report.source = try copyRows(to: database, &stop, unless: isCancelled)
             try database.writeWithoutTransaction { try IndexSchema.migrate($0) }
             try compareWithTree(database, &report, describe, unless: isCancelled, onProgress)
-            _ = try database.write { try FailureTable.trim($0, at: Date()) }
+            _ = try database.write { try FailureTable.trim($0) }
             try database.compact(into: DatabaseFile(name, of: run, in: directory))
             try database.close()
             run.remove(draft)

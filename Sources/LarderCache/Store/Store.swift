@@ -253,7 +253,7 @@ package final class Store: @unchecked Sendable {
             remembered = sum
             if sum.rows <= FailureTable.rowLimit, sum.bytes <= FailureTable.byteLimit { return }
         }
-        remembered = try FailureTable.trim(db, at: Date(), to: remembered == nil ? 1 : 0.75)
+        remembered = try FailureTable.trim(db, to: remembered == nil ? 1 : 0.75)
     }
 
     private func record(
