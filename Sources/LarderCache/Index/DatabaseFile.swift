@@ -71,7 +71,7 @@ struct DatabaseFile: Sendable {
         return try DatabaseQueue(path: uri(access), configuration: configuration)
     }
 
-    /// Avoids shared memory, and checkpoints at closing.
+    /// Uses no shared memory, and does not checkpoint at closing.
     private static func takeExclusively(_ db: Database) throws {
         try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
         larder_sqlite_configure(db.sqliteConnection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -88,11 +88,11 @@ struct DatabaseFile: Sendable {
             // The journal must be turned off first, because a hardened connection cannot do this.
             try db.execute(sql: "PRAGMA main.journal_mode = OFF; PRAGMA main.synchronous = OFF")
             try db.execute(sql: "PRAGMA main.locking_mode = EXCLUSIVE")
-            if isFrozen { try takeExclusively(db) }
-            try harden(db, for: CacheLayout.index, in: directory)
+            if isFrozen { try Self.takeExclusively(db) }
+            try Self.harden(db, for: CacheLayout.index, in: directory)
         }
         let database = try DatabaseQueue(
-            path: path.map { uri($0, .making) } ?? "", configuration: configuration)
+            path: path.map { Self.uri($0, .making) } ?? "", configuration: configuration)
         if let index {
             try database.writeWithoutTransaction {
                 try $0.execute(sql: "ATTACH DATABASE ? AS cache", arguments: [index.uri])

@@ -53,8 +53,8 @@ extension Cache {
             return report
         } catch {
             target.discard()
-            guard let error = error as? DatabaseError else { throw error }
-            throw CacheError(index: CacheLayout.index, error)
+            guard let failure = error as? DatabaseError else { throw error }
+            throw CacheError(index: CacheLayout.index, failure)
         }
     }
 
