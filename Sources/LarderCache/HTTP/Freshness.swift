@@ -75,7 +75,7 @@ package struct CacheControl: Equatable, Sendable {
     package init(_ field: String?) {
         guard var field else { return }
         field.withUTF8 { bytes in
-            var directives = DirectiveReader(bytes: bytes)
+            var directives = DirectiveReader(rest: bytes[...])
             while let (name, argument) = directives.next() {
                 if name.isWord("max-age") {
                     // If the directive is repeated, the first value is used (section 4.2.1).
@@ -99,29 +99,24 @@ package struct CacheControl: Equatable, Sendable {
 private struct DirectiveReader {
     typealias Part = Slice<UnsafeBufferPointer<UInt8>>
 
-    let bytes: UnsafeBufferPointer<UInt8>
-    var place = 0
+    var rest: Part
 
     mutating func next() -> (name: Part, argument: Part)? {
-        skip { $0 == UInt8(ascii: ",") || $0.isBlank }
-        guard place < bytes.count else { return nil }
-        let start = place
-        skip { byte in
+        rest = rest.drop { $0 == UInt8(ascii: ",") || $0.isBlank }
+        guard !rest.isEmpty else { return nil }
+        let name = rest.prefix { byte in
             byte != UInt8(ascii: ",") && byte != UInt8(ascii: "=") && byte != UInt8(ascii: "\"")
                 && !byte.isBlank
         }
-        let end = place
+        var end = name.endIndex
         var isQuoted = false
-        while place < bytes.count, isQuoted || bytes[place] != UInt8(ascii: ",") {
-            if bytes[place] == UInt8(ascii: "\"") { isQuoted.toggle() }
-            place += isQuoted && bytes[place] == UInt8(ascii: "\\") ? 2 : 1
+        while end < rest.endIndex, isQuoted || rest[end] != UInt8(ascii: ",") {
+            if rest[end] == UInt8(ascii: "\"") { isQuoted.toggle() }
+            end += isQuoted && rest[end] == UInt8(ascii: "\\") ? 2 : 1
         }
-        place = min(place, bytes.count)
-        return (bytes[start..<end], bytes[end..<place])
-    }
-
-    private mutating func skip(while isSkipped: (UInt8) -> Bool) {
-        while place < bytes.count, isSkipped(bytes[place]) { place += 1 }
+        let argument = rest[name.endIndex..<min(end, rest.endIndex)]
+        rest = rest[argument.endIndex...]
+        return (name, argument)
     }
 
     /// Returns the argument's value without quotation marks.
