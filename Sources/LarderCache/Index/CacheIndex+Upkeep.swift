@@ -95,8 +95,6 @@ extension CacheIndex {
     static let usualCache = 2_000
     /// The page cache's size for work on all rows, in KiB.
     private static let roomyCache = 8_000
-    private static let pagesPerStep = 100
-    private static let sparePages = 64
 
     /// Removes free pages until only 5 %, or 64, are free. Older versions' indexes cannot shrink.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
@@ -105,14 +103,13 @@ extension CacheIndex {
                 guard try Int.fetchOne(db, sql: "PRAGMA auto_vacuum") == 2 else { return 0 }
                 let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
                 let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
-                return free - max(Self.sparePages, pages / 20)
+                return free - max(64, pages / 20)
             }
             guard free > 0 else { return }
             // Losing this step does no harm.
             try writeStep(isDurable: false) { db in
                 let deadline = ContinuousClock.now + WriteStep.time
-                let vacuum = try db.prepared(
-                    "PRAGMA incremental_vacuum(\(min(free, Self.pagesPerStep)))")
+                let vacuum = try db.prepared("PRAGMA incremental_vacuum(\(min(free, 100)))")
                 defer { vacuum.reset() }
                 while try vacuum.next() != nil, ContinuousClock.now < deadline {}
             }

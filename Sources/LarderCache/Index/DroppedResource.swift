@@ -12,11 +12,6 @@ package struct DroppedResource: Sendable {
     package let isUnstorable: Bool
     package let finding: Int
 
-    static let columns =
-        "r.key, r.url, o.digest, o.digest IS NOT NULL AND o.media_type IS NULL, r.cache_control"
-    static let keptColumns =
-        "d.key, d.url, d.digest, d.is_any_content, iif(d.is_unstorable, 'no-store', NULL)"
-
     init(_ row: inout RowReader, finding: Int) throws {
         key = try row.requireText()
         url = row.text() ?? key
@@ -34,8 +29,9 @@ package struct DroppedResource: Sendable {
         let insert = try db.prepared("INSERT OR REPLACE INTO damaged VALUES (?, ?, ?, ?, ?, ?)")
         try db.prepared(
             """
-            SELECT \(columns) FROM resources r LEFT JOIN objects o ON o.id = r.object \(tables)
-            WHERE \(condition)
+            SELECT r.key, r.url, o.digest, o.digest IS NOT NULL AND o.media_type IS NULL,
+                r.cache_control
+            FROM resources r LEFT JOIN objects o ON o.id = r.object \(tables) WHERE \(condition)
             """
         ).forEach(repeat each values) { row in
             let kept = try DroppedResource(&row, finding: 0)
@@ -52,8 +48,8 @@ extension CacheIndex {
         return try lookUp { db in
             try db.prepared(
                 """
-                SELECT \(DroppedResource.keptColumns) FROM damaged d WHERE d.digest IS ?
-                ORDER BY d.key
+                SELECT key, url, digest, is_any_content, iif(is_unstorable, 'no-store', NULL)
+                FROM damaged WHERE digest IS ? ORDER BY key
                 """
             ).rows(digest) { try DroppedResource(&$0, finding: finding) }
         }
