@@ -41,29 +41,24 @@ package final class LiveCache: @unchecked Sendable {
         return cache
     }
 
-    package func close() {
-        withExtendedLifetime(lock.withLock { cache.take() }) {}
-    }
-
-    private func closeIfReplaced() -> Bool {
-        let index = indexFile
-        let closed = lock.withLock { () -> Cache? in
-            guard let cache else { return nil }
-            let isSame = index.map { self.index?.isSameFile(as: $0) == true } ?? (self.index == nil)
-            // A prefetch may have created a missing index.
-            guard !isSame || cache.indexURI == nil else { return nil }
-            return self.cache.take()
-        }
-        if closed != nil { log(.info, "\(path): the index was replaced; opening it again") }
-        return closed != nil
-    }
+    package func close() { withExtendedLifetime(lock.withLock { cache.take() }) {} }
 
     package var generation: Int { lock.withLock { changes } }
 
     /// Reopens a replaced cache. Returns the ``generation``, which increases if the index changed.
     @discardableResult
     package func refresh() -> Int {
-        let isReplaced = closeIfReplaced()
+        let index = indexFile
+        let isReplaced =
+            lock.withLock { () -> Cache? in
+                guard let cache else { return nil }
+                let isSame =
+                    index.map { self.index?.isSameFile(as: $0) == true } ?? (self.index == nil)
+                // A prefetch may have created a missing index.
+                guard !isSame || cache.indexURI == nil else { return nil }
+                return self.cache.take()
+            } != nil
+        if isReplaced { log(.info, "\(path): the index was replaced; opening it again") }
         let version = (try? using { try $0.indexVersion() }) ?? nil
         return lock.withLock {
             if isReplaced || version == nil || version != self.version { changes += 1 }

@@ -130,7 +130,8 @@ final class CacheIndex: Sendable {
     /// Throws if a newer version wrote the index. Call this before changing any file.
     static func refuseNewerVersion(of file: DatabaseFile) throws {
         let root = file.directory.root
-        guard let index = try root.status(of: file.name), index.st_size > 0 else { return }
+        guard let index = try root.status(of: file.name), index.isRegularFile, index.st_size > 0
+        else { return }
         let log = try root.status(of: file.name + "-wal")
         for access in log?.st_size ?? 0 > 0 ? [DatabaseFile.Access.alone, .withLog] : [.alone] {
             let origin = try? file.open(access).unsafeRead(IndexSchema.origin)

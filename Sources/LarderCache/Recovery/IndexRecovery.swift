@@ -58,10 +58,7 @@ struct IndexRecovery {
         var stop: DatabaseQueue?
         defer { try? stop?.close() }
         do {
-            let index = DatabaseFile(CacheLayout.index, in: directory)
-            if try directory.root.status(of: index.name)?.isRegularFile == true {
-                try CacheIndex.refuseNewerVersion(of: index)
-            }
+            try CacheIndex.refuseNewerVersion(of: DatabaseFile(CacheLayout.index, in: directory))
             directory.removeForeignJournals()
             let database = try DatabaseFile(draft, of: run, in: directory).open(.making)
             report.source = try copyRows(to: database, &stop, unless: isCancelled)

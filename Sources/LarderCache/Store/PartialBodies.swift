@@ -24,9 +24,7 @@ package final class PartialBodies: Sendable {
     }
 
     package func has(_ url: String) -> Bool {
-        guard names.withLock({ !$0.isEmpty }) else { return false }
-        let name = url.sha256Hex
-        return names.withLock { $0.contains(name) }
+        names.withLock { !$0.isEmpty && $0.contains(url.sha256Hex) }
     }
 
     package func take(_ url: String) -> PartialBody? {
