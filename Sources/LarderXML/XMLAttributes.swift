@@ -89,21 +89,22 @@ struct XMLQueue<Element> {
     }
 }
 
-enum XMLReference {
+package enum XMLReference {
     /// Returns the character code of digits such as `65` or `x41`.
     static func code(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> UInt64? {
         let isHex = digits.first == UInt8(ascii: "x")
         let digits = digits.dropFirst(isHex ? 1 : 0)
         // The initializer of `UInt64` accepts a plus sign.
-        guard digits.first.map({ $0 != UInt8(ascii: "+") }) ?? false else { return nil }
+        guard digits.first != UInt8(ascii: "+") else { return nil }
         return UInt64(String(decoding: digits, as: UTF8.self), radix: isHex ? 16 : 10)
     }
 
-    static func isForbidden(_ code: UInt64) -> Bool {
+    /// Whether XML 1.0 (section 2.2) forbids the character, even as a reference.
+    package static func isForbidden(_ code: UInt64) -> Bool {
         switch code {
-        case 0x09, 0x0A, 0x0D: return false
-        case ..<0x20, 0xD800...0xDFFF, 0xFFFE...0xFFFF: return true
-        default: return code > 0x10FFFF
+        case 0x09, 0x0A, 0x0D: false
+        case ..<0x20, 0xD800...0xDFFF, 0xFFFE...0xFFFF: true
+        default: code > 0x10FFFF
         }
     }
 
@@ -160,8 +161,7 @@ struct XMLAttributeParser {
             }
             move(to: index + 1)
             skipBlanks()
-            guard index < bytes.count, case let quote = bytes[index],
-                quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'"),
+            guard index < bytes.count, case let quote = bytes[index], "\"'".utf8.contains(quote),
                 let end = bytes.place(of: quote, from: index + 1)
             else {
                 throw error(
@@ -182,28 +182,23 @@ struct XMLAttributeParser {
     }
 
     @discardableResult private mutating func skipBlanks() -> Bool {
-        let start = index
-        var next = index
-        while next < bytes.count, bytes[next].isMarkupBlank { next += 1 }
-        move(to: next)
-        return next > start
+        let blanks = bytes[index...].prefix { $0.isMarkupBlank }
+        move(to: blanks.endIndex)
+        return !blanks.isEmpty
     }
 
     private mutating func name() throws(XMLError) -> String {
-        var end = index
-        while end < bytes.count, Self.isNameByte(bytes[end], isFirst: end == index) { end += 1 }
-        guard end > index else { throw error(.malformed, "expected the name of an attribute") }
-        guard end - index <= Self.maximumName else {
+        let name = bytes[index...].prefix {
+            $0.isASCIILetterOrDigit || $0 >= 0x80 || "_:-.".utf8.contains($0)
+        }
+        guard let first = name.first, !first.isDigit, !"-.".utf8.contains(first) else {
+            throw error(.malformed, "expected the name of an attribute")
+        }
+        guard name.count <= Self.maximumName else {
             throw error(.tooLarge, "a name has more than \(Self.maximumName) bytes")
         }
-        let name = String(decoding: bytes[index..<end], as: UTF8.self)
-        move(to: end)
-        return name
-    }
-
-    private static func isNameByte(_ byte: UInt8, isFirst: Bool) -> Bool {
-        if byte.isDigit || "-.".utf8.contains(byte) { return !isFirst }
-        return byte.isASCIILetterOrDigit || byte >= 0x80 || "_:".utf8.contains(byte)
+        move(to: name.endIndex)
+        return String(decoding: name, as: UTF8.self)
     }
 
     /// Replaces references, and white space as XML 1.0 (section 3.3.3) requires.
@@ -220,10 +215,8 @@ struct XMLAttributeParser {
             let byte = text[next]
             next += 1
             switch byte {
-            case UInt8(ascii: "\r") where next < text.endIndex && text[next] == UInt8(ascii: "\n"):
-                continue
-            case UInt8(ascii: "\r"), UInt8(ascii: "\n"), UInt8(ascii: "\t"):
-                value.append(UInt8(ascii: " "))
+            case 0x0D where text[next...].first == 0x0A: continue
+            case 0x09, 0x0A, 0x0D: value.append(UInt8(ascii: " "))
             case UInt8(ascii: "&"):
                 let rest = text[next...].prefix(XMLFilter.maximumReference)
                 guard let end = rest.firstIndex(of: UInt8(ascii: ";")) else {
@@ -244,13 +237,12 @@ struct XMLAttributeParser {
         if reference.first == UInt8(ascii: "#"),
             let code = XMLReference.code(reference.dropFirst())
         {
-            let isForbidden = XMLReference.isForbidden(code)
-            if isForbidden, let replacement {
+            if !XMLReference.isForbidden(code), let scalar = Unicode.Scalar(UInt32(code)) {
+                return value += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
+            }
+            if let replacement {
                 hasForbiddenReference = true
                 return value.append(replacement)
-            }
-            if !isForbidden, let scalar = Unicode.Scalar(UInt32(code)) {
-                return value += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
             }
         }
         let name = String(decoding: reference, as: UTF8.self)

@@ -1,4 +1,5 @@
 import LarderCore
+import LarderXML
 
 /// A streaming converter of text to UTF-8.
 ///
@@ -54,7 +55,7 @@ final class TextDecoder {
                     throw window.error(
                         .malformed, at: taken, "the character U+0 is not allowed in XML")
                 }
-                if scalar.isForbiddenInXML { break }
+                if XMLReference.isForbidden(UInt64(scalar.value)) { break }
                 taken += size
                 put(UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
             }
@@ -105,13 +106,6 @@ extension UnsafeBufferPointer<UInt8> {
             index += 8
         }
         return index
-    }
-}
-
-extension Unicode.Scalar {
-    /// Whether XML 1.0 (section 2.2) forbids the character, even as a reference.
-    fileprivate var isForbiddenInXML: Bool {
-        value < 0x20 ? ![0x09, 0x0A, 0x0D].contains(value) : 0xFFFE...0xFFFF ~= value
     }
 }
 
