@@ -9,7 +9,9 @@ final class XMLFilter {
     private(set) var hasForbiddenReference = false
     private let input: BufferedBytes
     private let rules: XMLRules
-    private var elements: XMLElements
+    /// The ``XMLTag/number`` of each permitted element, the root first. Nil permits all elements.
+    private var known: [UInt64]?
+    private let containers: [UInt64]
     private var tags = XMLQueue<XMLPassedTag>()
     private var waitingBytes = 0
     private var keepsAttributes = false
@@ -35,11 +37,14 @@ final class XMLFilter {
     private var omissions = XMLQueue<(line: Int, omitted: Int)>()
     private var omittedBefore = 0
     private var failure: (any Error)?
+    /// The error after the output.
+    private(set) var endingError: (any Error)?
     private let output: UnsafeMutablePointer<UInt8>
     private var start = 0
     private var end = 0
 
     private static let capacity = 64 << 10
+    private static let longestPlainTag = 10
     /// The maximum size in bytes of document types, names, and tags whose attributes are removed.
     private static let maximumMarkup = 4 << 10
     /// The size in bytes of waiting tags with attributes at which the filter pauses.
@@ -56,7 +61,8 @@ final class XMLFilter {
         self.offsets = offsets
         offset = offsets?.start ?? 0
         text = XMLTextPlace(from: offset)
-        elements = XMLElements(rules)
+        known = rules.elements.map { $0.map { XMLTag.number($0.utf8) } }
+        containers = rules.containers.map { XMLTag.number($0.utf8) }
         // Twice the limit, because libxml2 turns CR LF into one byte. The constant leaves room for
         // a character.
         maximumText = 2 * min(rules.maximumTextBytes, .max / 4) + 8
@@ -65,20 +71,20 @@ final class XMLFilter {
 
     deinit { output.deallocate() }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+    /// Returns 0 at the end and after an error. After -1, libxml2 would drop unparsed bytes.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         if start == end {
-            if let failure { throw failure }
             (start, end) = (0, 0)
             do {
                 // An empty output would mean the end of the document.
-                while Self.capacity - end >= Self.maximumMarkup,
+                while failure == nil, Self.capacity - end >= Self.maximumMarkup,
                     end == 0 || waitingBytes < Self.maximumWaiting, try advance()
                 {}
             } catch {
-                // libxml2 may find an earlier error in the output.
-                guard end > 0 else { throw error }
                 failure = error
             }
+            // libxml2 may find an earlier error in the output.
+            if end == 0 { endingError = failure }
         }
         let count = min(buffer.count, end - start, Self.maximumRead)
         buffer.copyMemory(from: UnsafeRawBufferPointer(start: output + start, count: count))
@@ -111,7 +117,7 @@ final class XMLFilter {
         if !hasBegun {
             hasBegun = true
             try input.fill(to: 3)
-            if input.unread.starts(with: [0xEF, 0xBB, 0xBF]) { consume(3) }
+            if input.unread.starts(with: [0xEF, 0xBB, 0xBF]) { omit(3) }
         }
         if input.count == 0, try !input.fill() {
             guard hasTag, !isInCDATA else { throw truncated }
@@ -119,9 +125,7 @@ final class XMLFilter {
         }
         if isInCDATA {
             try passCDATA()
-        } else if hasTag, pendingLines == 0, !elements.areAny, offsets?.unitSize == nil,
-            passPlainly()
-        {
+        } else if hasTag, pendingLines == 0, known != nil, offsets?.unitSize == nil, passPlainly() {
             return true
         } else if input.unread[0] == UInt8(ascii: "<") {
             try passMarkup()
@@ -146,8 +150,10 @@ final class XMLFilter {
                 length += plain
                 guard length == place, place < bytes.count else { break }
             }
-            let rest = UnsafeBufferPointer(rebasing: bytes[place...])
-            guard let tag = XMLTag(plain: rest, of: elements), mayEnter(tag) else { break }
+            let rest = bytes[place...].prefix(Self.longestPlainTag)
+            guard let last = rest.firstIndex(of: UInt8(ascii: ">")) else { break }
+            let tag = XMLTag(UnsafeBufferPointer(rebasing: rest[...last]))
+            guard tag.nameEnd == tag.content.count, mayBe(tag), mayEnter(tag) else { break }
             enter(tag)
             tags.append(.init(text: endText(at: offset + place, length: tag.length)))
             length += tag.length
@@ -166,8 +172,7 @@ final class XMLFilter {
             guard text.prefix(length).allSatisfy(\.isMarkupBlank) else {
                 throw error(.malformed, "expected an element, found text")
             }
-            try count(skipped: length)
-            return omit(length)
+            return try skip(length)
         }
         let plain = UnsafeBufferPointer(rebasing: text.prefix(length))
         length = plain.place(of: UInt8(ascii: "&")) ?? length
@@ -240,8 +245,7 @@ final class XMLFilter {
     private func cut(_ length: Int) throws {
         if isBetweenElements {
             let blanks = input.unread.prefix(length).prefix { $0.isMarkupBlank }.count
-            try count(skipped: blanks)
-            omit(blanks)
+            try skip(blanks)
             guard blanks == length else {
                 throw error(.malformed, "expected an element, found text")
             }
@@ -270,9 +274,7 @@ final class XMLFilter {
                 throw error(.declarations, "document types are not allowed")
             }
             hasDocumentType = true
-            let length = try lengthOfMarkup(isDocumentType: true)
-            try count(skipped: length)
-            omit(length)
+            try skip(lengthOfMarkup(isDocumentType: true))
         } else {
             throw error(.malformed, "'<!' starts neither a comment nor a CDATA section")
         }
@@ -281,18 +283,18 @@ final class XMLFilter {
     private func passTag() throws {
         let length = try lengthOfMarkup()
         let tag = XMLTag(UnsafeBufferPointer(rebasing: input.unread.prefix(length)))
-        if !hasTag, !elements.mayBeRoot(tag.number) {
+        if !hasTag, let known, known.first != tag.number {
             guard rules.permitsOtherRoots else { throw error(.otherRoot(tag.spelling)) }
-            elements = .any
+            self.known = nil
             keepsAttributes = true
         }
-        guard elements.mayBe(tag.number) else { throw error(.otherElement(tag.spelling)) }
+        guard mayBe(tag) else { throw error(.otherElement(tag.spelling)) }
         guard !tag.isEnd || !tag.hasAttributes else {
             throw error(.malformed, "an end tag has attributes")
         }
         let attributes = keepsAttributes ? try self.attributes(of: tag) : []
         if !keepsAttributes { try count(skipped: tag.hasAttributes ? length - tag.name.count : 0) }
-        if elements.areAny, !tag.isEnd { try note(tag.name) }
+        if known == nil, !tag.isEnd { try note(tag.name) }
         guard mayEnter(tag) else {
             throw error(.tooDeep, "elements nest deeper than \(rules.maximumDepth) levels")
         }
@@ -309,7 +311,7 @@ final class XMLFilter {
         let isEmpty = tag.isEmpty
         omit(length)
         // Line breaks in the tag keep the line numbers of libxml2's errors correct.
-        if elements.areAny, pendingLines > 0 { putPendingLines() }
+        if known == nil, pendingLines > 0 { putPendingLines() }
         put(isEmpty ? "/>" : ">")
     }
 
@@ -331,6 +333,8 @@ final class XMLFilter {
         return text.bytes(upTo: start)
     }
 
+    private func mayBe(_ tag: XMLTag) -> Bool { known?.contains(tag.number) ?? true }
+
     private func mayEnter(_ tag: XMLTag) -> Bool { tag.isEnd || depth < rules.maximumDepth }
 
     private func enter(_ tag: XMLTag) {
@@ -338,18 +342,12 @@ final class XMLFilter {
         if tag.isEnd { depth -= 1 } else if !tag.isEmpty { depth += 1 }
         // If all elements are permitted, text may be next to elements.
         isBetweenElements =
-            elements.areAny
-            ? depth == 0 : tag.isEnd || tag.isEmpty || elements.isContainer(tag.number)
+            known == nil ? depth == 0 : tag.isEnd || tag.isEmpty || containers.contains(tag.number)
     }
 
     private func note(_ name: UnsafeBufferPointer<UInt8>) throws {
-        let name = Array(name)
-        guard !names.contains(name) else { return }
-        guard names.count < rules.maximumNames else {
-            throw error(
-                .tooLarge, "there are more than \(rules.maximumNames) different element names")
-        }
-        names.insert(name)
+        guard names.insert(Array(name)).inserted, names.count > rules.maximumNames else { return }
+        throw error(.tooLarge, "there are more than \(rules.maximumNames) different element names")
     }
 
     private func lengthOfMarkup(isDocumentType: Bool = false) throws -> Int {
@@ -387,15 +385,14 @@ final class XMLFilter {
         consumePassed(count)
     }
 
-    private func consumePassed(_ count: Int) {
-        let line = input.line
-        consume(count)
-        passedLine += input.line - line
-    }
+    private func consumePassed(_ count: Int) { passedLine += consume(count) }
 
-    private func consume(_ count: Int) {
+    /// Returns the number of consumed lines.
+    private func consume(_ count: Int) -> Int {
+        let line = input.line
         offset += fileLength(count)
         input.consume(count)
+        return input.line - line
     }
 
     private func fileLength(_ count: Int) -> Int {
@@ -420,33 +417,29 @@ final class XMLFilter {
         end += bytes.count
     }
 
-    private func omit(_ count: Int) {
-        let line = input.line
-        consume(count)
-        pendingLines += input.line - line
+    private func omit(_ count: Int) { pendingLines += consume(count) }
+
+    private func skip(_ count: Int) throws {
+        try self.count(skipped: count)
+        omit(count)
     }
 
     /// Removes markup including `ending`, which must end with `>`.
     private func omit(_ count: Int, to ending: String) throws {
         text.pause(at: offset)
         defer { text.resume(at: offset) }
-        try self.count(skipped: count)
-        omit(count)
+        try skip(count)
         let length = ending.utf8.count
         while true {
             var from = 0
             while let found = input.unread.place(of: UInt8(ascii: ">"), from: from) {
                 from = found + 1
-                guard from >= length,
-                    input.unread[(from - length)..<from].elementsEqual(ending.utf8)
-                else { continue }
-                try self.count(skipped: from)
-                return omit(from)
+                if input.unread[..<from].suffix(length).elementsEqual(ending.utf8) {
+                    return try skip(from)
+                }
             }
             // The last bytes may be the start of `ending`.
-            let passed = max(0, input.count - (length - 1))
-            try self.count(skipped: passed)
-            omit(passed)
+            try skip(max(0, input.count - (length - 1)))
             guard try input.fill() else { throw truncated }
         }
     }

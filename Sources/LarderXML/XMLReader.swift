@@ -11,7 +11,7 @@ package final class XMLReader {
 
     private let reader: xmlTextReaderPtr
     private let problem: UnsafeMutablePointer<larder_xml_problem>
-    private let source: Source
+    private let filter: XMLFilter
     private let linesBefore: Int
     /// ``XMLRules/elements``, interned by libxml2 so that addresses can be compared.
     private let names: [UnsafePointer<xmlChar>?]
@@ -37,16 +37,16 @@ package final class XMLReader {
         _ = Self.initialized
         linesBefore = line - 1
         let input = BufferedBytes(capacity: bufferSize, line: line, read)
-        source = Source(XMLFilter(input, rules, offsets))
+        filter = XMLFilter(input, rules, offsets)
         let options = XML_PARSE_NONET.rawValue | XML_PARSE_BIG_LINES.rawValue
-        // Unretained because this object owns the source and frees the reader first.
-        let context = Unmanaged.passUnretained(source).toOpaque()
+        // Unretained because this object owns the filter and frees the reader first.
+        let context = Unmanaged.passUnretained(filter).toOpaque()
         let problem = UnsafeMutablePointer<larder_xml_problem>.allocate(capacity: 1)
         problem.initialize(to: larder_xml_problem())
         larder_xml_collect(problem)
         guard
             let reader = xmlReaderForIO(
-                Source.read, Source.close, context, nil, nil, Int32(bitPattern: options))
+                Self.read, { _ in 0 }, context, nil, nil, Int32(bitPattern: options))
         else {
             larder_xml_stop_collecting(problem)
             problem.deallocate()
@@ -72,7 +72,7 @@ package final class XMLReader {
             switch xmlTextReaderRead(reader) {
             case 1: break
             case 0:
-                if let error = source.error { throw error }
+                if let error = filter.endingError { throw error }
                 return .finished
             default: throw failure()
             }
@@ -94,7 +94,7 @@ package final class XMLReader {
     }
 
     private func takeTag(_ node: Node) -> Node {
-        guard let tag = source.filter.takeTag() else { return node }
+        guard let tag = filter.takeTag() else { return node }
         lineOfTag = tag.line
         attributes = tag.attributes
         content = node == .end && isAfterStart ? tag.text : nil
@@ -116,17 +116,17 @@ package final class XMLReader {
     /// The current text. Text longer than ``XMLRules/maximumTextBytes`` may be truncated.
     package var text: String { xmlTextReaderConstValue(reader).map { String(cString: $0) } ?? "" }
 
-    package var hasForbiddenReference: Bool { source.filter.hasForbiddenReference }
+    package var hasForbiddenReference: Bool { filter.hasForbiddenReference }
 
     /// The line of the current node or, if unknown, of the white space before it.
     package var line: Int {
         if lineOfTag > 0 { return lineOfTag }
         let known = Int(larder_xml_line(reader))
-        return source.filter.line(of: known > 0 ? known : lineOfBlanks) + linesBefore
+        return filter.line(of: known > 0 ? known : lineOfBlanks) + linesBefore
     }
 
     private func failure() -> any Error {
-        if let error = source.error { return error }
+        if let error = filter.endingError { return error }
         let message = String(cString: larder_xml_message(problem))
         let code: XMLError.Code =
             message.utf8.contains("depth".utf8)
@@ -134,34 +134,17 @@ package final class XMLReader {
         let noted = Int(problem.pointee.line)
         let line = noted > 0 ? noted : Int(xmlTextReaderGetParserLineNumber(reader))
         return XMLError(
-            code, line: line > 0 ? source.filter.line(of: line) + linesBefore : nil,
+            code, line: line > 0 ? filter.line(of: line) + linesBefore : nil,
             message.isEmpty
                 ? "not well-formed XML"
                 : message.split(whereSeparator: \.isNewline).joined(separator: " "))
     }
 
-    /// The input of libxml2. Stores errors, because a C callback cannot throw.
-    private final class Source {
-        let filter: XMLFilter
-        var error: (any Error)?
-
-        init(_ filter: XMLFilter) { self.filter = filter }
-
-        static let read: xmlInputReadCallback = { context, buffer, length in
-            guard let context, let buffer, length > 0 else { return 0 }
-            // Unretained because the calling reader is freed before its source.
-            let source = Unmanaged<Source>.fromOpaque(context).takeUnretainedValue()
-            guard source.error == nil else { return 0 }
-            do {
-                return Int32(try source.filter.read(into: .init(start: buffer, count: Int(length))))
-            } catch {
-                // Returns 0, because after -1 libxml2 would drop unparsed bytes.
-                source.error = error
-                return 0
-            }
-        }
-
-        static let close: xmlInputCloseCallback = { _ in 0 }
+    private static let read: xmlInputReadCallback = { context, buffer, length in
+        guard let context, let buffer, length > 0 else { return 0 }
+        // Unretained because the calling reader is freed before its filter.
+        let filter = Unmanaged<XMLFilter>.fromOpaque(context).takeUnretainedValue()
+        return Int32(filter.read(into: .init(start: buffer, count: Int(length))))
     }
 
     /// libxml2 must be initialized once, before several threads use it.
@@ -209,31 +192,6 @@ package struct XMLRules: Sendable {
     }
 }
 
-/// The elements of ``XMLRules`` as integers, for fast comparisons.
-struct XMLElements {
-    private let known: [UInt64]?
-    private let containers: [UInt64]
-
-    static let any = XMLElements(XMLRules(maximumTextBytes: 0))
-
-    init(_ rules: XMLRules) {
-        known = rules.elements.map { $0.map { Self.number($0.utf8) } }
-        containers = rules.containers.map { Self.number($0.utf8) }
-    }
-
-    var areAny: Bool { known == nil }
-    func mayBe(_ number: UInt64) -> Bool { known?.contains(number) ?? true }
-    func mayBeRoot(_ number: UInt64) -> Bool { known.map { $0.first == number } ?? true }
-    func isContainer(_ number: UInt64) -> Bool { containers.contains(number) }
-
-    static func number(_ name: some Collection<UInt8>) -> UInt64 {
-        guard name.count < 8 else { return 0 }
-        var number: UInt64 = 0
-        for byte in name { number = number << 8 | UInt64(byte) }
-        return number
-    }
-}
-
 struct XMLTag {
     let name: UnsafeBufferPointer<UInt8>
     let content: UnsafeBufferPointer<UInt8>
@@ -254,44 +212,16 @@ struct XMLTag {
         isEnd = bytes[1] == UInt8(ascii: "/")
         isEmpty = !isEnd && bytes[last - 1] == UInt8(ascii: "/")
         let start = isEnd ? 2 : 1
-        let end = isEmpty ? last - 1 : last
-        var nameEnd = start
-        while nameEnd < end, !bytes[nameEnd].isMarkupBlank { nameEnd += 1 }
-        self.nameEnd = nameEnd
-        content = UnsafeBufferPointer(rebasing: bytes[..<end])
-        var rest = nameEnd
-        while rest < end, bytes[rest].isMarkupBlank { rest += 1 }
-        hasAttributes = rest < end
-        // The name in "</>" is empty.
-        name = UnsafeBufferPointer(rebasing: bytes[min(start, nameEnd)..<nameEnd])
-        number = XMLElements.number(name)
+        content = UnsafeBufferPointer(rebasing: bytes[..<(isEmpty ? last - 1 : last)])
+        nameEnd = content[start...].firstIndex { $0.isMarkupBlank } ?? content.count
+        hasAttributes = content[nameEnd...].contains { !$0.isMarkupBlank }
+        name = UnsafeBufferPointer(rebasing: content[start..<nameEnd])
+        number = Self.number(name)
     }
 
-    /// Parses a complete tag without attributes that names one of `elements`.
-    ///
-    /// - Parameter bytes: Bytes from the opening bracket. Must outlive this value.
-    init?(plain bytes: UnsafeBufferPointer<UInt8>, of elements: XMLElements) {
-        var place = 1
-        var number: UInt64 = 0
-        isEnd = bytes.count > 1 && bytes[1] == UInt8(ascii: "/")
-        if isEnd { place = 2 }
-        let start = place
-        let end = min(bytes.count, start + 7)
-        while place < end, bytes[place] > UInt8(ascii: "@") {
-            number = number << 8 | UInt64(bytes[place])
-            place += 1
-        }
-        name = UnsafeBufferPointer(rebasing: bytes[start..<place])
-        nameEnd = place
-        content = UnsafeBufferPointer(rebasing: bytes[..<place])
-        isEmpty = !isEnd && place < bytes.count && bytes[place] == UInt8(ascii: "/")
-        if isEmpty { place += 1 }
-        guard place < bytes.count, bytes[place] == UInt8(ascii: ">"), elements.mayBe(number) else {
-            return nil
-        }
-        self.number = number
-        length = place + 1
-        hasAttributes = false
+    /// Returns a name of 1 to 7 bytes as an integer, for fast comparisons, or 0.
+    static func number(_ name: some Collection<UInt8>) -> UInt64 {
+        name.count < 8 ? name.reduce(0) { $0 << 8 | UInt64($1) } : 0
     }
 }
 
