@@ -5,6 +5,7 @@ import LarderXML
 final class ManifestXML {
     let source: String
     let reader: XMLReader
+    private var node = XMLReader.Node.start
     private let decoder: TextDecoder
 
     init(_ window: ByteWindow, limits: ManifestLimits) throws {
@@ -18,9 +19,9 @@ final class ManifestXML {
             containers: ["plist", "array", "dict"], permitsOtherRoots: true,
             maximumTextBytes: limits.maximumEntrySize, permitsDocumentType: true,
             forbiddenReference: TextDecoder.invalid, maximumNames: 1_024)
+        let offsets = XMLOffsets(from: window.offset, unitSize: encoding.unitSize)
         reader = try Self.located(in: source) {
-            try XMLReader(rules, line: window.line, offsets: encoding.offsets(from: window.offset))
-            { try decoder.read(into: $0) }
+            try XMLReader(rules, line: window.line, offsets: offsets) { try decoder.read(into: $0) }
         }
     }
 
@@ -28,24 +29,21 @@ final class ManifestXML {
 
     /// Moves to the root element. Returns whether the document is a property list.
     func begin() throws -> Bool {
-        guard try advance() == .start else {
-            throw error(.malformed, "unexpected end of document")
-        }
+        guard try advance() == .start else { throw error(.malformed, "unexpected end of document") }
         guard !reader.name.utf8.isWord("html") else {
             throw error(.notAManifest, "the file is \(ContentGuess.page), not a manifest")
         }
         return reader.element != nil
     }
 
-    func advance(keepingBlanks: Bool = false) throws -> XMLReader.Node {
-        try Self.located(in: source) { try reader.advance(keepingBlanks: keepingBlanks) }
+    @discardableResult func advance(keepingBlanks: Bool = false) throws -> XMLReader.Node {
+        node = try Self.located(in: source) { try reader.advance(keepingBlanks: keepingBlanks) }
+        return node
     }
 
+    /// Moves to the end of the element at a depth, unless it is the current node.
     func skip(to depth: Int) throws {
-        while true {
-            let node = try advance()
-            if node == .finished || node == .end && reader.depth == depth { return }
-        }
+        while node != .finished, node != .end || reader.depth != depth { try advance() }
     }
 
     func string(_ text: String, at place: Range<Int>?) -> ManifestValue {
@@ -64,33 +62,17 @@ final class ManifestXML {
         do {
             return try body()
         } catch let error as XMLError {
-            throw ManifestError(error, source: source)
+            let reason = error.reason.sanitizedForTerminal
+            let (code, words): (ManifestError.Code, String) =
+                switch error.code {
+                case .malformed: (.malformed, reason)
+                case .declarations: (.entityDeclared, reason)
+                case .tooLarge: (.tooLarge, reason)
+                case .tooDeep: (.tooDeep, reason)
+                case .otherRoot(let name), .otherElement(let name):
+                    (.malformed, "<\(name.sanitizedForTerminal)> is not a property list element")
+                }
+            throw ManifestError(code, source: source, at: error.line.map { .line($0) }, words)
         }
-    }
-}
-
-extension XMLEncoding {
-    fileprivate func offsets(from start: Int) -> XMLOffsets {
-        switch self {
-        // The decoder replaces each invalid byte with one byte.
-        case .utf8, .latin1(isASCII: true): XMLOffsets(from: start)
-        case .latin1(isASCII: false), .utf16: XMLOffsets(from: start, unitSize: unitSize)
-        }
-    }
-}
-
-extension ManifestError {
-    fileprivate init(_ error: XMLError, source: String) {
-        let reason = error.reason.sanitizedForTerminal
-        let (code, words): (Code, String) =
-            switch error.code {
-            case .malformed: (.malformed, reason)
-            case .declarations: (.entityDeclared, reason)
-            case .tooLarge: (.tooLarge, reason)
-            case .tooDeep: (.tooDeep, reason)
-            case .otherRoot(let name), .otherElement(let name):
-                (.malformed, "<\(name.sanitizedForTerminal)> is not a property list element")
-            }
-        self.init(code, source: source, at: error.line.map { .line($0) }, words)
     }
 }

@@ -5,11 +5,8 @@ import LarderXML
 ///
 /// The document is a dictionary whose only member is the root element. An element with only text is
 /// a string. Other elements are dictionaries: attributes are members with an `@`, and the text of
-/// an element without child elements is the member ``text``. Text next to child elements is
-/// ignored.
+/// an element without child elements is ``ManifestPath/elementText``. Other text is ignored.
 final class XMLCursor: ManifestCursor {
-    private static let text = ManifestPath.elementText
-
     private enum Place {
         case document
         case element
@@ -54,17 +51,9 @@ final class XMLCursor: ManifestCursor {
     func take() throws -> Result<ManifestValue, EntryError> {
         let depth = openDepth
         var size = 0
-        do {
-            switch place {
-            case .value(let value): return value
-            case .document: return .success(.dictionary([try member(depth: 1, size: &size)]))
-            case .child: return .success(try content([], isAtChild: true, depth: 1, size: &size))
-            case .element: return .success(try value(depth: 1, size: &size))
-            }
-        } catch let error as EntryError {
-            if let depth { try xml.skip(to: depth) }
-            return .failure(error)
-        }
+        let result = try EntryError.result { try value(depth: 1, size: &size) }
+        if case .failure = result, let depth { try xml.skip(to: depth) }
+        return result
     }
 
     @discardableResult func skip() throws -> EntryError? {
@@ -85,27 +74,25 @@ final class XMLCursor: ManifestCursor {
     func skip(inspectingWith body: (XMLCursor) throws -> Void) throws { try body(self) }
 
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
-        var isAtChild = false
         switch place {
         case .document: return try enter(body)
         case .value: return
-        case .child: isAtChild = true
+        case .child: break
         case .element:
-            let isEmpty = reader.isEmpty
-            for attribute in reader.attributes.map({ member($0) }) {
-                place = .value(.success(attribute.value))
-                try body(.success(attribute.key))
+            for attribute in reader.attributes {
+                place = .value(.success(xml.string(attribute.value, at: attribute.place)))
+                try body(.success("@\(attribute.name)"))
             }
-            if isEmpty { return }
-        }
-        if !isAtChild, let text = try leadingText() {
-            place = .value(text)
-            return try body(.success(Self.text))
+            if reader.isEmpty { return }
+            if let text = try leadingText() {
+                place = .value(text)
+                return try body(.success(ManifestPath.elementText))
+            }
         }
         repeat { try enter(body) } while try nextChild()
     }
 
-    func forEachElement(_ body: () throws -> Void) throws { _ = try skip() }
+    func forEachElement(_ body: () throws -> Void) throws { try skip() }
 
     func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
         xml.error(code, reason)
@@ -139,52 +126,21 @@ final class XMLCursor: ManifestCursor {
         return node == .start
     }
 
-    private func member(_ attribute: XMLAttribute) -> ManifestValue.Member {
-        .init(key: "@\(attribute.name)", value: xml.string(attribute.value, at: attribute.place))
-    }
-
-    private func member(depth: Int, size: inout Int) throws -> ManifestValue.Member {
-        let name = reader.name
-        try limits.charge(name.utf8.count, to: &size)
-        return .init(key: name, value: try value(depth: depth, size: &size))
-    }
-
     private func value(depth: Int, size: inout Int) throws -> ManifestValue {
         try limits.charge(8, to: &size)
+        _ = try kind()
+        if case .value(let result) = place {
+            let value = try result.get()
+            if case .string(let text, _) = value { try limits.charge(text.utf8.count, to: &size) }
+            return value
+        }
         var members: [ManifestValue.Member] = []
-        for attribute in reader.attributes {
-            try limits.charge(attribute.name.utf8.count + attribute.value.utf8.count, to: &size)
-            members.append(member(attribute))
+        try forEachMember { key in
+            let key = try key.get()
+            try limits.enter(depth)
+            try limits.charge(key.utf8.count, to: &size)
+            members.append(.init(key: key, value: try value(depth: depth + 1, size: &size)))
         }
-        if !members.isEmpty { try limits.enter(depth) }
-        if reader.isEmpty { return .dictionary(members) }
-        return try content(members, isAtChild: false, depth: depth, size: &size)
-    }
-
-    private func content(
-        _ members: [ManifestValue.Member], isAtChild: Bool, depth: Int, size: inout Int
-    ) throws -> ManifestValue {
-        var members = members
-        var text: String? = ""
-        var node = isAtChild ? XMLReader.Node.start : try xml.advance(keepingBlanks: true)
-        while true {
-            switch node {
-            case .start:
-                text = nil
-                try limits.enter(depth)
-                members.append(try member(depth: depth + 1, size: &size))
-            case .text where text != nil:
-                let part = reader.text
-                try limits.charge(part.utf8.count, to: &size)
-                text? += part
-            case .text: break
-            case .end, .finished:
-                guard let text else { return .dictionary(members) }
-                let string = xml.string(text, at: reader.content)
-                if members.isEmpty { return string }
-                return .dictionary(members + [.init(key: Self.text, value: string)])
-            }
-            node = try xml.advance(keepingBlanks: text != nil)
-        }
+        return .dictionary(members)
     }
 }

@@ -62,7 +62,7 @@ final class TextDecoder {
             if taken == 0 {
                 hasInvalid = true
                 put(CollectionOfOne(Self.invalid))
-                taken = min(encoding.unitSize, bytes.count)
+                taken = min(encoding.unitSize ?? 1, bytes.count)
             }
             window.consume(taken)
         }
@@ -115,7 +115,15 @@ enum XMLEncoding {
     /// ISO-8859-1, or its subset US-ASCII.
     case latin1(isASCII: Bool)
 
-    var unitSize: Int { if case .utf16 = self { 2 } else { 1 } }
+    /// The number of bytes in a code unit. Nil if all text has as many bytes when decoded.
+    var unitSize: Int? {
+        switch self {
+        // The decoder replaces each invalid byte with one byte.
+        case .utf8, .latin1(isASCII: true): nil
+        case .latin1(isASCII: false): 1
+        case .utf16: 2
+        }
+    }
 
     private static let longestDeclaration = 1 << 10
 
