@@ -97,7 +97,7 @@ import Testing
             [0xD1, 0x00, 0x00],
         ] as [[UInt8]])
     func damagedObjectsAreRefused(object: [UInt8]) {
-        #expect(throws: BinaryPlist.ParseError.self) { try value(of: object) }
+        #expect(throws: ManifestError.self) { try value(of: object) }
     }
 
     @Test(arguments: [
@@ -109,7 +109,7 @@ import Testing
         _ = builder.add("text")
         var bytes = builder.bytes
         bytes[bytes.count - 32 + offset] = byte
-        #expect(throws: BinaryPlist.ParseError.self) { try value(bytes) }
+        #expect(throws: ManifestError.self) { try value(bytes) }
     }
 
     @Test func otherVersionsAndTruncatedFilesAreRefused() {
@@ -117,10 +117,10 @@ import Testing
         _ = builder.add("text")
         var bytes = builder.bytes
         for length in 8..<bytes.count {
-            #expect(throws: BinaryPlist.ParseError.self) { try value(Array(bytes.prefix(length))) }
+            #expect(throws: ManifestError.self) { try value(Array(bytes.prefix(length))) }
         }
         bytes[6] = UInt8(ascii: "1")
-        #expect(throws: BinaryPlist.ParseError.self) { try value(bytes) }
+        #expect(throws: ManifestError.self) { try value(bytes) }
     }
 
     @Test func utf16IsDecodedAsByTheStandardLibrary() {

@@ -7,7 +7,8 @@
 /// objects (8), root object (8), offset of the offset table (8). Every number is checked on use.
 final class BinaryPlist {
     let root: Int
-    var size: Int { bytes.count }
+    /// The number of the current entry, for errors.
+    var position: Int?
     let bytes: BinaryPlistBytes
     let objectCount: Int
     let referenceSize: Int
@@ -16,10 +17,8 @@ final class BinaryPlist {
     /// The remaining lookups. They are limited, because shared objects can expand without bound.
     private var lookupsLeft: Int
 
-    struct ParseError: Error {
-        var code = ManifestError.Code.malformed
-        let reason: String
-    }
+    /// A reference to an object, and its place.
+    typealias Element = (reference: Int, span: SourceSpan)
 
     enum Object {
         case scalar(ManifestValue, end: Int)
@@ -37,11 +36,14 @@ final class BinaryPlist {
     private static let trailerSize = 32
 
     init(_ bytes: BinaryPlistBytes) throws {
+        func error(_ problem: String) -> ManifestError {
+            ManifestError(.malformed, source: bytes.input.name, "the binary plist \(problem)")
+        }
         guard bytes.count >= Self.header.count + Self.trailerSize else {
-            throw ParseError(reason: "the binary plist is truncated")
+            throw error("is truncated")
         }
         guard try bytes.run(at: 0, count: Self.header.count).elementsEqual(Self.header) else {
-            throw ParseError(reason: "the binary plist has an unknown version")
+            throw error("has an unknown version")
         }
         let trailer = bytes.count - Self.trailerSize
         offsetSize = Int(try bytes.unsigned(at: trailer + 6, width: 1))
@@ -53,9 +55,7 @@ final class BinaryPlist {
         guard (1...8).contains(offsetSize), (1...8).contains(referenceSize),
             offsetTable >= UInt64(Self.header.count), offsetTable <= UInt64(trailer),
             objectCount <= (UInt64(trailer) - offsetTable) / UInt64(offsetSize), root < objectCount
-        else {
-            throw ParseError(reason: "the binary plist is truncated or damaged: invalid trailer")
-        }
+        else { throw error("is truncated or damaged: invalid trailer") }
         self.bytes = bytes
         self.objectCount = Int(objectCount)
         self.root = Int(root)
@@ -68,27 +68,29 @@ final class BinaryPlist {
     func object(_ reference: Int) throws -> Object {
         lookupsLeft -= 1
         guard lookupsLeft >= 0 else {
-            throw ParseError(
-                code: .tooLarge,
-                reason: "shared objects expand to too many values for a file of this size")
+            throw error(
+                "shared objects expand to too many values for a file of this size", .tooLarge)
         }
         let offset = try offset(of: reference)
         let marker = try bytes.run(at: offset, count: 1)[0]
         let low = Int(marker & 0x0F)
+        func scalar(_ value: ManifestValue, size: Int = 0) throws -> Object {
+            let end = offset + 1 + size
+            guard end <= offsetTable else { throw pastEnd(reference) }
+            return .scalar(value, end: end)
+        }
         switch (marker >> 4, low) {
-        case (0x0, 0x0): return .scalar(.null, end: offset + 1)
-        case (0x0, 0x8): return .scalar(.bool(false), end: offset + 1)
-        case (0x0, 0x9): return .scalar(.bool(true), end: offset + 1)
+        case (0x0, 0x0): return try scalar(.null)
+        case (0x0, 0x8): return try scalar(.bool(false))
+        case (0x0, 0x9): return try scalar(.bool(true))
+        // The trailer is long enough to read past the end of the objects.
         case (0x1, 0...4):
-            let end = try end(reference, offset, 1 << low)
-            return .scalar(try integer(at: offset + 1, size: 1 << low), end: end)
+            return try scalar(integer(at: offset + 1, size: 1 << low), size: 1 << low)
         case (0x2, 2...3):
-            let end = try end(reference, offset, 1 << low)
             let bits = try bytes.unsigned(at: offset + 1, width: 1 << low)
             let single = Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
-            return .scalar(.double(low == 3 ? Double(bitPattern: bits) : single), end: end)
-        case (0x3, 0x3):
-            return .scalar(.opaque("a date"), end: try end(reference, offset, 8))
+            return try scalar(.double(low == 3 ? Double(bitPattern: bits) : single), size: 1 << low)
+        case (0x3, 0x3): return try scalar(.opaque("a date"), size: 8)
         case (0x4, _):
             let run = try run(reference, at: offset, low: low, unit: 1)
             return .scalar(.opaque("data"), end: run.offset + run.count)
@@ -97,16 +99,14 @@ final class BinaryPlist {
         case (0x6, _):
             let run = try run(reference, at: offset, low: low, unit: 2)
             return .string(References(offset: run.offset, count: run.count * 2), isUTF16: true)
-        case (0x8, _):
-            return .scalar(.opaque("a UID"), end: try end(reference, offset, low + 1))
+        case (0x8, _): return try scalar(.opaque("a UID"), size: low + 1)
         case (0xA, _), (0xC, _):
             return .array(try run(reference, at: offset, low: low, unit: referenceSize))
         case (0xD, _):
             let run = try run(reference, at: offset, low: low, unit: 2 * referenceSize)
-            let values = References(
-                offset: run.offset + run.count * referenceSize, count: run.count)
-            return .dictionary(keys: run, values: values)
-        default: return .scalar(.opaque("a value of an unknown type"), end: offset + 1)
+            let values = run.offset + run.count * referenceSize
+            return .dictionary(keys: run, values: References(offset: values, count: run.count))
+        default: return try scalar(.opaque("a value of an unknown type"))
         }
     }
 
@@ -114,24 +114,18 @@ final class BinaryPlist {
         let entry = offsetTable + reference * offsetSize
         let stored = try bytes.unsigned(at: entry, width: offsetSize)
         guard stored >= UInt64(Self.header.count), stored < UInt64(offsetTable) else {
-            throw ParseError(reason: "object \(reference) is outside the file")
+            throw error("object \(reference) is outside the file")
         }
         return Int(stored)
     }
 
-    func reference(_ index: Int, of references: References) throws -> Int {
+    func element(_ index: Int, of references: References) throws -> Element {
         let offset = references.offset + index * referenceSize
         let reference = try bytes.unsigned(at: offset, width: referenceSize)
         guard reference < UInt64(objectCount) else {
-            throw ParseError(
-                reason: "object \(reference) is missing: the file has \(objectCount) objects")
+            throw error("object \(reference) is missing: the file has \(objectCount) objects")
         }
-        return Int(reference)
-    }
-
-    func span(_ index: Int, of references: References) -> SourceSpan {
-        let offset = references.offset + index * referenceSize
-        return SourceSpan(offset..<offset + referenceSize)
+        return (Int(reference), SourceSpan(offset..<offset + referenceSize))
     }
 
     /// Replaces invalid parts with U+FFFD: non-ASCII bytes in an ASCII string, and unpaired
@@ -161,27 +155,25 @@ final class BinaryPlist {
         var offset = marker + 1
         var count = UInt64(low)
         if low == 0xF {
-            _ = try end(reference, offset - 1, 1)
             let kind = try bytes.run(at: offset, count: 1)[0]
             guard kind & 0xF0 == 0x10, kind & 0x0F <= 3 else {
-                throw ParseError(reason: "object \(reference) has no valid count")
+                throw error("object \(reference) has no valid count")
             }
             let size = 1 << Int(kind & 0x0F)
-            _ = try end(reference, offset, size)
             count = try bytes.unsigned(at: offset + 1, width: size)
             offset += 1 + size
         }
-        guard count <= UInt64(max(0, offsetTable - offset) / unit) else {
-            throw ParseError(reason: "object \(reference) extends past the end of the objects")
-        }
+        let room = offsetTable - offset
+        guard room >= 0, count <= UInt64(room / unit) else { throw pastEnd(reference) }
         return References(offset: offset, count: Int(count))
     }
 
-    private func end(_ reference: Int, _ marker: Int, _ count: Int) throws -> Int {
-        guard marker + 1 + count <= offsetTable else {
-            throw ParseError(reason: "object \(reference) extends past the end of the objects")
-        }
-        return marker + 1 + count
+    private func pastEnd(_ reference: Int) -> ManifestError {
+        error("object \(reference) extends past the end of the objects")
+    }
+
+    func error(_ reason: String, _ code: ManifestError.Code = .malformed) -> ManifestError {
+        ManifestError(code, source: bytes.input.name, at: position.map { .entry($0) }, reason)
     }
 }
 
@@ -190,7 +182,7 @@ final class BinaryPlist {
 /// this one.
 final class BinaryPlistBytes {
     let count: Int
-    private let input: ByteInput
+    let input: ByteInput
     private let blocks: UnsafeMutableRawBufferPointer
     /// The block in each slot, or -1 if empty.
     private var held = [Int](repeating: -1, count: BinaryPlistBytes.slotCount)

@@ -1,38 +1,33 @@
 final class BinaryPlistCursor: ManifestCursor {
-    var position: Int?
+    let plist: BinaryPlist
     private(set) var progress = 0
     /// Elements are limited, because millions of them can be the same empty array.
     private var elementsSeen = 0
     private static let elementWeight = 1024
-    private let plist: BinaryPlist
     private let limits: ManifestLimits
     private let limit: Int
-    private let name: String
-    private var reference: Int
-    private var span = SourceSpan.unknown
+    private var place: BinaryPlist.Element
     /// A cursor with separate limits that searches skipped values for icons.
     private var inspector: BinaryPlistCursor?
 
     convenience init(_ window: ByteWindow, limits: ManifestLimits) throws {
         let bytes = try BinaryPlistBytes(window, limits: limits)
-        let name = window.input.name
-        self.init(try BinaryPlist(bytes), limits: limits, name: name)
-        inspector = BinaryPlistCursor(try BinaryPlist(bytes), limits: limits, name: name)
+        self.init(try BinaryPlist(bytes), limits: limits)
+        inspector = BinaryPlistCursor(try BinaryPlist(bytes), limits: limits)
     }
 
-    private init(_ plist: BinaryPlist, limits: ManifestLimits, name: String) {
+    private init(_ plist: BinaryPlist, limits: ManifestLimits) {
         self.plist = plist
         self.limits = limits
-        self.name = name
         // The minimum prevents an overflow for a sparse file.
-        limit = 100 * min(plist.size, 1 << 40) + 16 << 20
-        reference = plist.root
+        limit = 100 * min(plist.bytes.count, 1 << 40) + 16 << 20
+        place = (plist.root, .unknown)
     }
 
     var line: Int? { nil }
 
     func kind() throws -> ValueKind {
-        switch try plist.object(reference) {
+        switch try plist.object(place.reference) {
         case .array: .array
         case .dictionary: .dictionary
         case .scalar, .string: .scalar
@@ -40,7 +35,7 @@ final class BinaryPlistCursor: ManifestCursor {
     }
 
     func take() throws -> Result<ManifestValue, EntryError> {
-        try unfold { size in try value(reference, at: span, depth: 1, size: &size) }
+        try unfold { try value(place, depth: 1, size: &$0) }
     }
 
     @discardableResult func skip() throws -> EntryError? {
@@ -50,8 +45,7 @@ final class BinaryPlistCursor: ManifestCursor {
 
     func skip(inspectingWith body: (BinaryPlistCursor) throws -> Void) throws {
         if let inspector {
-            inspector.reference = reference
-            inspector.span = span
+            inspector.place = place
             do {
                 try body(inspector)
             } catch {
@@ -63,33 +57,29 @@ final class BinaryPlistCursor: ManifestCursor {
     }
 
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
-        guard case .dictionary(let keys, let values) = try plist.object(reference) else { return }
+        guard case .dictionary(let keys, let values) = try plist.object(place.reference) else {
+            return
+        }
         for index in 0..<keys.count {
-            elementsSeen += 1
-            try charge(8)
-            let key = try unfold { size in
-                try self.key(plist.reference(index, of: keys), size: &size)
-            }
-            reference = try plist.reference(index, of: values)
-            span = plist.span(index, of: values)
+            try charge(8, elements: 1)
+            let key = try unfold { try self.key(plist.element(index, of: keys), size: &$0) }
+            place = try plist.element(index, of: values)
             try body(key)
         }
     }
 
     func forEachElement(_ body: () throws -> Void) throws {
-        guard case .array(let references) = try plist.object(reference) else { return }
-        position = position ?? 1
+        guard case .array(let references) = try plist.object(place.reference) else { return }
+        plist.position = plist.position ?? 1
         for index in 0..<references.count {
-            reference = try plist.reference(index, of: references)
-            span = plist.span(index, of: references)
-            elementsSeen += 1
-            try charge(0)
+            place = try plist.element(index, of: references)
+            try charge(0, elements: 1)
             try body()
         }
     }
 
     func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
-        ManifestError(code, source: name, reason)
+        ManifestError(code, source: plist.bytes.input.name, reason)
     }
 
     private func unfold<Value>(
@@ -101,49 +91,44 @@ final class BinaryPlistCursor: ManifestCursor {
         return result
     }
 
-    private func charge(_ size: Int) throws {
+    private func charge(_ size: Int, elements: Int = 0) throws {
         progress += size
+        elementsSeen += elements
         guard progress + elementsSeen * Self.elementWeight <= limit else {
-            throw ManifestError(
-                .tooLarge, source: name, at: position.map { .entry($0) },
-                "shared objects expand to more than \(limit) bytes")
+            throw plist.error("shared objects expand to more than \(limit) bytes", .tooLarge)
         }
     }
 
     private func value(
-        _ reference: Int, at span: SourceSpan, depth: Int, size: inout Int
+        _ element: BinaryPlist.Element, depth: Int, size: inout Int
     ) throws -> ManifestValue {
-        switch try plist.object(reference) {
+        switch try plist.object(element.reference) {
         case .scalar(let value, _):
             try limits.charge(8, to: &size)
             return value
         case .string(let text, let isUTF16):
             let (text, isValid) = try string(text, isUTF16, size: &size)
-            return isValid ? .string(text, at: span) : .invalidText
+            return isValid ? .string(text, at: element.span) : .invalidText
         case .array(let references):
             try enter(depth, references, &size)
             return .array(
                 try (0..<references.count).map {
-                    try value(
-                        plist.reference($0, of: references), at: plist.span($0, of: references),
-                        depth: depth + 1, size: &size)
+                    try value(plist.element($0, of: references), depth: depth + 1, size: &size)
                 })
         case .dictionary(let keys, let values):
             try enter(depth, keys, &size)
             return .dictionary(
                 try (0..<keys.count).map { index in
-                    let key = try key(plist.reference(index, of: keys), size: &size)
-                    let value = try value(
-                        plist.reference(index, of: values), at: plist.span(index, of: values),
-                        depth: depth + 1, size: &size)
-                    return .init(key: key, value: value)
+                    let key = try key(plist.element(index, of: keys), size: &size)
+                    let element = try plist.element(index, of: values)
+                    return .init(key: key, value: try value(element, depth: depth + 1, size: &size))
                 })
         }
     }
 
-    private func key(_ reference: Int, size: inout Int) throws -> String {
-        guard case .string(let text, let isUTF16) = try plist.object(reference) else {
-            throw BinaryPlist.ParseError(reason: "a dictionary has a key that is not a string")
+    private func key(_ element: BinaryPlist.Element, size: inout Int) throws -> String {
+        guard case .string(let text, let isUTF16) = try plist.object(element.reference) else {
+            throw plist.error("a dictionary has a key that is not a string")
         }
         return try string(text, isUTF16, size: &size).text
     }

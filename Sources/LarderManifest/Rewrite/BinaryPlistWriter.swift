@@ -30,14 +30,13 @@ struct BinaryPlistWriter {
         let width = max(plist.referenceSize, Self.width(of: objectCount))
         let isUsed = try used()
         // Objects of a damaged file can overlap, which would make the copy many times as large.
-        let limit = 16 * plist.size + count + 1 << 20
+        let limit = 16 * plist.bytes.count + count + 1 << 20
         var offsets: [Int] = []
         for object in 0..<plist.objectCount {
             offsets.append(count)
             try copy(object, isUsed: isUsed[object], width)
             guard count <= limit else {
-                throw BinaryPlist.ParseError(
-                    code: .tooLarge, reason: "objects of the binary plist overlap")
+                throw plist.error("objects of the binary plist overlap", .tooLarge)
             }
         }
         let table = count
@@ -68,7 +67,7 @@ struct BinaryPlistWriter {
             if replaced[middle].place < place { low = middle + 1 } else { high = middle }
         }
         if low < replaced.count, replaced[low].place == place { return replaced[low].object }
-        return try plist.reference(index, of: references)
+        return try plist.element(index, of: references).reference
     }
 
     private func used() throws -> [Bool] {

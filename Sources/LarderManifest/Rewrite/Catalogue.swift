@@ -55,13 +55,9 @@ package final class Catalogue {
         let encoding = try XMLEncoding.of(window)
         let output = try CatalogueOutput(isPacked: isPacked, isUTF16: encoding.unitSize == 2, sink)
         if format == .binaryPlist {
-            do {
-                let bytes = try BinaryPlistBytes(window, limits: limits)
-                var writer = try BinaryPlistWriter(bytes, to: output)
-                try writer.write(replacing: nextEdit)
-            } catch let error as BinaryPlist.ParseError {
-                throw ManifestError(error.code, source: input.name, error.reason)
-            }
+            let bytes = try BinaryPlistBytes(window, limits: limits)
+            var writer = try BinaryPlistWriter(bytes, to: output)
+            try writer.write(replacing: nextEdit)
         } else {
             try copy(window, TokenWriter(format, encoding), replacing: nextEdit, to: output)
         }

@@ -44,26 +44,16 @@ struct ManifestDocument {
     /// Reads a binary plist with limits on its expanded size, because shared objects can expand
     /// without bound.
     func readBinaryPlist(_ emit: @escaping (RawEntry) throws -> Void) throws {
-        var cursor: BinaryPlistCursor?
-        do {
-            let root = try BinaryPlistCursor(window, limits: limits)
-            cursor = root
-            guard try root.kind() != .scalar else {
-                throw notAManifest(
-                    at: nil, "the property list is neither an array nor a dictionary")
-            }
-            var emitted = 0
-            let walk = EntryWalk(root, recognition, limits: limits) { entry in
-                emitted += 1
-                root.position = emitted + 1
-                try emit(entry)
-            }
-            try walk.walk()
-            guard try walk.finish() else { throw notAManifest(at: nil, walk.refusal) }
-        } catch let error as BinaryPlist.ParseError {
-            throw ManifestError(
-                error.code, source: window.input.name,
-                at: cursor?.position.map { .entry($0) }, error.reason)
+        let root = try BinaryPlistCursor(window, limits: limits)
+        guard try root.kind() != .scalar else {
+            throw root.error(
+                .notAManifest, "the property list is neither an array nor a dictionary")
+        }
+        var emitted = 0
+        try read(root, finish: {}) { entry in
+            emitted += 1
+            root.plist.position = emitted + 1
+            try emit(entry)
         }
     }
 }
