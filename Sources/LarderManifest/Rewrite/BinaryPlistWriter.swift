@@ -7,7 +7,8 @@ struct BinaryPlistWriter {
     private let output: CatalogueOutput
     private var buffer: [UInt8] = []
     private var count = 0
-    private var replaced: [(place: Int, object: Int)] = []
+    /// The new object of each replaced reference, by its place.
+    private var replaced: [Int: Int] = [:]
 
     init(_ bytes: BinaryPlistBytes, to output: CatalogueOutput) throws {
         plist = try BinaryPlist(bytes)
@@ -24,7 +25,7 @@ struct BinaryPlistWriter {
                 newOffsets.append(count)
                 try putString(edit.text)
             }
-            replaced.append((edit.span.lowerBound, number))
+            replaced[edit.span.lowerBound] = number
         }
         let objectCount = plist.objectCount + newOffsets.count
         let width = max(plist.referenceSize, Self.width(of: objectCount))
@@ -61,13 +62,7 @@ struct BinaryPlistWriter {
 
     private func reference(_ index: Int, of references: BinaryPlist.References) throws -> Int {
         let place = references.offset + index * plist.referenceSize
-        var (low, high) = (0, replaced.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if replaced[middle].place < place { low = middle + 1 } else { high = middle }
-        }
-        if low < replaced.count, replaced[low].place == place { return replaced[low].object }
-        return try plist.element(index, of: references).reference
+        return try replaced[place] ?? plist.element(index, of: references).reference
     }
 
     private func used() throws -> [Bool] {
