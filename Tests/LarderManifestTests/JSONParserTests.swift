@@ -8,7 +8,7 @@ import Testing
         _ bytes: [UInt8], isWhole: Bool = true, depth: Int = 64
     ) throws -> ManifestValue {
         try bytes.withUnsafeBufferPointer { bytes in
-            var parser = JSONParser(bytes, isWhole: isWhole, maximumDepth: depth)
+            var parser = JSONParser(bytes: bytes, isWhole: isWhole, maximumDepth: depth)
             let value = try parser.value().withoutSpans
             let rest = bytes[parser.position...]
             if let next = rest.firstIndex(where: { !$0.isMarkupBlank }) {

@@ -107,21 +107,22 @@ final class JSONCursor: ManifestCursor {
         var depth = 0
         while true {
             switch try next() {
-            case UInt8(ascii: "\""):
-                try skipString()
-                if depth == 0 { return }
+            case UInt8(ascii: "\""): try skipString()
             case UInt8(ascii: "["), UInt8(ascii: "{"):
                 window.consume(1)
                 depth += 1
+            // A comma or the enclosing value's bracket ends a number or a literal.
+            case UInt8(ascii: "]") where depth == 0, UInt8(ascii: "}") where depth == 0,
+                UInt8(ascii: ",") where depth == 0:
+                return
             case UInt8(ascii: "]"), UInt8(ascii: "}"):
-                // The enclosing value's bracket ends a number or a literal.
-                if depth == 0 { return }
                 window.consume(1)
                 depth -= 1
-                if depth == 0 { return }
-            case UInt8(ascii: ",") where depth == 0: return
-            default: window.consume(max(1, window.unread.prefix { $0.isASCIILetterOrDigit }.count))
+            default:
+                window.consume(max(1, window.unread.prefix { $0.isASCIILetterOrDigit }.count))
+                continue
             }
+            if depth == 0 { return }
         }
     }
 
@@ -156,7 +157,7 @@ extension ByteWindow {
             let isWithinLimit = count <= limits.maximumEntrySize
             let bytes = unread.prefix(limits.maximumEntrySize)
             var parser = JSONParser(
-                UnsafeBufferPointer(rebasing: bytes), isWhole: isAtEnd && isWithinLimit,
+                bytes: UnsafeBufferPointer(rebasing: bytes), isWhole: isAtEnd && isWithinLimit,
                 maximumDepth: limits.maximumDepth, isLines: isLines, offset: offset)
             do throws(JSONParser.Error) {
                 let value = try read(&parser)
@@ -172,13 +173,16 @@ extension ByteWindow {
 
     func peekAfterComments() throws -> UInt8? {
         while let byte = try peekAfterBlanks() {
-            guard byte == UInt8(ascii: "/"), case _ = try fill(to: 2), count > 1,
-                let isBlock = unread[1].isBlockComment
-            else { return byte }
+            guard byte == UInt8(ascii: "/"), let isBlock = try peekComment() else { return byte }
             consume(2)
             if isBlock { try skipBlockComment() } else { try skipLine() }
         }
         return nil
+    }
+
+    private func peekComment() throws -> Bool? {
+        try fill(to: 2)
+        return count > 1 ? unread[1].isBlockComment : nil
     }
 
     private func skipBlockComment() throws {
@@ -204,12 +208,9 @@ extension ByteWindow {
     /// Whether the rest of the line is blank, or begins with a comment or another JSON value.
     func isBetweenValues() throws -> Bool {
         while let byte = try peek(), byte != 0x0A {
+            if byte == UInt8(ascii: "/") { return try peekComment() != nil }
             guard byte.isMarkupBlank else {
-                if byte == UInt8(ascii: "/") {
-                    try fill(to: 2)
-                    return count > 1 && unread[1].isBlockComment != nil
-                }
-                return byte == .recordSeparator || byte.beginsJSONValue
+                return byte == .recordSeparator || byte.isDigit || "[{\"-tfn".utf8.contains(byte)
             }
             consume(1)
         }
@@ -220,8 +221,6 @@ extension ByteWindow {
 extension UInt8 {
     /// The separator before each text in a JSON text sequence (RFC 7464, section 2.2).
     static let recordSeparator: UInt8 = 0x1E
-
-    fileprivate var beginsJSONValue: Bool { isDigit || "[{\"-tfn".utf8.contains(self) }
 }
 
 extension EntryError {

@@ -8,11 +8,14 @@ import LarderCore
 /// becomes ``ManifestValue/invalidText``. A key with such text matches no known key. Integers
 /// outside the range of `Int` become doubles.
 struct JSONParser {
-    private let bytes: UnsafeBufferPointer<UInt8>
-    private let isWhole: Bool
-    private let maximumDepth: Int
-    private let isLines: Bool
-    private let offset: Int
+    let bytes: UnsafeBufferPointer<UInt8>
+    /// Whether the input ends after the bytes, so that a number at their end is complete.
+    let isWhole: Bool
+    let maximumDepth: Int
+    /// Whether strings cannot contain line breaks, because the next line is another value.
+    var isLines = false
+    /// The offset of the bytes in the manifest.
+    var offset = 0
     private(set) var position = 0
 
     enum Error: Swift.Error {
@@ -20,23 +23,6 @@ struct JSONParser {
         case tooLarge
         case tooDeep(at: Int)
         case syntax(at: Int, String)
-    }
-
-    /// - Parameters:
-    ///   - isWhole: Whether the input ends after the bytes, so that a number at their end is
-    ///     complete.
-    ///   - isLines: Whether strings cannot contain line breaks, because the next line is another
-    ///     value.
-    ///   - offset: The offset of the bytes in the manifest.
-    init(
-        _ bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, maximumDepth: Int,
-        isLines: Bool = false, offset: Int = 0
-    ) {
-        self.bytes = bytes
-        self.isWhole = isWhole
-        self.maximumDepth = maximumDepth
-        self.isLines = isLines
-        self.offset = offset
     }
 
     mutating func value() throws(Error) -> ManifestValue { try value(depth: 1) }

@@ -81,15 +81,8 @@ enum JSONText {
 
     static func character(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> String {
         let window = bytes[index...].prefix(4)
-        for length in 1...4 {
-            if let text = String(validating: window.prefix(length), as: UTF8.self), !text.isEmpty {
-                return text.quoted()
-            }
-        }
-        return "byte 0x\(String(bytes[index], radix: 16, uppercase: true))"
+        let texts = (1...4).lazy.compactMap { String(validating: window.prefix($0), as: UTF8.self) }
+        return texts.first { !$0.isEmpty }?.quoted()
+            ?? "byte 0x\(String(bytes[index], radix: 16, uppercase: true))"
     }
-}
-
-extension UnsafeBufferPointer<UInt8> {
-    var isTemplate: Bool { starts(with: "{{".utf8) || starts(with: "{%".utf8) }
 }

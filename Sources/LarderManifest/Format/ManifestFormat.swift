@@ -34,7 +34,8 @@ extension ManifestFormat {
         switch try window.peekAfterBlanks() {
         case nil: throw window.error(.empty, at: nil, "the file has only white space")
         case UInt8(ascii: "<") where !isHTML(window.unread): return .xmlPlist
-        case UInt8(ascii: "{") where window.unread.isTemplate:
+        case UInt8(ascii: "{")
+        where window.unread.starts(with: "{{".utf8) || window.unread.starts(with: "{%".utf8):
             throw window.error(.notAManifest, YAMLParser.template)
         case UInt8(ascii: "["), UInt8(ascii: "{"):
             return try isYAML(window, limits) ? .yaml : .json
@@ -64,7 +65,7 @@ extension ManifestFormat {
         guard name.suffix(5).isWord(".yaml") || name.suffix(4).isWord(".yml") else { return false }
         try window.fill(to: flowStyleLookahead)
         let bytes = UnsafeBufferPointer(rebasing: window.unread.prefix(flowStyleLookahead))
-        var parser = JSONParser(bytes, isWhole: false, maximumDepth: limits.maximumDepth)
+        var parser = JSONParser(bytes: bytes, isWhole: false, maximumDepth: limits.maximumDepth)
         do throws(JSONParser.Error) {
             _ = try parser.value()
         } catch {

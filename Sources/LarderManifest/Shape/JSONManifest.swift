@@ -73,6 +73,7 @@ extension ManifestDocument {
     }
 
     private func take(_ indentation: Int) throws -> Result<ManifestValue, EntryError> {
+        let first = window.line
         let result = try window.parse(limits, isLines: true) {
             parser throws(JSONParser.Error) in try parser.value()
         }
@@ -85,7 +86,13 @@ extension ManifestDocument {
             try window.skipLine()
             return .failure(error)
         case .failure(.syntax(let offset, let reason)):
-            return .failure(try skip(indentation, pastErrorAt: offset, reason))
+            let place = window.place(at: offset)
+            try skip(indentation, pastErrorAt: offset)
+            if case .line(first, let column?) = place {
+                return .failure(.unparsableLine(column: column, reason))
+            }
+            if window.line == first + 1 { return .failure(.unfinishedLine) }
+            return .failure(EntryError(.unparsableLine, "\(place): \(reason)"))
         case .failure(.tooDeep(let offset)):
             try skip(indentation, pastErrorAt: offset)
             return .failure(.tooDeep(limits))
@@ -96,19 +103,6 @@ extension ManifestDocument {
             try skip(indentation, pastErrorAt: window.count)
             return .failure(.unfinishedLine)
         }
-    }
-
-    private func skip(
-        _ indentation: Int, pastErrorAt offset: Int, _ reason: String
-    ) throws -> EntryError {
-        guard case .line(let line, let column?) = window.place(at: offset) else {
-            return .unfinishedLine
-        }
-        let first = window.line
-        try skip(indentation, pastErrorAt: offset)
-        if line == first { return .unparsableLine(column: column, reason) }
-        if window.line == first + 1 { return .unfinishedLine }
-        return EntryError(.unparsableLine, "line \(line), column \(column): \(reason)")
     }
 
     /// Skips the line of a broken value. If the error is on a later line, also skips to the next

@@ -50,7 +50,7 @@ import Testing
             """
         let bytes = Array(text.utf8)
         let root = try bytes.withUnsafeBufferPointer { bytes in
-            var parser = JSONParser(bytes, isWhole: true, maximumDepth: 9)
+            var parser = JSONParser(bytes: bytes, isWhole: true, maximumDepth: 9)
             return try parser.value()
         }
         #expect(
