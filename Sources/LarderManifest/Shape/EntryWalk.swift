@@ -1,9 +1,6 @@
-/// A search for entries in one pass.
-///
-/// Keeps only the root's members, and the first entries until their shape is decided, with limited
-/// sizes.
+/// A search for entries in one pass. Keeps only the root's members, and the first entries until
+/// their shape is decided, with limited sizes.
 final class EntryWalk<Cursor: ManifestCursor> {
-
     /// The maximum number of places to compare for repeated keys. Only `..` finds more.
     private static var maximumPlaces: Int { 64 }
 
@@ -22,7 +19,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
     private var mayBeMap = true
     /// Whether the root has unknown scalars, as a configuration does.
     private var hasScalars = false
-    private var kindOfApps: String?
+    private var kindOfApps: ValueKind?
     private var hasEmptyPlace = false
 
     init(
@@ -38,10 +35,10 @@ final class EntryWalk<Cursor: ManifestCursor> {
 
     private var allTrails: [Trail] {
         if recognition.isExplicit {
-            return recognition.shapes[0].entries.map { Trail(shape: nil, path: $0, isBase: false) }
+            return recognition.shapes[0].entries.map { Trail(shape: nil, path: $0) }
         }
         return recognition.shapes.enumerated().flatMap { (index, shape) -> [Trail] in
-            shape.entries.map { Trail(shape: index, path: $0, isBase: false) }
+            shape.entries.map { Trail(shape: index, path: $0) }
                 + (shape.base.map { [Trail(shape: index, path: $0, isBase: true)] } ?? [])
         }
     }
@@ -103,8 +100,9 @@ final class EntryWalk<Cursor: ManifestCursor> {
     }
 
     var refusal: String {
-        kindOfApps.map { "'apps' is \($0), not an array; \(ManifestSuggestion.advice)" }
-            ?? recognition.refusal
+        guard let kindOfApps, kindOfApps != .array else { return recognition.refusal }
+        let kind = kindOfApps == .scalar ? "a single value" : "a dictionary"
+        return "'apps' is \(kind), not an array; \(ManifestSuggestion.advice)"
     }
 
     private func walkRoot(_ trails: [Trail]) throws {
@@ -115,7 +113,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
             }
             let inside = trails.following(.member(key))
             if !inside.isEmpty {
-                if key.isSame(as: "apps") { kindOfApps = wrongKinds[try cursor.kind()] }
+                if key.isSame(as: "apps") { kindOfApps = try cursor.kind() }
                 return try walk(inside, at: [.member(key)])
             }
             let before = cursor.progress
@@ -131,13 +129,10 @@ final class EntryWalk<Cursor: ManifestCursor> {
                 let isPlist = cursor is PlistCursor || cursor is BinaryPlistCursor
                 if isPlist, isFirst || recognition.isHashes { return try takeHash(key, isFirst) }
             }
-            guard mayBeMap, kind == .dictionary else {
-                return try skip([.member(key)])
-            }
+            guard mayBeMap, kind == .dictionary else { return try skip([.member(key)]) }
             let line = cursor.line
-            try takeMapMember(
-                RawEntry(line: line, key: key, content: try cursor.take(), shape: 0),
-                size: cursor.progress - before)
+            let member = RawEntry(line: line, key: key, content: try cursor.take(), shape: 0)
+            try takeMapMember(member, size: cursor.progress - before)
         }
     }
 
@@ -174,8 +169,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
                 try cursor.forEachElement { try walk(inside, at: place + [.elements]) }
             }
         case .dictionary
-        where trails.contains(where: \.entersDictionary)
-            && !trails.contains(where: \.isEnd):
+        where trails.contains(where: \.entersDictionary) && !trails.contains(where: \.isEnd):
             let members = trails.following(.members)
             if members.contains(where: \.isEnd) {
                 return try readPlace(members, at: place + [.members]) { take in
@@ -262,16 +256,13 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
         let hasFilter = trails.contains { $0.filter != nil }
         let isLenient = recognition.isLenient(candidates)
-        var isOpen = !candidates.isEmpty && (isLenient || recognition.settled != nil)
-        if isOpen { try open(place) }
+        var isOpen = false
+        if !candidates.isEmpty, isLenient || recognition.settled != nil { try open(place, &isOpen) }
         var isEmpty = true
         var matchesNoShape = false
         var held = HeldEntries()
         func emitHeld(_ shape: Int) throws {
-            if !isOpen {
-                isOpen = true
-                try open(place)
-            }
+            try open(place, &isOpen)
             for entry in held.removeAll() { try emit(entry.of(shape)) }
         }
         func refuseHeld() {
@@ -328,10 +319,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
             recognition.unread.look(at: rest, place)
         }
         guard !found.entries.isEmpty else { return }
-        if !isOpen {
-            isOpen = true
-            try open(place)
-        }
+        try open(place, &isOpen)
         for (entry, paths) in found.entries {
             let shape = recognition.isExplicit ? nil : entry.shape
             for path in paths { recognition.use(path, of: shape) }
@@ -339,16 +327,14 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    private func open(_ place: [ManifestPath.Segment]) throws {
-        hasEntries = true
-        mayBeMap = false
+    private func open(_ place: [ManifestPath.Segment], _ isOpen: inout Bool) throws {
+        guard !isOpen else { return }
+        (isOpen, hasEntries, mayBeMap) = (true, true, false)
         dropHeld()
         // An XML element, or a place after a wildcard, may occur several times.
         guard !recognition.isXML, places.count < Self.maximumPlaces,
             !place.dropLast().contains(where: { $0 == .elements || $0 == .members })
-        else {
-            return
-        }
+        else { return }
         guard !places.contains(place) else {
             let name = ManifestPath(segments: place.dropLast())
             throw cursor.error(.malformed, "'\(name)' occurs twice")
@@ -367,11 +353,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
         guard recognition.isMapEntry(member), !root.hasIcon else { return }
         let entries = heldMembers.entries.filter { recognition.isMapEntry($0) }
         let needsName = hasScalars && !recognition.namesIcons
-        if entries.count > 1,
-            !needsName || entries.contains(where: { recognition.isMapEntry($0, named: true) })
-        {
-            try openMap()
-        }
+        let hasName = !needsName || entries.contains { recognition.isMapEntry($0, named: true) }
+        if entries.count > 1, hasName { try openMap() }
     }
 
     func dropHeld() {
@@ -406,10 +389,6 @@ private struct HeldEntries {
         return entries
     }
 }
-
-private let wrongKinds: [ValueKind: String] = [
-    .dictionary: "a dictionary", .scalar: "a single value",
-]
 
 /// The root's members that an entry can have. The root may turn out to be an entry.
 struct RootMembers {

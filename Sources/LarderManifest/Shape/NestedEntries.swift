@@ -8,7 +8,7 @@ struct Trail {
     private(set) var rest: ArraySlice<ManifestPath.Segment>
     private(set) var filter: ManifestPath.Segment?
 
-    init(shape: Int?, path: ManifestPath, isBase: Bool) {
+    init(shape: Int?, path: ManifestPath, isBase: Bool = false) {
         (self.shape, self.path, self.isBase) = (shape, path, isBase)
         rest = path.segments[...]
     }
