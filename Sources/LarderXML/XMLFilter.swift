@@ -50,9 +50,8 @@ final class XMLFilter {
     /// The size in bytes of waiting tags with attributes at which the filter pauses.
     private static let maximumWaiting = 64 << 10
     static let maximumReference = 16
-    /// libxml2's reader parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c), and drops parsed
-    /// bytes only if at most 512 unparsed bytes remain. Larger reads would make its buffer grow by
-    /// megabytes.
+    /// libxml2 parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c). With larger reads,
+    /// it would keep megabytes of parsed bytes.
     private static let maximumRead = 512
 
     init(_ input: BufferedBytes, _ rules: XMLRules, _ offsets: XMLOffsets?) {
@@ -63,8 +62,7 @@ final class XMLFilter {
         text = XMLTextPlace(from: offset)
         known = rules.elements.map { $0.map { XMLTag.number($0.utf8) } }
         containers = rules.containers.map { XMLTag.number($0.utf8) }
-        // Twice the limit, because libxml2 turns CR LF into one byte. The constant leaves room for
-        // a character.
+        // libxml2 turns CR LF into one byte. The constant leaves room for a character.
         maximumText = 2 * min(rules.maximumTextBytes, .max / 4) + 8
         output = .allocate(capacity: Self.capacity)
     }

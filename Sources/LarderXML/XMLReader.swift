@@ -4,8 +4,7 @@ import LarderCore
 /// A node-by-node reader of an XML document, based on libxml2's text reader and ``XMLFilter``.
 ///
 /// Never uses the network. libxml2's own limits (256 levels, 10 MB of text in a node) also apply.
-/// Create, use and release a reader on one thread, because it replaces the thread's XML error
-/// handler.
+/// A reader must stay on one thread, because it replaces the thread's XML error handler.
 package final class XMLReader {
     package enum Node { case start, end, text, finished }
 
@@ -20,9 +19,8 @@ package final class XMLReader {
     private var isAfterStart = false
     /// The attributes of the current start tag. Empty unless the rules keep attributes.
     package private(set) var attributes: [XMLAttribute] = []
-    /// At the end of an element without child elements, the offsets of its content in the file.
-    /// If comments or instructions divide it, the offsets of the only part with text. Nil if
-    /// unknown.
+    /// At the end of an element without child elements, the offsets of its content in the file, or
+    /// of the only part with text between comments and instructions. Nil if unknown.
     package private(set) var content: Range<Int>?
 
     /// - Parameters:
@@ -154,13 +152,11 @@ package final class XMLReader {
 package struct XMLRules: Sendable {
     /// The permitted elements, the root first. Names have 1 to 7 bytes. Nil permits all elements.
     package var elements: [String]?
-    /// Whether a different root is permitted. Then all elements are permitted, and attributes are
-    /// kept.
+    /// Whether a different root permits all elements and keeps attributes.
     package var permitsOtherRoots: Bool
     /// The ``elements`` that contain no text.
     package var containers: [String] = []
-    /// The maximum size in bytes of a text that is always kept whole. Also limits a tag whose
-    /// attributes are kept.
+    /// The maximum size in bytes of a text that is kept whole, and of a tag with kept attributes.
     package var maximumTextBytes: Int
     /// The root has depth 1. libxml2's limit is 256.
     package var maximumDepth: Int
@@ -169,8 +165,7 @@ package struct XMLRules: Sendable {
     package var maximumSkippedBytes: Int
     /// Declarations in a document type are always refused.
     package var permitsDocumentType: Bool
-    /// The replacement for a reference to a forbidden character, such as `&#1;`. If nil, libxml2
-    /// refuses it.
+    /// Replaces references to forbidden characters, such as `&#1;`. If nil, libxml2 refuses them.
     package var forbiddenReference: UInt8?
     /// The maximum number of different element names. libxml2 keeps and compares all names.
     package var maximumNames: Int
@@ -239,10 +234,9 @@ package struct XMLError: Error, Equatable {
         case otherElement(String)
     }
 
-    /// The kind of error, with element names that are foreign text.
+    /// Element names and the reason may be foreign text.
     package let code: Code
     package let line: Int?
-    /// The reason, which may contain foreign text.
     package let reason: String
 
     init(_ code: Code, line: Int?, _ reason: String = "") {

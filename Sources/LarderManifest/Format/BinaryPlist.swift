@@ -1,5 +1,4 @@
-/// A binary property list (`bplist00`), in the format of Core Foundation's `CFBinaryPList.c`.
-/// Objects are read on demand.
+/// A binary property list, as in Core Foundation's `CFBinaryPList.c`. Objects are read on demand.
 ///
 ///     "bplist00" | objects … | offset table: an offset for each object | trailer, 32 bytes
 ///
@@ -60,8 +59,7 @@ final class BinaryPlist {
         self.objectCount = Int(objectCount)
         self.root = Int(root)
         self.offsetTable = Int(offsetTable)
-        // A value is looked up two or three times. The constant leaves lookups after an oversized
-        // entry.
+        // A value is looked up two or three times. The constant is for oversized entries.
         lookupsLeft = 4 * (bytes.count / referenceSize) + 1 << 18
     }
 
@@ -128,8 +126,7 @@ final class BinaryPlist {
         return (Int(reference), SourceSpan(offset..<offset + referenceSize))
     }
 
-    /// Replaces invalid parts with U+FFFD: non-ASCII bytes in an ASCII string, and unpaired
-    /// surrogates in UTF-16.
+    /// Non-ASCII bytes in an ASCII string, and unpaired surrogates in UTF-16, become U+FFFD.
     func string(_ text: References, isUTF16: Bool) throws -> (text: String, isValid: Bool) {
         let run = try bytes.run(at: text.offset, count: text.count)
         if isUTF16 { return String.decoding(utf16: run, isBigEndian: true) }
@@ -178,8 +175,7 @@ final class BinaryPlist {
 }
 
 /// The bytes of a binary plist, with random access in bounded memory. Files are not mapped, because
-/// mapped pages would count as this process's memory, and truncation by another process would crash
-/// this one.
+/// mapped pages count as used memory, and truncation by another process would crash this one.
 final class BinaryPlistBytes {
     let count: Int
     let input: ByteInput

@@ -204,8 +204,7 @@ struct JSONParser {
 }
 
 extension UInt8 {
-    /// Whether the byte after a slash begins a block comment, not a line comment. Nil for other
-    /// bytes.
+    /// Whether the byte after a slash begins a block comment. Nil if it does not begin a comment.
     var isBlockComment: Bool? {
         switch self {
         case UInt8(ascii: "*"): true

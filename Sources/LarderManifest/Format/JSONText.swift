@@ -29,12 +29,10 @@ enum JSONText {
         return position
     }
 
-    /// The characters after a backslash, and the bytes that they mean (RFC 8259, section 7), except
-    /// Unicode escapes.
+    /// The characters after a backslash (RFC 8259, section 7) except `u`, and their values.
     private static let escapes = Array(zip("\"\\/bfnrt".utf8, "\"\\/\u{8}\u{C}\n\r\t".utf8))
 
-    /// Returns the unescaped text. Unknown escapes and unpaired surrogates become an invalid byte,
-    /// 0xFF.
+    /// Returns the unescaped text. Unknown escapes and unpaired surrogates become 0xFF.
     static func unescaped(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
@@ -45,8 +43,7 @@ enum JSONText {
                 index += 1
                 continue
             }
-            // A byte follows, because a backslash at the end would escape the closing quotation
-            // mark.
+            // A byte follows, because a backslash at the end would escape the quotation mark.
             let escaped = text[index + 1]
             let byte = escapes.first { $0.0 == escaped }?.1
             guard byte == nil, let unit = unit(text, at: index) else {

@@ -61,8 +61,7 @@ final class XMLCursor: ManifestCursor {
         return nil
     }
 
-    /// The depth of the element whose end is the end of the value. Nil if that end was already
-    /// read.
+    /// The depth of the element that ends the value. Nil if its end was already read.
     private var openDepth: Int? {
         switch place {
         case .value: nil

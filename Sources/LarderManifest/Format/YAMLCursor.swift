@@ -132,8 +132,7 @@ final class YAMLCursor: ManifestCursor {
         return merged.isEmpty ? members : merged + members
     }
 
-    /// Returns the members of merged mappings. Earlier mappings are last, because the last member
-    /// with a key counts.
+    /// Returns the members of merged mappings, in reverse order, because the last member counts.
     private static func merged(_ value: ManifestValue) -> [ManifestValue.Member]? {
         switch value {
         case .dictionary(let members): return members

@@ -1,11 +1,9 @@
 import CYAML
 import LarderCore
 
-/// A pull parser of YAML 1.1 and 1.2, based on libyaml, that also finds the place of each event in
-/// bytes.
+/// A pull parser of YAML 1.1 and 1.2, based on libyaml.
 ///
-/// libyaml's marks count characters. To convert them, the window keeps the bytes since the last
-/// event.
+/// libyaml's marks count characters. To convert them to bytes, the window keeps the last event.
 final class YAMLParser {
     enum Kind {
         case scalar, alias, array, dictionary, end, documentStart, documentEnd, streamEnd
@@ -15,8 +13,7 @@ final class YAMLParser {
     private static let lookahead = 128 << 10
     /// libyaml's time for a token grows with the depth.
     private static let maximumEntryDepth = 256
-    /// The maximum number of characters. libyaml's time grows with the square of the number of
-    /// `%TAG` lines.
+    /// The maximum number of characters. libyaml takes quadratic time for `%TAG` lines.
     private static let maximumDirectives = 1 << 10
     /// U+0085, U+2028 and U+2029, which only YAML 1.1 has.
     fileprivate static let lineBreaks: [[UInt8]] = [
@@ -156,8 +153,7 @@ final class YAMLParser {
         return name.map { String(cString: $0) }
     }
 
-    /// The place of a scalar or an alias, without its anchor and tag. A block scalar ends after the
-    /// text of its last line.
+    /// The place of a scalar or an alias, without its anchor, its tag and blanks at its end.
     var span: SourceSpan {
         var from = position(of: start)
         var to = position(after: Int(event.pointee.end_mark.index) - start, from: from)

@@ -41,8 +41,7 @@ package final class ByteInput {
         if case .descriptor(let descriptor, isOwned: true) = source { close(descriptor) }
     }
 
-    /// The number of bytes that `read(into:at:)` can read. Nil unless a file was opened at its
-    /// start.
+    /// The number of bytes that `read(into:at:)` can read. Nil unless at the start of a file.
     var seekableSize: Int? {
         if case .bytes(let bytes) = source { return bytes.count }
         guard let file, lseek(file, 0, SEEK_CUR) == position else { return nil }
@@ -111,8 +110,7 @@ package final class ByteInput {
 }
 
 extension ManifestSource {
-    /// Opens the source. Throws ``ManifestError``, and for a URL also `CacheError` and
-    /// `CancellationError`.
+    /// Throws ``ManifestError``, and for a URL also `CacheError` and `CancellationError`.
     func open() throws -> ByteInput {
         switch self {
         case .file(let path):

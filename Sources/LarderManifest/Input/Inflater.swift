@@ -1,7 +1,6 @@
 import CZlib
 
-/// A streaming decompressor of gzip files (RFC 1952) with any number of members. Ignores bytes
-/// after the members, such as padding.
+/// A streaming decompressor of gzip files (RFC 1952). Ignores padding after the last member.
 final class Inflater {
     // On the heap because zlib keeps its address.
     private let stream: UnsafeMutablePointer<z_stream>

@@ -36,8 +36,7 @@ package final class Catalogue {
         }
     }
 
-    /// Copies the manifest with new icon values. The copy of a gzip file is a gzip file. Equal
-    /// edits give equal bytes.
+    /// Copies the manifest with new icon values. The copy of a gzip file is a gzip file.
     ///
     /// - Parameter nextEdit: Returns the next edit in the order of spans, or nil after the last.
     /// - Returns: The number of remaining http and https URLs of images.

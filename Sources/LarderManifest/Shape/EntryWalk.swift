@@ -61,8 +61,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Handles a root that is an entry or a map. Returns whether there are entries, or an empty
-    /// place for them.
+    /// Handles a root that is an entry or a map. Returns whether there is a place for entries.
     func finish() throws -> Bool {
         if let shape = recognition.rootShape(root, hasEntries: hasEntries) {
             hasEntries = true
@@ -206,8 +205,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Skips a value and counts its icons, except scalars outside lists, which describe the
-    /// manifest itself.
+    /// Skips a value and counts its icons. Scalars outside lists describe the manifest itself.
     private func skip(_ place: [ManifestPath.Segment]) throws {
         let kind = try cursor.kind()
         guard !recognition.isExplicit, kind != .scalar || place.contains(.elements) else {
@@ -239,11 +237,9 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Reads the entries at a place. If none of the first elements matches a shape, skips the
-    /// place.
+    /// Reads the entries at a place. If none of the first elements matches a shape, skips it.
     ///
-    /// - Parameter forEach: Calls `take` for each element, with its key and any further trails into
-    ///   it.
+    /// - Parameter forEach: Calls `take` for each element, with its key and further trails into it.
     private func readPlace(
         _ trails: [Trail], at place: [ManifestPath.Segment],
         _ forEach: (_ take: (String?, [Trail]) throws -> Void) throws -> Void

@@ -44,8 +44,7 @@ extension ManifestDocument {
         guard !isDocument(), !isAlone || walk.root.hasIcon else {
             throw notAManifest(at: line, walk.refusal)
         }
-        // Only lines have a limit. A single object is a document, whose unknown members may have
-        // any size.
+        // A single object is a document, whose unknown members may have any size.
         let isTooLarge = length > limits.maximumEntrySize
         try walk.emitRoot(line, isAlone ? nil : isTooLarge ? .tooLarge(limits) : walk.failure)
         try readLines(emit, line)
@@ -105,8 +104,7 @@ extension ManifestDocument {
         }
     }
 
-    /// Skips the line of a broken value. If the error is on a later line, also skips to the next
-    /// brace at the same indentation.
+    /// Skips a broken value: its line, or several lines up to a brace at the same indentation.
     private func skip(_ indentation: Int, pastErrorAt offset: Int) throws {
         let before = UnsafeBufferPointer(rebasing: window.unread.prefix(offset))
         let isWithinLine = before.place(of: 0x0A) == nil

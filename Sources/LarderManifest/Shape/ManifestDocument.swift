@@ -41,8 +41,6 @@ struct ManifestDocument {
             .notAManifest, source: window.input.name, at: line.map { .line($0) }, reason)
     }
 
-    /// Reads a binary plist with limits on its expanded size, because shared objects can expand
-    /// without bound.
     func readBinaryPlist(_ emit: @escaping (RawEntry) throws -> Void) throws {
         let root = try BinaryPlistCursor(window, limits: limits)
         guard try root.kind() != .scalar else {

@@ -1,5 +1,4 @@
-/// A path of a shape, with the ``rest`` to follow. In a generic class, the type's metadata would be
-/// looked up for each XML element.
+/// A path of a shape, with the ``rest`` to follow. Slower as part of the generic `EntryWalk`.
 struct Trail {
     /// The shape that has the path. Nil with `--entries`, which gives all shapes the same paths.
     let shape: Int?
@@ -21,8 +20,7 @@ struct Trail {
         return value.has(key, wanted)
     }
 
-    /// Returns the trail after the first segment of `rest`, or nil if that does not select
-    /// `segment`.
+    /// Returns the trail after the first segment of `rest`, or nil if that is not `segment`.
     fileprivate func step(
         _ rest: ArraySlice<ManifestPath.Segment>, to segment: ManifestPath.Segment
     ) -> Trail? {

@@ -56,8 +56,7 @@ final class UnreadIcons {
         count(value, rank)
     }
 
-    /// Counts an entry's unread icons. If the entry has an icon, other kinds of images do not
-    /// count.
+    /// Counts an entry's unread icons. If it has an icon, other kinds of images do not count.
     func look(at entry: ManifestValue, reading icons: [ManifestPath], hasIcon: Bool) {
         (isInEntry, known) = (true, icons)
         least = hasIcon ? IconLikeness.leastRankOfIcons : 0
