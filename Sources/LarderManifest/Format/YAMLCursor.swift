@@ -84,13 +84,12 @@ final class YAMLCursor: ManifestCursor {
         parser.error(code, reason)
     }
 
-    /// Returns an error for a scalar, unless `--entries` may name it and it does not look like a
-    /// template.
-    func refusalOfScalar(isExplicit: Bool) throws -> ManifestError? {
+    /// Accepts a scalar if `--entries` may name it and it does not look like a template.
+    func checkScalar(isExplicit: Bool) throws {
         if try events.scalar().text.utf8.first == UInt8(ascii: "<") {
-            return parser.error(.notAManifest, YAMLParser.template)
+            throw parser.error(.notAManifest, YAMLParser.template)
         }
-        return isExplicit ? nil : parser.refusal
+        if !isExplicit { throw parser.refusal }
     }
 
     private func forEachPair(_ body: () throws -> Void) throws {

@@ -137,8 +137,7 @@ final class YAMLEvents {
 
     private func add(_ name: String) throws {
         guard anchors.count < Self.maximumAnchors else {
-            throw parser.error(
-                .tooLarge, "a document has more than \(Self.maximumAnchors) anchors")
+            throw parser.error(.tooLarge, "a document has more than \(Self.maximumAnchors) anchors")
         }
         names[name] = anchors.count
         open.append((anchors.count, depth))
@@ -151,11 +150,11 @@ final class YAMLEvents {
             throw parser.error(.malformed, "the alias \(shown) has no anchor")
         }
         guard anchors[anchor].end != nil else {
-            throw keptSize > Self.maximumKept
-                ? parser.error(
-                    .tooLarge, "anchored values have more than \(Self.maximumKept) bytes")
-                : parser.error(
-                    .malformed, "the alias \(shown) is inside its own value")
+            guard keptSize > Self.maximumKept else {
+                throw parser.error(.malformed, "the alias \(shown) is inside its own value")
+            }
+            throw parser.error(
+                .tooLarge, "anchored values have more than \(Self.maximumKept) bytes")
         }
         return anchor
     }

@@ -73,10 +73,7 @@ package final class ByteInput {
             count = try retrying { Foundation.read(descriptor, buffer.baseAddress, buffer.count) }
         }
         position += count
-        if first.count < keepsFirst {
-            first += UnsafeRawBufferPointer(rebasing: buffer.prefix(count))
-                .prefix(keepsFirst - first.count)
-        }
+        if first.count < keepsFirst { first += buffer.prefix(min(count, keepsFirst - first.count)) }
         return count
     }
 
@@ -103,8 +100,7 @@ package final class ByteInput {
             let count = call()
             if count >= 0 { return count }
             let number = errno
-            if number == EINTR { continue }
-            throw ManifestError.system(number, "cannot read", source: name)
+            if number != EINTR { throw ManifestError.system(number, "cannot read", source: name) }
         }
     }
 }
@@ -121,10 +117,9 @@ extension ManifestSource {
             let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else {
                 let error = ManifestError.system(errno, "cannot open", source: name)
-                guard error.code == .missing else { throw error }
+                let advice = error.code == .missing ? Self.adviceOnMissing(path) : ""
                 throw ManifestError(
-                    .missing, source: name, error.reason + Self.adviceOnMissing(path),
-                    errorNumber: error.errorNumber)
+                    error.code, source: name, error.reason + advice, errorNumber: error.errorNumber)
             }
             return ByteInput(descriptor: descriptor, isOwned: true, name: name)
         case .standardInput: return ByteInput(descriptor: STDIN_FILENO, isOwned: false, name: name)
@@ -146,16 +141,13 @@ extension ManifestSource {
     }
 
     package static func adviceOnMissing(_ path: String) -> String {
-        likelyURL(path).map { "; for a URL, write \($0)" } ?? ""
-    }
-
-    private static func likelyURL(_ path: String) -> HTTPURL? {
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1)
         guard parts.count == 2, let start = path.utf8.first, !"/.".utf8.contains(start),
             parts[0].contains(where: ".:".utf8.contains),
-            access(String(decoding: parts[0], as: UTF8.self), F_OK) != 0
-        else { return nil }
-        return try? HTTPURL("https://\(path)")
+            access(String(decoding: parts[0], as: UTF8.self), F_OK) != 0,
+            let url = try? HTTPURL("https://\(path)")
+        else { return "" }
+        return "; for a URL, write \(url)"
     }
 }
 

@@ -56,8 +56,8 @@ final class ByteWindow {
         while try peek() != nil {
             size += count
             guard size <= limit else {
-                throw ManifestError(
-                    .tooLarge, source: input.name,
+                throw error(
+                    .tooLarge, at: nil,
                     "a pipe may have at most \(limit) bytes here;"
                         + " save the manifest to a file first")
             }
@@ -72,8 +72,7 @@ final class ByteWindow {
     }
 
     func place(at offset: Int = 0) -> ManifestError.Place {
-        var line = line
-        var column = column
+        var (line, column) = (line, column)
         for byte in unread.prefix(offset) {
             column += 1
             if byte == 0x0A { (line, column) = (line + 1, 1) }

@@ -37,8 +37,7 @@ struct ManifestDocument {
     }
 
     func notAManifest(at line: Int?, _ reason: String) -> ManifestError {
-        ManifestError(
-            .notAManifest, source: window.input.name, at: line.map { .line($0) }, reason)
+        window.error(.notAManifest, at: line.map { .line($0) }, reason)
     }
 
     func readBinaryPlist(_ emit: @escaping (RawEntry) throws -> Void) throws {
@@ -54,11 +53,42 @@ struct ManifestDocument {
             try emit(entry)
         }
     }
-}
 
-/// A list with one URL on each line, as for wget and aria2. Ignores blank lines, lines that start
-/// with `#`, and aria2's options (indented, with an equals sign) and mirrors (after a tab).
-extension ManifestDocument {
+    /// Reads a YAML stream. Each document has entries, or is an entry, as in DEP-11.
+    func readYAML(_ emit: @escaping (RawEntry) throws -> Void) throws {
+        let cursor = try YAMLCursor(window, limits: limits)
+        guard try cursor.beginDocument() else {
+            throw cursor.error(.empty, "the file has only comments or empty YAML documents")
+        }
+        let walk = EntryWalk(cursor, recognition, limits: limits, emit)
+        let first = cursor.line
+        var isAlone = true
+        var hasEntries = false
+        var hasRootEntries = false
+        var line = first
+        while true {
+            let kind = cursor.kind()
+            if kind == .scalar { try cursor.checkScalar(isExplicit: recognition.isExplicit) }
+            try walk.walk()
+            let hasNext = try cursor.beginDocument()
+            isAlone = isAlone && !hasNext
+            if try walk.finish() {
+                hasEntries = true
+            } else if kind == .dictionary, !recognition.isExplicit, !isAlone || walk.root.hasIcon {
+                try walk.emitRoot(line)
+                hasRootEntries = true
+            }
+            guard hasNext else { break }
+            walk.restart()
+            line = cursor.line
+        }
+        guard hasEntries || hasRootEntries && !recognition.isStrange else {
+            throw notAManifest(at: first, walk.refusal)
+        }
+    }
+
+    /// Reads a list with one URL on each line, as for wget and aria2. Ignores blank lines, comments
+    /// (`#`), and aria2's options (indented, with an equals sign) and mirrors (after a tab).
     func readURLList(_ emit: (RawEntry) throws -> Void) throws {
         let shape = recognition.settleURLs()
         while try window.peek() != nil {

@@ -51,9 +51,7 @@ final class ShapeRecognition {
         use(rules.shapes(isXML: true))
     }
 
-    func adapted(_ path: ManifestPath) -> ManifestPath {
-        isXML ? path.written(as: .element) : path
-    }
+    func adapted(_ path: ManifestPath) -> ManifestPath { isXML ? path.written(as: .element) : path }
 
     private func use(_ shapes: [ManifestShape]) {
         self.shapes = shapes
@@ -107,12 +105,10 @@ final class ShapeRecognition {
     func isLenient(_ candidates: [Int]) -> Bool { isXML || plain.map(candidates.contains) ?? false }
 
     func shape(of element: Result<ManifestValue, EntryError>, among candidates: [Int]) -> Int? {
-        if let settled { return settled }
-        guard case .success(let element) = element,
-            let found = candidates.first(where: { shapes[$0].matches(element) })
-        else { return nil }
-        settled = found
-        return found
+        if settled == nil, case .success(let element) = element {
+            settled = candidates.first { shapes[$0].matches(element) }
+        }
+        return settled
     }
 
     func lenientShape(
@@ -120,9 +116,8 @@ final class ShapeRecognition {
     ) -> Int {
         if let found = shape(of: element, among: candidates) { return found }
         if case .success(.dictionary(let members)) = element {
-            let isFamiliar =
-                members.isEmpty || EntryDecoder.plainKeys.contains { members[$0] != nil }
-            if isFamiliar { hasFamiliar = true } else { hasStrange = true }
+            let hasPlainKey = EntryDecoder.plainKeys.contains { members[$0] != nil }
+            if members.isEmpty || hasPlainKey { hasFamiliar = true } else { hasStrange = true }
         }
         return plain ?? candidates.first ?? 0
     }
@@ -145,8 +140,7 @@ final class ShapeRecognition {
     func isMapEntry(_ element: RawEntry, named: Bool = false) -> Bool {
         guard case .success(let value) = element.content else { return false }
         return mapShapes.map { shapes[$0] }.contains { shape in
-            shape.matches(value)
-                && (!named || shape.names.contains { $0.first(in: value) != nil })
+            shape.matches(value) && (!named || shape.names.contains { $0.first(in: value) != nil })
         }
     }
 
