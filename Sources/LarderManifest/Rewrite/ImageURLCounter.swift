@@ -18,6 +18,7 @@ package final class ImageURLCounter {
     /// The suffixes of style sheets and fonts, for which CSS uses `url(…)`, too.
     private static let styles = ["css", "woff", "woff2", "ttf", "otf", "eot"]
         .map { Array(".\($0)".utf8) }
+    private static let delimiters = Array("\"'<>()[]{}\\`|^,".utf8)
     private static let longestEscape = "&#x0000002E;".utf8.count
     private static let entities: [(StaticString, UInt8)] =
         [("lt", 0x3C), ("gt", 0x3E), ("quot", 0x22), ("apos", 0x27), ("amp", 0x26)]
@@ -72,11 +73,8 @@ package final class ImageURLCounter {
                 return entities.first { rest[..<end].isWord($0.0) }.map { ($0.1, length) }
             }
             digits = rest[..<end].dropFirst()
-            if digits.first == UInt8(ascii: "x") {
-                digits = digits.dropFirst()
-            } else {
-                radix = 10
-            }
+            radix = digits.first == UInt8(ascii: "x") ? 16 : 10
+            if radix == 16 { digits = digits.dropFirst() }
         } else {
             // A pair is one character, so `\\u003c` has no escaped bracket.
             if kind == UInt8(ascii: "/") || kind == first { return (kind, 2) }
@@ -140,13 +138,9 @@ package final class ImageURLCounter {
         guard length > 0 else { return nil }
         var end = colon + 1
         let limit = min(text.count, end + longest)
-        while end < limit, !isDelimiter(text[end]) { end += 1 }
+        while end < limit, text[end] > 0x20, !delimiters.contains(text[end]) { end += 1 }
         guard text[(colon + 1)..<end].starts(with: "//".utf8) else { return nil }
         return (colon - length)..<end
-    }
-
-    private static func isDelimiter(_ byte: UInt8) -> Bool {
-        byte <= 0x20 || "\"'<>()[]{}\\`|^,".utf8.contains(byte)
     }
 
     package static func isURL(_ text: String) -> Bool {
@@ -167,9 +161,7 @@ package final class ImageURLCounter {
         return path
     }
 
-    private static func ends(
-        _ text: some BidirectionalCollection<UInt8>, with suffixes: [[UInt8]]
-    ) -> Bool {
+    private static func ends(_ text: [UInt8], with suffixes: [[UInt8]]) -> Bool {
         suffixes.contains { text.suffix($0.count).elementsEqual($0) }
     }
 
@@ -199,18 +191,13 @@ package final class ImageURLCounter {
 
     /// Whether the text ends in the attribute `src` or `srcset` of an image's tag.
     private static func isInHTML(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-        guard let tag = openTag(before),
-            ["img", "source"].contains(where: { tag.starts(with: $0.utf8) })
-        else { return false }
-        // A URL in `src` follows directly after a quotation mark, which JSON escapes.
-        return tag.holds("srcset=") || tag.suffix(8).holds("src=")
-    }
-
-    private static func openTag(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8]? {
         guard let start = before.lastIndex(where: { "<>".utf8.contains($0) }),
             before[start] == UInt8(ascii: "<")
-        else { return nil }
-        return before[(start + 1)...].lowercasedASCII
+        else { return false }
+        let tag = before[(start + 1)...].lowercasedASCII
+        guard tag.starts(with: "img".utf8) || tag.starts(with: "source".utf8) else { return false }
+        // A URL in `src` follows directly after a quotation mark, which JSON escapes.
+        return tag.holds("srcset=") || tag.suffix(8).holds("src=")
     }
 }
 

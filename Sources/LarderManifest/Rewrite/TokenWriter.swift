@@ -29,16 +29,15 @@ final class TokenWriter {
         switch format {
         case .urlList, .binaryPlist: return Array(value.utf8)
         case .xml, .xmlPlist:
-            let isAttribute = previous == UInt8(ascii: "=")
-            let quote = isAttribute ? first.flatMap { "\"'".utf8.contains($0) ? $0 : nil } : nil
-            let mark = quote.map { [$0] } ?? []
+            let isQuoted = previous == UInt8(ascii: "=") && "\"'".utf8.contains(first ?? 0)
+            let mark = first.map { isQuoted ? [$0] : [] } ?? []
             let text = mark + Self.escapedForXML(value) + mark
             guard case .utf16(let isBigEndian) = encoding else { return text }
             return text.flatMap { isBigEndian ? [0, $0] : [$0, 0] }
         case .json, .jsonLines: return Self.quoted(value)
         case .yaml:
             // An alias is kept if the value equals its anchor's new value.
-            if first == UInt8(ascii: "*"), anchors.value(of: token.dropFirst()) == value {
+            if first == UInt8(ascii: "*"), anchors.values[Array(token.dropFirst())] == value {
                 return Array(token)
             }
             anchors.set(value)
@@ -75,12 +74,11 @@ final class TokenWriter {
     }
 
     private static func quoted(_ value: String) -> [UInt8] {
-        var token: [UInt8] = [UInt8(ascii: "\"")]
-        for byte in value.utf8 {
-            if "\"\\".utf8.contains(byte) { token.append(UInt8(ascii: "\\")) }
-            token.append(byte)
+        let quote = UInt8(ascii: "\"")
+        let text = value.utf8.flatMap { byte in
+            "\"\\".utf8.contains(byte) ? [UInt8(ascii: "\\"), byte] : [byte]
         }
-        return token + CollectionOfOne(UInt8(ascii: "\""))
+        return [quote] + text + [quote]
     }
 
     private static func escapedForXML(_ value: String) -> [UInt8] {
@@ -104,9 +102,7 @@ private struct YAMLAnchors {
     }
 
     private var state = State.text
-    private var values: [[UInt8]: String] = [:]
-
-    func value(of name: some Sequence<UInt8>) -> String? { values[Array(name)] }
+    private(set) var values: [[UInt8]: String] = [:]
 
     /// Stores the new value of an anchor's token. Replaces that of an earlier anchor of this name.
     mutating func set(_ value: String) {

@@ -4,7 +4,7 @@ struct Trail {
     let shape: Int?
     let path: ManifestPath
     let isBase: Bool
-    private(set) var rest: ArraySlice<ManifestPath.Segment>
+    fileprivate(set) var rest: ArraySlice<ManifestPath.Segment>
     private(set) var filter: ManifestPath.Segment?
 
     init(shape: Int?, path: ManifestPath, isBase: Bool = false) {
@@ -20,36 +20,31 @@ struct Trail {
         return value.has(key, wanted)
     }
 
-    /// Returns the trail after the first segment of `rest`, or nil if that is not `segment`.
-    fileprivate func step(
-        _ rest: ArraySlice<ManifestPath.Segment>, to segment: ManifestPath.Segment
-    ) -> Trail? {
-        guard let first = rest.first else { return nil }
-        var trail = self
-        trail.rest = rest.dropFirst()
-        if case .elementsWhere = first, segment == .elements, trail.rest.isEmpty {
-            trail.filter = first
-            return trail
+    /// Passes the first segment of the rest. Returns whether it selects `segment`.
+    fileprivate mutating func pass(_ segment: ManifestPath.Segment) -> Bool {
+        guard let first = rest.popFirst() else { return false }
+        if case .elementsWhere = first, segment == .elements, rest.isEmpty {
+            filter = first
+            return true
         }
-        guard first == segment else { return nil }
-        if path.isXML, trail.rest.count == 1, case .elementsWhere? = trail.rest.first {
-            trail.filter = trail.rest.removeFirst()
+        guard first == segment else { return false }
+        if path.isXML, rest.count == 1, case .elementsWhere? = rest.first {
+            filter = rest.popFirst()
         }
-        return trail
+        return true
     }
 }
 
 extension [Trail] {
     func following(_ segment: ManifestPath.Segment) -> [Trail] {
         var found: [Trail] = []
-        for trail in self {
-            var rest = trail.rest
-            if rest.first == .descendants {
-                rest = rest.dropFirst()
+        for var trail in self {
+            if trail.rest.first == .descendants {
                 // The trail is kept once for each member: for its name, not for `.members`.
                 if segment != .members { found.append(trail) }
+                trail.rest.removeFirst()
             }
-            if let next = trail.step(rest, to: segment) { found.append(next) }
+            if trail.pass(segment) { found.append(trail) }
         }
         return found
     }
