@@ -5,11 +5,7 @@ extension ManifestFormat {
     static func open(
         _ input: ByteInput, limits: ManifestLimits
     ) throws -> (ManifestFormat, ByteWindow) {
-        var window = ByteWindow(input)
-        _ = try window.peek()
-        if Inflater.isGzip(window.unread) {
-            window = ByteWindow(try ByteInput(unpacking: window, limits: limits))
-        }
+        let window = try ByteWindow.unpacking(input, limits).window
         return (try detected(in: window, limits), window)
     }
 
@@ -25,8 +21,10 @@ extension ManifestFormat {
             throw window.error(.empty, at: nil, "the file is empty")
         }
         if window.unread.starts(with: "bplist".utf8) { return .binaryPlist }
-        if let isXML = isXMLInUTF16(window.unread) {
-            if isXML { return .xmlPlist }
+        let hasMark = XMLEncoding.hasUTF16Mark(window.unread)
+        let text = window.unread.dropFirst(hasMark ? 2 : 0)
+        if text.starts(with: [0x3C, 0x00]) || text.starts(with: [0x00, 0x3C]) { return .xmlPlist }
+        guard !hasMark else {
             throw window.error(
                 .notAManifest, at: nil, "the file is UTF-16 text; only XML manifests may be UTF-16")
         }
@@ -69,19 +67,10 @@ extension ManifestFormat {
         do throws(JSONParser.Error) {
             _ = try parser.value()
         } catch {
-            if case .syntax = error { return true }
-            return false
+            return if case .syntax = error { true } else { false }
         }
         let next = bytes[parser.position...].first { !$0.isMarkupBlank }
         return next.map { "#-.".utf8.contains($0) } ?? false
-    }
-
-    /// Nil if the text is not in UTF-16.
-    private static func isXMLInUTF16(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool? {
-        let hasMark = XMLEncoding.hasUTF16Mark(bytes)
-        let text = bytes.dropFirst(hasMark ? 2 : 0)
-        if text.starts(with: [0x3C, 0x00]) || text.starts(with: [0x00, 0x3C]) { return true }
-        return hasMark ? false : nil
     }
 
     private static func isHTML(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -153,8 +142,4 @@ protocol ManifestCursor {
     func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError
 }
 
-enum ValueKind {
-    case dictionary
-    case array
-    case scalar
-}
+enum ValueKind { case dictionary, array, scalar }

@@ -141,7 +141,7 @@ final class PlistCursor: ManifestCursor {
             }
             let part = reader.text
             try limits.charge(part.utf8.count, to: &size)
-            if text.isEmpty { text = part } else { text += part }
+            text += part
         }
         return text
     }
@@ -153,8 +153,8 @@ final class PlistCursor: ManifestCursor {
     /// Accepts hexadecimal integers, as in Core Foundation.
     private func integer(_ text: String) -> ManifestValue {
         let digits = text.filter { !$0.isWhitespace }
-        if let integer = Int(digits) { return .integer(integer) }
-        if digits.utf8.prefix(2).isWord("0x"), let integer = Int(digits.dropFirst(2), radix: 16) {
+        let isHex = digits.utf8.prefix(2).isWord("0x")
+        if let integer = isHex ? Int(digits.dropFirst(2), radix: 16) : Int(digits) {
             return .integer(integer)
         }
         return UInt64(digits).map { .double(Double($0)) } ?? .opaque("a malformed integer")

@@ -9,6 +9,18 @@ final class ByteWindow {
         bytes = BufferedBytes(capacity: capacity, line: 1) { try input.read(into: $0) }
     }
 
+    /// Returns a window of the decompressed input, and whether it was compressed. Reads the start.
+    static func unpacking(
+        _ input: ByteInput, _ limits: ManifestLimits
+    ) throws -> (window: ByteWindow, isPacked: Bool) {
+        let window = ByteWindow(input)
+        _ = try window.peek()
+        guard Inflater.isGzip(window.unread) else { return (window, false) }
+        let unpacked = ByteWindow(try ByteInput(unpacking: window, limits: limits))
+        _ = try unpacked.peek()
+        return (unpacked, true)
+    }
+
     var unread: UnsafeBufferPointer<UInt8> { bytes.unread }
     var count: Int { bytes.count }
     var isAtEnd: Bool { bytes.isAtEnd }

@@ -46,11 +46,8 @@ package final class Catalogue {
     ) throws -> Int {
         lseek(descriptor, 0, SEEK_SET)
         let input = ByteInput(descriptor: descriptor, isOwned: false, name: input.name)
-        var window = ByteWindow(input)
-        _ = try window.peek()
-        isPacked = Inflater.isGzip(window.unread)
-        if isPacked { window = ByteWindow(try ByteInput(unpacking: window, limits: limits)) }
-        _ = try window.peek()
+        let window: ByteWindow
+        (window, isPacked) = try ByteWindow.unpacking(input, limits)
         let encoding = try XMLEncoding.of(window)
         let output = try CatalogueOutput(isPacked: isPacked, isUTF16: encoding.unitSize == 2, sink)
         if format == .binaryPlist {
@@ -147,8 +144,7 @@ final class CatalogueOutput {
     }
 
     func writeBinary(_ bytes: UnsafeRawBufferPointer) throws {
-        guard let deflater else { return try sink(bytes) }
-        try deflater.add(bytes, to: sink)
+        if let deflater { try deflater.add(bytes, to: sink) } else { try sink(bytes) }
     }
 
     func finish() throws {

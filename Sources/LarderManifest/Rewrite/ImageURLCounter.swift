@@ -136,11 +136,10 @@ package final class ImageURLCounter {
         }
         let length = isScheme("https") ? 5 : isScheme("http") ? 4 : 0
         guard length > 0 else { return nil }
-        var end = colon + 1
-        let limit = min(text.count, end + longest)
-        while end < limit, text[end] > 0x20, !delimiters.contains(text[end]) { end += 1 }
-        guard text[(colon + 1)..<end].starts(with: "//".utf8) else { return nil }
-        return (colon - length)..<end
+        let rest = text[(colon + 1)...].prefix(longest).prefix {
+            $0 > 0x20 && !delimiters.contains($0)
+        }
+        return rest.starts(with: "//".utf8) ? (colon - length)..<rest.endIndex : nil
     }
 
     package static func isURL(_ text: String) -> Bool {
