@@ -5,9 +5,7 @@ import LarderCore
 ///
 /// libyaml's marks count characters. To convert them to bytes, the window keeps the last event.
 final class YAMLParser {
-    enum Kind {
-        case scalar, alias, array, dictionary, end, documentStart, documentEnd, streamEnd
-    }
+    enum Kind { case scalar, alias, array, dictionary, end, documentStart, documentEnd, streamEnd }
 
     /// The number of bytes that libyaml may read past an event.
     private static let lookahead = 128 << 10
@@ -159,9 +157,7 @@ final class YAMLParser {
         var to = position(after: Int(event.pointee.end_mark.index) - start, from: from)
         if kind == .scalar {
             let scalar = event.pointee.data.scalar
-            if scalar.anchor != nil || scalar.tag != nil {
-                from = bytes.endOfProperties(from, to)
-            }
+            if scalar.anchor != nil || scalar.tag != nil { from = bytes.endOfProperties(from, to) }
             if scalar.style == YAML_LITERAL_SCALAR_STYLE
                 || scalar.style == YAML_FOLDED_SCALAR_STYLE
             {
