@@ -32,7 +32,7 @@ package struct XMLOffsets: Sendable {
 struct XMLTextPlace {
     /// Whether there has been visible text since the last tag, comment or instruction.
     private var hasText = false
-    private var start: Int
+    var start: Int
     private var hasNoise = false
     private var found: Range<Int>?
     private var isSplit = false
@@ -47,8 +47,6 @@ struct XMLTextPlace {
         if hasText { (found, isSplit) = (start..<end, found != nil) }
         (hasText, hasNoise) = (false, true)
     }
-
-    mutating func resume(at start: Int) { self.start = start }
 
     /// Returns the range since the last tag. If comments or instructions divide it, returns the
     /// only part with text, or nil if several have text.

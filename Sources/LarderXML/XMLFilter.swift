@@ -166,12 +166,7 @@ final class XMLFilter {
         let text = input.unread
         if hasTag, text[0] == UInt8(ascii: "&") { return try passReference() }
         var length = text.place(of: UInt8(ascii: "<")) ?? text.count
-        guard hasTag else {
-            guard text.prefix(length).allSatisfy(\.isMarkupBlank) else {
-                throw error(.malformed, "expected an element, found text")
-            }
-            return try skip(length)
-        }
+        guard hasTag else { return try cut(length) }
         let plain = UnsafeBufferPointer(rebasing: text.prefix(length))
         length = plain.place(of: UInt8(ascii: "&")) ?? length
         guard textRoom > 0 else { return try cut(length) }
@@ -232,33 +227,24 @@ final class XMLFilter {
             textLength += length
             return length
         }
-        let bytes = input.unread
-        var whole = textRoom
-        while whole > 0, bytes[whole] & 0xC0 == 0x80 { whole -= 1 }
+        let whole = input.unread[...textRoom].lastIndex { $0 & 0xC0 != 0x80 } ?? 0
         // The text has reached the limit, even if a character did not fit.
-        textLength += textRoom
+        textLength = maximumText
         return whole
     }
 
     private func cut(_ length: Int) throws {
-        if isBetweenElements {
-            let blanks = input.unread.prefix(length).prefix { $0.isMarkupBlank }.count
-            try skip(blanks)
-            guard blanks == length else {
-                throw error(.malformed, "expected an element, found text")
-            }
-        } else {
-            omit(length)
-        }
+        guard isBetweenElements else { return omit(length) }
+        let blanks = input.unread.prefix(length).prefix { $0.isMarkupBlank }.count
+        try skip(blanks)
+        guard blanks == length else { throw error(.malformed, "expected an element, found text") }
     }
 
     private func passMarkup() throws {
         // Reads ahead, because some markup can be checked only as a whole.
         try input.fill(to: Self.maximumMarkup)
         let markup = input.unread
-        guard markup.count > 1, [UInt8(ascii: "?"), UInt8(ascii: "!")].contains(markup[1]) else {
-            return try passTag()
-        }
+        guard markup.count > 1, "?!".utf8.contains(markup[1]) else { return try passTag() }
         if markup.starts(with: "<?".utf8) {
             try omit(2, to: "?>")
         } else if markup.starts(with: "<!--".utf8) {
@@ -425,7 +411,7 @@ final class XMLFilter {
     /// Removes markup including `ending`, which must end with `>`.
     private func omit(_ count: Int, to ending: String) throws {
         text.pause(at: offset)
-        defer { text.resume(at: offset) }
+        defer { text.start = offset }
         try skip(count)
         let length = ending.utf8.count
         while true {
