@@ -74,13 +74,10 @@ final class EntryWalk<Cursor: ManifestCursor> {
         } else if hasEntries {
             for member in root.members {
                 let place = [ManifestPath.Segment.member(member.key)]
-                switch member.value {
-                case .array: recognition.unread.look(at: member.value, place)
-                case .dictionary:
-                    recognition.unread.count(place, .dictionary) {
-                        recognition.unread.look(at: member.value, place)
-                    }
-                default: continue
+                if case .array = member.value { recognition.unread.look(at: member.value, place) }
+                guard case .dictionary = member.value else { continue }
+                recognition.unread.count(place, .dictionary) {
+                    recognition.unread.look(at: member.value, place)
                 }
             }
         }
@@ -401,11 +398,9 @@ struct RootMembers {
         self.limits = limits
         let lines = recognition.lineShapes.map { recognition.shapes[$0] }
         marks = lines.filter(\.requires.isEmpty).flatMap(\.marks)
+        let starts = lines.flatMap(\.icons).map(\.path.segments.first)
         keepsAll =
-            recognition.namesIcons
-            && lines.contains {
-                $0.icons.contains { [.descendants, .members].contains($0.path.segments.first) }
-            }
+            recognition.namesIcons && starts.contains { [.descendants, .members].contains($0) }
         let roots = recognition.shapes.filter { $0.entries.contains { $0.segments.isEmpty } }
         var keys = Set(EntryDecoder.plainKeys.map { ManifestPath.Segment.member($0) })
         for shape in lines + roots {

@@ -29,18 +29,15 @@ extension ManifestDocument {
         let length = window.offset - offset
         let next = try window.peekAfterSeparators()
         let isAlone = next == nil
-        if isDocument() || isAlone {
-            if isDocument(), !isAlone {
-                if isObject, recognition.isExplicit, next == UInt8(ascii: "{") {
-                    throw notAManifest(
-                        at: window.line,
-                        "the file has several JSON objects, each of which is an entry;"
-                            + " remove --entries")
-                }
+        if isDocument(), !isAlone {
+            guard isObject, recognition.isExplicit, next == UInt8(ascii: "{") else {
                 throw cursor.unexpected("the end of the file")
             }
-            if try walk.finish() { return .json }
+            throw notAManifest(
+                at: window.line,
+                "the file has several JSON objects, each of which is an entry; remove --entries")
         }
+        if isDocument() || isAlone, try walk.finish() { return .json }
         guard !isDocument(), !isAlone || walk.root.hasIcon else {
             throw notAManifest(at: line, walk.refusal)
         }

@@ -37,11 +37,10 @@ final class UnreadIcons {
     {
         let (before, placesBefore) = (named, places)
         try body()
-        if kind == .dictionary, named == before + 1, case .member(let name)? = place.last,
+        guard kind == .dictionary, named == before + 1, case .member(let name)? = place.last,
             IconLikeness.isIcon(name)
-        {
-            (named, places) = (before, placesBefore)
-        }
+        else { return }
+        (named, places) = (before, placesBefore)
     }
 
     func look(at value: ManifestValue, _ place: [ManifestPath.Segment]) {
@@ -68,7 +67,7 @@ final class UnreadIcons {
     private func count(_ value: ManifestValue, _ rank: Int?) {
         switch value {
         case .string(let text, _):
-            let isNamed = isNamed(rank)
+            let isNamed = rank.map { $0 > 1 && $0 >= least } ?? (least == 0)
             guard isNamed || rank == nil && isInList,
                 !known.contains(where: { $0.covers(path[...]) }),
                 IconLikeness.likeness(of: text, rank: rank) > 0
@@ -101,10 +100,6 @@ final class UnreadIcons {
         }
     }
 
-    private func isNamed(_ rank: Int?) -> Bool {
-        rank.map { $0 > 1 && $0 >= least } ?? (least == 0)
-    }
-
     /// Whether a byte is a period, a slash or a colon. Icon values contain one of them.
     private static func isURLMark(_ byte: UInt8) -> Bool { byte &- 0x2E < 2 || byte == 0x3A }
 
@@ -130,13 +125,12 @@ final class UnreadIcons {
 extension ManifestPath {
     func covers(_ place: ArraySlice<Segment>) -> Bool {
         func covers(_ own: ArraySlice<Segment>, _ place: ArraySlice<Segment>) -> Bool {
-            own.count == place.count
-                && zip(own, place).allSatisfy { own, segment in
-                    switch (own, segment) {
-                    case (.members, .member), (.elementsWhere, .elements): true
-                    default: own == segment
-                    }
+            own.elementsEqual(place) { own, segment in
+                switch (own, segment) {
+                case (.members, .member), (.elementsWhere, .elements): true
+                default: own == segment
                 }
+            }
         }
         guard isXML || segments.contains(.descendants) else { return covers(segments[...], place) }
         let segments = segments.filter {
