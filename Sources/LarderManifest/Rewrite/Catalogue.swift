@@ -46,8 +46,8 @@ package final class Catalogue {
     ) throws -> Int {
         lseek(descriptor, 0, SEEK_SET)
         let input = ByteInput(descriptor: descriptor, isOwned: false, name: input.name)
-        let window: ByteWindow
-        (window, isPacked) = try ByteWindow.unpacking(input, limits)
+        let (window, isPacked) = try ByteWindow.unpacking(input, limits)
+        self.isPacked = isPacked
         let encoding = try XMLEncoding.of(window)
         let output = try CatalogueOutput(isPacked: isPacked, isUTF16: encoding.unitSize == 2, sink)
         if format == .binaryPlist {

@@ -30,7 +30,7 @@ final class TokenWriter {
         case .urlList, .binaryPlist: return Array(value.utf8)
         case .xml, .xmlPlist:
             let isQuoted = previous == UInt8(ascii: "=") && "\"'".utf8.contains(first ?? 0)
-            let mark = first.map { isQuoted ? [$0] : [] } ?? []
+            let mark: [UInt8] = first.map { isQuoted ? [$0] : [] } ?? []
             let text = mark + Self.escapedForXML(value) + mark
             guard case .utf16(let isBigEndian) = encoding else { return text }
             return text.flatMap { isBigEndian ? [0, $0] : [$0, 0] }

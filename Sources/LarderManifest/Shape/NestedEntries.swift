@@ -1,4 +1,4 @@
-/// A path of a shape, with the ``rest`` to follow. Slower as part of the generic `EntryWalk`.
+/// A path of a shape, with the ``rest`` to follow. As part of the generic walk, it would be slower.
 struct Trail {
     /// The shape that has the path. Nil with `--entries`, which gives all shapes the same paths.
     let shape: Int?
