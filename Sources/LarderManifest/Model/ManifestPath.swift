@@ -22,8 +22,7 @@
 public struct ManifestPath: Equatable, Sendable {
     enum Segment: Hashable, Sendable {
         case member(String)
-        case elements
-        case members
+        case elements, members
         /// The value and all values in it. Can occur only once and not at the end, so that no value
         /// is selected twice.
         case descendants
@@ -56,11 +55,7 @@ public struct ManifestPath: Equatable, Sendable {
         public let description: String
     }
 
-    enum Notation: Sendable {
-        case json
-        case element
-        case document
-    }
+    enum Notation: Sendable { case json, element, document }
 
     /// The member with an XML element's text.
     static let elementText = "#text"
@@ -244,17 +239,33 @@ struct PathMatch {
     let key: String
     let wildcard: String?
 
-    fileprivate func element(_ value: ManifestValue) -> PathMatch {
-        PathMatch(value: value, container: container, key: key, wildcard: wildcard)
-    }
-
-    fileprivate func member(
-        _ member: ManifestValue.Member, of container: [ManifestValue.Member],
+    fileprivate func with(
+        _ value: ManifestValue, in container: [ManifestValue.Member]? = nil, key: String? = nil,
         wildcard: String? = nil
     ) -> PathMatch {
         PathMatch(
-            value: member.value, container: container, key: member.key,
+            value: value, container: container ?? self.container, key: key ?? self.key,
             wildcard: wildcard ?? self.wildcard)
+    }
+
+    fileprivate func inner(_ segment: ManifestPath.Segment, isXML: Bool) -> [PathMatch] {
+        switch (segment, value) {
+        case (.elements, .array(let elements)), (.descendants, .array(let elements)):
+            elements.map { with($0) }
+        case (.elementsWhere(let key, let wanted), .array(let elements)):
+            elements.filter { $0.has(key, wanted) }.map { with($0) }
+        case (.elementsWhere(let key, let wanted), .dictionary) where isXML:
+            value.has(key, wanted) ? [self] : []
+        case (.members, .dictionary(let members)):
+            members.map { with($0.value, in: members, key: $0.key, wildcard: $0.key) }
+        case (.descendants, .dictionary(let members)):
+            members.map { with($0.value, in: members, key: $0.key) }
+        case (.member(let key), .dictionary(let members)):
+            // In XML, several elements have the same name.
+            members.filter { $0.key.isSame(as: key) }.suffix(isXML ? members.count : 1)
+                .map { with($0.value, in: members, key: $0.key) }
+        default: []
+        }
     }
 }
 
@@ -294,43 +305,12 @@ extension ManifestPath {
                 return found.append(match)
             }
             // A path to an XML element selects the element's text.
-            guard let text = members[Self.elementText] else { return }
-            return found.append(
-                PathMatch(
-                    value: text, container: members, key: match.key, wildcard: match.wildcard))
+            if let text = members[Self.elementText] { found.append(match.with(text, in: members)) }
+            return
         }
-        let next = rest.dropFirst()
-        switch (segment, match.value) {
-        case (.descendants, .array(let elements)):
-            collect(next, match, limit, &found)
-            for element in elements { collect(rest, match.element(element), limit, &found) }
-        case (.descendants, .dictionary(let members)):
-            collect(next, match, limit, &found)
-            for member in members {
-                collect(rest, match.member(member, of: members), limit, &found)
-            }
-        case (.member(let key), .dictionary(let members)) where isXML:
-            for member in members where member.key.isSame(as: key) {
-                collect(next, match.member(member, of: members), limit, &found)
-            }
-        case (.member(let key), .dictionary(let members)):
-            guard let member = members.last(where: { $0.key.isSame(as: key) }) else { return }
-            collect(next, match.member(member, of: members), limit, &found)
-        case (.members, .dictionary(let members)):
-            for member in members {
-                let match = match.member(member, of: members, wildcard: member.key)
-                collect(next, match, limit, &found)
-            }
-        case (.elements, .array(let elements)):
-            for element in elements { collect(next, match.element(element), limit, &found) }
-        case (.elementsWhere(let key, let value), .array(let elements)):
-            for element in elements where element.has(key, value) {
-                collect(next, match.element(element), limit, &found)
-            }
-        case (.elementsWhere(let key, let value), .dictionary) where isXML:
-            if match.value.has(key, value) { collect(next, match, limit, &found) }
-        default: return
-        }
+        if segment == .descendants { collect(rest.dropFirst(), match, limit, &found) }
+        let next = segment == .descendants ? rest : rest.dropFirst()
+        for inner in match.inner(segment, isXML: isXML) { collect(next, inner, limit, &found) }
     }
 }
 
