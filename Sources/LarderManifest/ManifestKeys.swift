@@ -1,39 +1,23 @@
-/// The cache keys of the icons in manifests.
-public struct ManifestKeys {
-    private let sources: [ManifestSource]
-    private let rules: ManifestRules
-    private let mustBeUsable: Bool
-
-    /// Creates a reader of keys.
+extension ManifestSource {
+    /// Calls `body` with the cache key of each icon, including duplicates. Skips unusable entries,
+    /// because a prefetch stores nothing for them.
     ///
     /// - Parameter mustBeUsable: Whether an unusable entry is an error. Default: false.
-    public init(
-        _ sources: [ManifestSource], rules: ManifestRules = .init(), mustBeUsable: Bool = false
-    ) {
-        self.sources = sources
-        self.rules = rules
-        self.mustBeUsable = mustBeUsable
-    }
-
-    /// Calls `body` with each icon's key, including duplicates. Skips unusable entries, because a
-    /// prefetch stores nothing for them.
-    ///
-    /// - Throws: The errors of `body`. ``ManifestError`` if a manifest cannot be read, if the rules
-    ///   lack the base URL, IPFS gateway or icon paths that it needs, or if an entry must be usable
-    ///   but is not.
-    public func forEach(_ body: (String) throws -> Void) throws {
-        for source in sources {
-            let summary = try ManifestReader(source: source, rules: rules).read { item in
-                if let key = item.resourceKey { return try body(key) }
-                guard let reason = refusal(of: item) else { return }
-                throw ManifestError(
-                    .malformed, source: source.name, at: .entry(item.position), reason)
-            }
-            if let refusal = summary.refusal(of: source) { throw refusal }
+    /// - Throws: The errors of `body`. ``ManifestError`` if the manifest cannot be read, if the
+    ///   rules lack the base URL, IPFS gateway or icon paths that it needs, or if an entry must be
+    ///   usable but is not.
+    public func forEachKey(
+        rules: ManifestRules = .init(), mustBeUsable: Bool = false, _ body: (String) throws -> Void
+    ) throws {
+        let summary = try ManifestReader(source: self, rules: rules).read { item in
+            if let key = item.resourceKey { return try body(key) }
+            guard let reason = Self.refusal(of: item, mustBeUsable: mustBeUsable) else { return }
+            throw ManifestError(.malformed, source: name, at: .entry(item.position), reason)
         }
+        if let refusal = summary.refusal(of: self) { throw refusal }
     }
 
-    private func refusal(of item: ManifestItem) -> String? {
+    private static func refusal(of item: ManifestItem, mustBeUsable: Bool) -> String? {
         let reason: String?
         switch item.result {
         case .unfetched(.relative):

@@ -6,10 +6,8 @@ import Testing
     private func keys(_ text: String, baseURL: String? = nil) throws -> [String] {
         var keys: [String] = []
         let source = ManifestSource.bytes(Array(text.utf8), name: "test")
-        try ManifestKeys(
-            [source], rules: ManifestRules(baseURL: try baseURL.map { try HTTPURL($0) })
-        )
-        .forEach { keys.append($0) }
+        let rules = ManifestRules(baseURL: try baseURL.map { try HTTPURL($0) })
+        try source.forEachKey(rules: rules) { keys.append($0) }
         return keys
     }
 

@@ -101,16 +101,18 @@ struct LocalManifests {
     }
 
     func forEachKey(_ body: (String) throws -> Void) throws {
-        try ManifestKeys(sources, rules: rules).forEach(body)
+        for source in sources { try source.forEachKey(rules: rules, body) }
         try ownKeys.forEach(body)
     }
 
     /// Calls `body` with all keys. Throws if an entry is unusable or if there are no icons.
     func forEachKeyOfAll(_ body: (String) throws -> Void) throws {
         var isEmpty = true
-        try ManifestKeys(sources, rules: rules, mustBeUsable: true).forEach { key in
-            isEmpty = false
-            try body(key)
+        for source in sources {
+            try source.forEachKey(rules: rules, mustBeUsable: true) { key in
+                isEmpty = false
+                try body(key)
+            }
         }
         guard isEmpty else { return try ownKeys.forEach(body) }
         throw ManifestError(
