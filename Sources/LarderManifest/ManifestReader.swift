@@ -80,25 +80,22 @@ public struct ManifestReader: Sendable {
             let recognition = ShapeRecognition(rules)
             let ignored = IgnoredMembers()
             let keyed = KeyedIcons()
-            var decoder: (shape: Int, bases: Int, decoder: EntryDecoder, icons: [ManifestPath])?
+            var current: (shape: Int, bases: Int, decoder: EntryDecoder)?
             var summary = ManifestSummary()
             var total = 0
             var hasCredentials = false
             var unmet = rules.namedParts
             summary.format = try read(input, recognition) { entry in
-                if decoder?.shape != entry.shape || decoder?.bases != recognition.bases {
+                if current?.shape != entry.shape || current?.bases != recognition.bases {
                     let shape = recognition.shapes[entry.shape]
                     let urls = IconURLs(
                         rules, base: shape.base == nil ? nil : recognition.base,
                         origin: input.baseURL)
                     hasCredentials = hasCredentials || urls.hasCredentials
-                    decoder = (
-                        entry.shape, recognition.bases,
-                        EntryDecoder(shape: shape, urls: urls, rules: rules, ignored: ignored),
-                        shape.icons.map(\.path)
-                    )
+                    let decoder = EntryDecoder(shape: shape, urls: urls, ignored: ignored)
+                    current = (entry.shape, recognition.bases, decoder)
                 }
-                guard let (_, _, decoder, paths) = decoder else { return }
+                guard let decoder = current?.decoder else { return }
                 summary.entries += 1
                 let position = summary.entries
                 if !unmet.isEmpty, case .success(let element) = entry.content {
@@ -121,8 +118,8 @@ public struct ManifestReader: Sendable {
                 let usable = summary.usable
                 summary.count(icons.lazy.map { $0.result }, of: entry.content)
                 if !recognition.namesIcons, case .success(let element) = entry.content {
-                    recognition.unread.look(
-                        at: element, reading: paths, hasIcon: summary.usable > usable)
+                    let hasIcon = summary.usable > usable
+                    recognition.unread.look(at: element, reading: decoder.paths, hasIcon: hasIcon)
                 }
                 total += icons.count
                 guard total <= limits.maximumEntries else {
@@ -139,7 +136,7 @@ public struct ManifestReader: Sendable {
                 }
             }
             try input.whenRead?(hasCredentials)
-            summary.places = recognition.places(base: decoder?.decoder.urls.baseURL)
+            summary.places = recognition.places(base: current?.decoder.urls.baseURL)
             summary.unmet = unmet.map(\.part)
             summary.unusedEntries = rules.entries.filter { path in
                 let paths = [path.segments, path.segments + [.elements]]

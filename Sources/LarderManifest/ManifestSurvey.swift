@@ -134,14 +134,11 @@ struct ManifestSurvey {
             _ = try ManifestReader(source: source, rules: rules).read(source.open()) { item in
                 guard item.icon == 1 else { return }
                 switch item.result {
-                case .entry, .inline: found += 1
-                case .unfetched(.relative):
-                    found += 1
-                    relative += 1
                 case .failed, .unfetched(.data), .unfetched(.template): failed += 1
-                case .unfetched: found += 1
+                case .entry, .inline, .unfetched: found += 1
                 case .skipped: break
                 }
+                if case .unfetched(.relative) = item.result { relative += 1 }
                 // Entries without an icon are also counted, because they take as long to read.
                 seen += 1
                 if isCut { throw Enough() }

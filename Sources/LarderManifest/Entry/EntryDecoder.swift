@@ -1,20 +1,21 @@
 import Foundation
 import LarderCore
 
-/// A decoder of entries. This is a class, because copying the rules for each entry would take 6 %
-/// of the time.
+/// A decoder of entries. This and ``IconURLs`` are classes, because copying the rules for each
+/// entry would take 6 % of the time.
 final class EntryDecoder {
     static let plainKeys = ["name", "icon", "priority", "integrity", "sha256", "size", "key"]
 
-    let shape: ManifestShape
     let urls: IconURLs
-    let rules: ManifestRules
-    let ignored: IgnoredMembers
+    let paths: [ManifestPath]
+    private let shape: ManifestShape
+    private let ignored: IgnoredMembers
     private let hasDescendants: Bool
 
-    init(shape: ManifestShape, urls: IconURLs, rules: ManifestRules, ignored: IgnoredMembers) {
-        (self.shape, self.urls, self.rules, self.ignored) = (shape, urls, rules, ignored)
-        hasDescendants = shape.icons.contains(where: \.path.hasDescendants)
+    init(shape: ManifestShape, urls: IconURLs, ignored: IgnoredMembers) {
+        (self.shape, self.urls, self.ignored) = (shape, urls, ignored)
+        paths = shape.icons.map(\.path)
+        hasDescendants = paths.contains(where: \.hasDescendants)
     }
 
     typealias DecodedIcon = (name: String?, value: IconValue?, result: ManifestItem.Result)
@@ -26,7 +27,7 @@ final class EntryDecoder {
             var members: [ManifestValue.Member] = []
             if case .dictionary(let own) = element {
                 members = own
-            } else if !(shape.icons.map(\.path) + (shape.template?.members ?? []))
+            } else if !(paths + (shape.template?.members ?? []))
                 .contains(where: \.segments.isEmpty)
             {
                 var reason = "expected a dictionary, found \(element.kind)"
@@ -109,7 +110,7 @@ final class EntryDecoder {
             guard case .unfetched = result else { return (entry.name, nil, result) }
         }
         guard case .unfetched = result, !value.files.isEmpty,
-            let file = IconURLs.file(value, icon.match, at: icon.place, of: entry.members)
+            let file = IconURLs.file(value, icon, of: entry.members)
         else { return (entry.name, value, result) }
         var named = value
         named.files = [file]
@@ -121,8 +122,7 @@ final class EntryDecoder {
     ) -> ManifestItem.Result {
         do throws(EntryError) {
             let siblings = shape.hasDigests ? icon.match.container : []
-            let target = try urls.target(
-                value, icon.match, at: icon.place, isFile: icon.isFile, of: entry.members)
+            let target = try urls.target(value, icon, of: entry.members)
             if case .unfetched(let kind) = target { return .unfetched(kind) }
             let expectedDigest = try digest(of: icon, siblings, named: entry.integrity)
             let expectedSize = size(siblings["size"] ?? .null)
@@ -161,7 +161,7 @@ final class EntryDecoder {
         return nil
     }
 
-    private struct Icon {
+    struct Icon {
         let match: PathMatch
         let place: ManifestShape.IconPlace
 
@@ -174,7 +174,7 @@ final class EntryDecoder {
             return !["remote", "local"].contains { type.isSame(as: $0) }
         }
 
-        var type: String? { text("@type") }
+        private var type: String? { text("@type") }
 
         /// Whether the medium or type is an image. Without them, the file name decides.
         var isImage: Bool {
@@ -208,7 +208,7 @@ final class EntryDecoder {
         }
         // The icons of a group belong to different apps.
         guard found.count > 1, !shape.isGroup else { return found }
-        switch rules.icons {
+        switch urls.rules.icons {
         case .all: return found
         case .first: return [found[0]]
         case .largest: return [found.max { $0.match.pixels < $1.match.pixels }!]
@@ -257,7 +257,7 @@ final class EntryDecoder {
             if shape.priority?.isXML == true, let integer = Int(text) { return integer }
         }
         if let integer = value.exactInteger { return integer }
-        guard rules.priorityKey != nil else {
+        guard urls.rules.priorityKey != nil else {
             ignored.add(.priority)
             return 0
         }
@@ -342,12 +342,9 @@ final class EntryDecoder {
 
     /// Returns the size. Ignores a value that is not a byte count, for example image dimensions.
     private func size(_ value: ManifestValue) -> Int64? {
-        guard value != .null else { return nil }
-        guard let size = value.exactInteger, size >= 0 else {
-            ignored.add(.size)
-            return nil
-        }
-        return Int64(size)
+        let size = value.exactInteger.flatMap { $0 >= 0 ? Int64($0) : nil }
+        if size == nil, value != .null { ignored.add(.size) }
+        return size
     }
 
     /// Returns the key without credentials. Ignores a key with a null character, because SQLite and

@@ -1,32 +1,24 @@
 import LarderCore
 
-struct IconURLs {
-    let baseURL: HTTPURL?
+final class IconURLs {
+    private(set) var baseURL: HTTPURL?
     let hasCredentials: Bool
-    private let iconSize: Int
-    private let iconSets: [IconSet]
-    private let ipfsGateway: HTTPURL?
+    let rules: ManifestRules
     private let isBaseTemplate: Bool
-    private let baseOfFiles: HTTPURL?
 
     init(_ rules: ManifestRules, base: String?, origin: HTTPURL?) {
-        (iconSize, iconSets) = (rules.iconSize, rules.iconSets)
-        baseOfFiles = rules.baseURL
-        ipfsGateway = rules.ipfsGateway
+        self.rules = rules
         let filled = base.map { URLPlaceholders($0, size: rules.iconSize) }
         isBaseTemplate = rules.baseURL == nil && filled?.unfilled != nil
         let named = filled.flatMap { try? HTTPURL($0.text, relativeTo: origin) }
         hasCredentials = named.map { $0.credentials != nil && !$0.inheritsCredentials } ?? false
-        let url = rules.baseURL ?? named ?? origin
+        baseURL = rules.baseURL ?? named ?? origin
         // The base URL in a manifest is a folder, even without a trailing slash.
-        baseURL =
-            base == nil
-            ? url
-            : url.flatMap { url in
-                let path = url.string.utf8.prefix { $0 != UInt8(ascii: "?") }
-                let folder = path.last == UInt8(ascii: "/") ? "" : "/"
-                return try? HTTPURL("\(Substring(path))\(folder)").with(url.credentials)
-            }
+        if base != nil, let url = baseURL {
+            let path = url.string.utf8.prefix { $0 != UInt8(ascii: "?") }
+            let folder = path.last == UInt8(ascii: "/") ? "" : "/"
+            baseURL = try? HTTPURL("\(Substring(path))\(folder)").with(url.credentials)
+        }
     }
 
     enum Target {
@@ -37,57 +29,61 @@ struct IconURLs {
     }
 
     func target(
-        _ value: IconValue, _ match: PathMatch, at place: ManifestShape.IconPlace,
-        isFile: Bool = false, of entry: [ManifestValue.Member]
+        _ value: IconValue, _ icon: EntryDecoder.Icon, of entry: [ManifestValue.Member]
     ) throws(EntryError) -> Target {
         if value.kind == .data {
             guard let bytes = DataURL.bytes(of: value.text), bytes.count <= InlineEntry.maximumSize
             else { return .unfetched(.data) }
             return .inline(bytes)
         }
-        let usesGateway = ipfsGateway != nil && value.isIPFS
-        let mayBeInSet = place.template == nil && [.iconSet, .relative].contains(value.kind)
-        let ofSet = mayBeInSet ? iconSets.lazy.compactMap { $0.url(of: value.text) }.first : nil
+        let gateway = value.isIPFS ? rules.ipfsGateway : nil
+        let template = icon.place.template
+        let mayBeInSet = template == nil && [.iconSet, .relative].contains(value.kind)
+        let sets = mayBeInSet ? rules.iconSets : []
+        let ofSet = sets.lazy.compactMap { $0.url(of: value.text) }.first
         switch value.kind {
         case _ where ofSet != nil: break
-        case .relative where (isFile ? baseOfFiles : baseURL) != nil: break
+        case .relative where (icon.isFile ? rules.baseURL : baseURL) != nil: break
         case .url, .data, .empty: break
-        case .otherScheme where usesGateway: break
+        case .otherScheme where gateway != nil: break
         case .relative, .iconSet, .template, .otherScheme: return .unfetched(value.kind)
         }
         var text = ofSet ?? value.text
-        if let template = place.template { text = try Self.fill(template, text, match, entry) }
+        if let template { text = try Self.fill(template, text, icon.match, entry) }
         // URL parsers ignore white space, so it is removed before placeholders are filled and the
         // spelling is stored.
         if !value.isPlain {
             text = String(decoding: text.bytesOfURL, as: UTF8.self)
             if text.utf8.count <= ManifestLimits.maximumURLSize {
-                text = URLPlaceholders(text, size: iconSize).text
+                text = URLPlaceholders(text, size: rules.iconSize).text
             }
         }
-        if usesGateway { text = gatewayURL(text) }
+        if let gateway { text = Self.url(of: text, from: gateway) }
         let url: HTTPURL
         do {
-            let base = usesGateway ? ipfsGateway : baseURL
-            url = try HTTPURL(text, relativeTo: ofSet == nil ? base : nil)
+            url = try HTTPURL(text, relativeTo: ofSet == nil ? gateway ?? baseURL : nil)
         } catch {
-            throw Self.error(error, text)
+            let problem =
+                switch error {
+                case .unsupportedScheme(let scheme): "it has the scheme \(scheme.quoted(limit: 20))"
+                case .relativeWithoutBase: "it is relative"
+                case .malformed(let problem): problem.sanitizedForTerminal
+                }
+            throw EntryError(
+                .unparsableURL, "icon \(text.maskingSecrets.quoted()) is not a URL: \(problem)")
         }
         guard max(url.string.utf8.count, text.utf8.count) <= ManifestLimits.maximumURLSize else {
             throw EntryError(
                 .tooLarge, "icon is a URL of more than \(ManifestLimits.maximumURLSize) bytes")
         }
         if ofSet != nil { return .remote(url, spelling: nil) }
-        let isAbsolute = Self.isAbsolute(text, url)
+        // `http:a.png` is relative to a base URL with the same scheme.
+        let isAbsolute =
+            text.isSame(as: url.string)
+            || (text.begins(with: "http:") || text.begins(with: "https:"))
+                && (try? HTTPURL(text)) == url
         if isBaseTemplate, !isAbsolute { return .unfetched(.relative) }
         return .remote(url, spelling: isAbsolute && url.credentials == nil ? text : nil)
-    }
-
-    /// Whether a URL is absolute. `http:a.png` is relative to a base URL with the same scheme.
-    private static func isAbsolute(_ text: String, _ url: HTTPURL) -> Bool {
-        if text.isSame(as: url.string) { return true }
-        guard text.begins(with: "http:") || text.begins(with: "https:") else { return false }
-        return (try? HTTPURL(text)) == url
     }
 
     /// Returns true for an unreadable entry.
@@ -107,8 +103,7 @@ struct IconURLs {
 
     /// Returns the gateway URL for `ipfs://CID/path`. Keeps the gateway's query, which may be a
     /// token.
-    private func gatewayURL(_ text: String) -> String {
-        guard let ipfsGateway else { return text }
+    private static func url(of text: String, from ipfsGateway: HTTPURL) -> String {
         var path = text.utf8.dropFirst("ipfs:".utf8.count).drop { $0 == UInt8(ascii: "/") }
         if path.starts(with: "ipfs/".utf8) { path = path.dropFirst("ipfs/".utf8.count) }
         var gateway = ipfsGateway.string.prefix { $0 != "?" }  // text: ASCII
@@ -120,11 +115,10 @@ struct IconURLs {
     }
 
     static func file(
-        _ value: IconValue, _ match: PathMatch, at place: ManifestShape.IconPlace,
-        of entry: [ManifestValue.Member]
+        _ value: IconValue, _ icon: EntryDecoder.Icon, of entry: [ManifestValue.Member]
     ) -> String? {
-        guard let template = place.template,
-            let path = try? fill(template, value.text, match, entry, encode: { $0 })
+        guard let template = icon.place.template,
+            let path = try? fill(template, value.text, icon.match, entry, encode: { $0 })
         else { return nil }
         let folder = "../icons/"
         guard path.utf8.starts(with: folder.utf8) else { return path }
@@ -166,17 +160,6 @@ struct IconURLs {
             rest = rest[rest.index(after: close)...]
         }
         return text + rest
-    }
-
-    private static func error(_ error: HTTPURL.ParseError, _ text: String) -> EntryError {
-        let problem =
-            switch error {
-            case .unsupportedScheme(let scheme): "it has the scheme \(scheme.quoted(limit: 20))"
-            case .relativeWithoutBase: "it is relative"
-            case .malformed(let problem): problem.sanitizedForTerminal
-            }
-        return EntryError(
-            .unparsableURL, "icon \(text.maskingSecrets.quoted()) is not a URL: \(problem)")
     }
 }
 

@@ -22,10 +22,8 @@ final class KeyedIcons {
             digest: UInt32(truncatingIfNeeded: digest), position: UInt32(clamping: position)
         )
         let keyDigest = Self.digest(of: Array(key.utf8))
-        guard let first = icons[keyDigest] else {
-            icons[keyDigest] = icon
-            return nil
-        }
+        let first = icons[keyDigest] ?? icon
+        icons[keyDigest] = first
         guard first.digest != icon.digest else { return nil }
         return EntryError(
             .keyConflict,
