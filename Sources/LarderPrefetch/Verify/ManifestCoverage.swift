@@ -34,74 +34,78 @@ final class ManifestCoverage: Sendable {
 
     func objects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {
         guard plan.hasIndex else { return [] }
+        // SQLite does not reorder a cross join, so it looks up the entries of a few objects instead
+        // of reading all entries for each of 256 sets.
+        let select = """
+            SELECT o.digest FROM cache.objects o CROSS JOIN cache.resources r
+                CROSS JOIN main.entries f
+            WHERE o.digest >= ?1 AND (?2 IS NULL OR o.digest < ?2)
+                AND r.object = o.id AND f.key = r.key AND f.leader IS NULL
+            """
+        let end: Data? = byte == 255 ? nil : Data([byte + 1])
         do {
-            return try plan.database.unsafeRead { db in
-                // SQLite does not reorder a cross join, so it looks up the entries of a few objects
-                // instead of reading all entries for each of 256 sets.
-                let digests = try Data.fetchSet(
-                    db,
-                    sql: """
-                        SELECT o.digest FROM cache.objects o CROSS JOIN cache.resources r
-                            CROSS JOIN main.entries f
-                        WHERE o.digest >= ?1 AND (?2 IS NULL OR o.digest < ?2)
-                            AND r.object = o.id AND f.key = r.key AND f.leader IS NULL
-                        """,
-                    arguments: [Data([byte]), byte == 255 ? nil : Data([byte + 1])])
-                return Set(digests.compactMap { Digest(bytes: $0) })
-            }
+            let digests = try plan.read(select) { try $0.rows(Data([byte]), end) { $0.digest() } }
+            return Set(digests.compactMap(\.self))
         } catch {
             throw CacheError(index: "the plan", error)
         }
     }
 
     func findings() throws -> VerifyReport.EntryFindings {
-        var (count, fetchable, unusable) = (0, 0, 0)
-        var first: VerifyReport.Finding?
         var contradicted: Set<Int64> = []
         try plan.database.writeWithoutTransaction { db in
             try db.execute(
                 sql: "CREATE TABLE main.findings (entry INTEGER PRIMARY KEY, problem TEXT)")
             try db.inTransaction {
                 let insert = try db.prepared("INSERT INTO findings VALUES (?, ?)")
-                let rows = try Row.fetchCursor(db, sql: comparison)
-                while let row = try rows.next() {
-                    guard let problem = problem(row) else { continue }
-                    if row["is_contradiction"] {
+                try db.prepared(comparison).forEach { row in
+                    let (id, resource) = (row.integer(), row.integer())
+                    let isContradiction = row.bool()
+                    guard let problem = Self.problem(&row) else { return }
+                    if isContradiction {
                         // All contradicting entries have the same message, which names two of them.
-                        let resource: Int64 = row["resource"]
-                        if contradicted.contains(resource) { continue }
+                        if contradicted.contains(resource) { return }
                         if contradicted.count < Self.maximumContradictions {
                             contradicted.insert(resource)
                         }
                     }
-                    let finding = Self.finding(row, problem, in: plan)
-                    count += 1
-                    if finding.isUnusable {
-                        unusable += 1
-                    } else {
-                        fetchable += finding.urls.count
-                    }
-                    first = first ?? finding
-                    try insert.run(row["id"] as Int64, problem == Self.notCached ? nil : problem)
+                    try insert.run(id, problem)
                 }
                 return .commit
             }
         }
-        return .init(count: count, fetchable: fetchable, unusable: unusable, first: first) {
-            [plan] body in
-            try Plan.translatingErrors {
-                try plan.database.unsafeRead { db in
-                    let rows = try Row.fetchCursor(
-                        db,
-                        sql: """
-                            SELECT \(Self.columns), m.problem
-                            FROM findings m JOIN entries e ON e.id = m.entry
-                                LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
-                            ORDER BY m.entry
-                            """)
-                    while let row = try rows.next() {
-                        try body(Self.finding(row, row["problem"] ?? Self.notCached, in: plan))
-                    }
+        var (count, fetchable, unusable) = (0, 0, 0)
+        var first: VerifyReport.Finding?
+        try forEachFinding { finding in
+            count += 1
+            if finding.isUnusable { unusable += 1 } else { fetchable += finding.urls.count }
+            first = first ?? finding
+        }
+        return .init(
+            count: count, fetchable: fetchable, unusable: unusable, first: first
+        ) { [self] body in try forEachFinding(body) }
+    }
+
+    private func forEachFinding(_ body: (VerifyReport.Finding) throws -> Void) throws {
+        let select = """
+            SELECT e.manifest, e.position, m.problem, e.message IS NOT NULL, f.url, f.key,
+                f.credentials IS NOT NULL
+            FROM findings m JOIN entries e ON e.id = m.entry
+                LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
+            ORDER BY m.entry
+            """
+        try Plan.translatingErrors {
+            try plan.read(select) { rows in
+                try rows.forEach { row in
+                    let manifest = plan.manifests[Int(row.integer())]
+                    let place = "\(manifest): entry \(row.integer())"
+                    let (problem, isUnusable) = (try row.requireText(), row.bool())
+                    let url = ResourceKey.shownURL(
+                        row.text(), key: row.text(), hasCredentials: row.bool())
+                    var finding = VerifyReport.Finding(
+                        .missing, place, problem, urls: url.map { [$0] } ?? [])
+                    finding.isUnusable = isUnusable
+                    try body(finding)
                 }
             }
         }
@@ -111,26 +115,18 @@ final class ManifestCoverage: Sendable {
     /// The number of resources whose contradiction is reported only once. Limits memory.
     private static let maximumContradictions = 4_096
 
-    private static let columns = """
-        e.id, e.manifest, e.position, f.key, f.url, f.credentials IS NOT NULL AS has_credentials,
-        e.message IS NOT NULL AS is_unusable
-        """
-
     private var comparison: String {
         let known = """
             cache.resources r ON r.key = f.key LEFT JOIN cache.objects o ON o.id = r.object
             """
-        let object =
-            plan.hasIndex
-            ? "CAST(o.digest AS BLOB) AS digest, coalesce(CAST(o.size AS INTEGER), 0) AS size"
-            : "NULL AS digest, NULL AS size"
         let unfetched = IconValue.Kind.unfetched.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         let isDamaged =
             hasDamaged ? "EXISTS (SELECT 1 FROM cache.damaged d WHERE d.key = f.key)" : "FALSE"
         return """
-            SELECT \(Self.columns), e.message, coalesce(e.leader, e.id) AS resource,
-                e.code IS '\(EntryError.Code.integrityConflict.rawValue)' AS is_contradiction,
-                e.digest AS wanted, e.size AS wanted_size, \(object)
+            SELECT e.id, coalesce(e.leader, e.id),
+                e.code IS '\(EntryError.Code.integrityConflict.rawValue)',
+                e.message, \(Expectation.columns), f.key,
+                \(plan.hasIndex ? "o.digest, o.size" : "NULL, NULL")
             FROM entries e
                 LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
                 \(plan.hasIndex ? "LEFT JOIN \(known)" : "")
@@ -139,16 +135,17 @@ final class ManifestCoverage: Sendable {
             """
     }
 
-    private static func finding(
-        _ row: Row, _ problem: String, in plan: Plan
-    ) -> VerifyReport.Finding {
-        let url = ResourceKey.shownURL(
-            row["url"], key: row["key"], hasCredentials: row["has_credentials"])
-        var finding = VerifyReport.Finding(
-            .missing, "\(plan.manifests[row["manifest"]]): entry \(row["position"] as Int)",
-            problem, urls: url.map { [$0] } ?? [])
-        finding.isUnusable = row["is_unusable"]
-        return finding
+    private static func problem(_ row: inout RowReader) -> String? {
+        if let message = row.text() { return message }
+        let expected = Expectation(&row)
+        let key = row.value().withBytes { Array($0) }
+        guard let digest = row.digest(), ResourceKey.mayName(digest, key) else { return notCached }
+        let size = row.integer()
+        guard expected.mismatch(digest: digest, size: size) != nil else { return nil }
+        if let wanted = expected.digest, wanted != digest {
+            return "expected \(wanted), the cache has \(digest) (\(size) bytes)"
+        }
+        return "expected \(Int(expected.size ?? 0).of("byte")), the cache has \(size)"
     }
 
     func damaged() throws -> [VerifyReport.Finding] {
@@ -163,22 +160,6 @@ final class ManifestCoverage: Sendable {
         return Dictionary(grouping: rows, by: \.digest).map { digest, rows in
             .init(damaged: digest, urls: rows.map(\.key))
         }
-    }
-
-    private func problem(_ row: Row) -> String? {
-        if let message = row["message"] as String? { return message }
-        guard let digest = (row["digest"] as Data?).flatMap({ Digest(bytes: $0) }),
-            ResourceKey.mayName(digest, Array((row["key"] as String).utf8))
-        else { return Self.notCached }
-        let expected = Expectation(
-            digest: (row["wanted"] as Data?).flatMap { Digest(bytes: $0) }, size: row["wanted_size"]
-        )
-        let size: Int64 = row["size"]
-        guard expected.failure(digest: digest, size: size) != nil else { return nil }
-        if let wanted = expected.digest, wanted != digest {
-            return "expected \(wanted), the cache has \(digest) (\(size) bytes)"
-        }
-        return "expected \(Int(expected.size ?? 0).of("byte")), the cache has \(size)"
     }
 
     func demands(on digests: [Digest]) throws -> [String: Set<VerifyReport.Demand>] {
