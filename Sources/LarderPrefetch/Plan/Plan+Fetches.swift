@@ -95,32 +95,21 @@ extension Plan {
     func fetches(_ ids: [Int64], in db: Database) throws -> [PlannedResource] {
         let select = try db.prepared(
             """
-            SELECT key, url, credentials, priority, digest IS NOT NULL OR size IS NOT NULL, icon = 1
-            FROM entries WHERE id = ?
+            SELECT e.key, e.url, e.credentials, e.priority, sum(f.icon = 1), count(*),
+                max(f.digest IS NOT NULL OR f.size IS NOT NULL)
+            FROM entries e JOIN entries f ON f.id = ?1 OR f.leader = ?1 WHERE e.id = ?1
             """)
-        let followers =
-            try hasFollowers
-            ? db.prepared(
-                """
-                SELECT count(*), sum(icon = 1), max(digest IS NOT NULL OR size IS NOT NULL)
-                FROM entries WHERE leader = ?
-                """) : nil
         return try ids.flatMap { id in
             try select.rows(id) { row in
                 let key = row.text() ?? ""
                 let url = row.text() ?? key
                 let credentials = try row.data().map(seal.open)
                 let priority = Int(row.integer())
-                var hasExpectation = row.bool()
-                var (entries, icons) = (Int(row.integer()), 1)
-                try followers?.forEach(id) { row in
-                    icons += Int(row.integer())
-                    entries += Int(row.integer())
-                    if row.bool() { hasExpectation = true }
-                }
+                let waiting = PlannedResource.Waiting(
+                    entries: Int(row.integer()), icons: Int(row.integer()))
                 return PlannedResource(
                     id: id, key: key, url: url, credentials: credentials, priority: priority,
-                    waiting: hasExpectation ? nil : .init(entries: entries, icons: icons))
+                    waiting: row.bool() ? nil : waiting)
             }
         }
     }

@@ -63,11 +63,20 @@ struct PlanBuilder {
         }
         switch item.result {
         case .entry(let entry):
-            note(entry.priority)
-            try add(entry, item, manifest: manifest)
+            if entry.icon.scheme == .http { summary.insecure += 1 }
+            // Most URLs have the previous URL's origin.
+            if last?.url.hasOrigin(of: entry.icon) != true {
+                last = (entry.icon, origins.number(of: entry.icon.origin))
+            }
+            let (url, key) = (entry.icon.string, entry.resourceKey)
+            try insert(
+                item, of: manifest, entry.name, key, url: url.isSame(as: key) ? nil : url,
+                credentials: entry.icon.credentials.map(seal.seal), last?.number, entry.priority)
+            if let spelling = entry.writtenSpelling { try insertSpelling.run(lastID, spelling) }
         case .inline(let entry):
-            note(entry.priority)
-            try add(entry, item, manifest: manifest)
+            let (key, origin) = (entry.resourceKey, origins.number(of: ""))
+            try insert(item, of: manifest, entry.name, key, origin, entry.priority)
+            try insertBytes.run(lastID, key, Data(entry.bytes))
         case .skipped(let reason):
             summary.skipped += 1
             try addProblem(nil, reason)
@@ -95,41 +104,25 @@ struct PlanBuilder {
         if shard?.ownsProblems ?? true { summary.unread += manifest.unread }
     }
 
-    private mutating func add(_ entry: Entry, _ item: ManifestItem, manifest: Int) throws {
-        let (url, key) = (entry.icon.string, entry.resourceKey)
-        if entry.icon.scheme == .http { summary.insecure += 1 }
-        let credentials = try entry.icon.credentials.map(seal.seal)
-        // Most URLs have the previous URL's origin.
-        if last?.url.hasOrigin(of: entry.icon) != true {
-            last = (entry.icon, origins.number(of: entry.icon.origin))
-        }
-        let origin = last?.number
+    private mutating func insert(
+        _ item: ManifestItem, of manifest: Int, _ name: String, _ key: String, url: String? = nil,
+        credentials: Data? = nil, _ origin: Int?, _ priority: Int
+    ) throws {
+        priorities = (min(priorities.lowest, priority), max(priorities.highest, priority))
+        let expectation = item.result.expectation
         try insertEntry.run {
             $0.bind(manifest)
             $0.bind(item.position)
             $0.bind(item.icon)
-            $0.bind(entry.name)
+            $0.bind(name)
             $0.bind(key)
-            $0.bind(url.isSame(as: key) ? nil : url)
+            $0.bind(url)
             $0.bind(credentials)
             $0.bind(origin)
-            $0.bind(entry.priority)
-            $0.bind(entry.expectedDigest)
-            $0.bind(entry.expectedSize)
+            $0.bind(priority)
+            $0.bind(expectation.digest)
+            $0.bind(expectation.size)
         }
-        if let spelling = entry.writtenSpelling { try insertSpelling.run(lastID, spelling) }
-    }
-
-    private mutating func add(_ entry: InlineEntry, _ item: ManifestItem, manifest: Int) throws {
-        try insertEntry.run(
-            manifest, item.position, item.icon, entry.name, entry.resourceKey, nil as String?,
-            nil as Data?, origins.number(of: ""), entry.priority, entry.expectedDigest,
-            entry.expectedSize)
-        try insertBytes.run(lastID, entry.resourceKey, Data(entry.bytes))
-    }
-
-    private mutating func note(_ priority: Int) {
-        priorities = (min(priorities.lowest, priority), max(priorities.highest, priority))
     }
 }
 

@@ -246,19 +246,14 @@ final class PlanClassification {
             }
         }
         let demanding = "(id = ?1 OR leader = ?1) AND (digest IS NOT NULL OR size IS NOT NULL)"
-        var (icons, entries) = (0, 0)
-        try db.prepared("SELECT count(*), sum(icon = 1) FROM entries WHERE \(demanding)")
-            .forEach(resource.id) { row in
-                icons = Int(row.integer())
-                entries = Int(row.integer())
-            }
         try db.prepared("UPDATE entries SET code = ?2, message = ?3 WHERE \(demanding)").run(
             resource.id, EntryError.Code.integrityConflict.rawValue,
             places.joined(separator: " and ")
                 + " require different bytes for this icon; correct one of them")
-        summary.failed += icons
-        resource.icons -= icons
-        resource.entries -= entries
+        let count = "SELECT count(*) FROM entries WHERE \(demanding) AND icon = 1"
+        summary.failed += db.changesCount
+        resource.icons -= db.changesCount
+        resource.entries -= Int(try db.prepared(count).firstInteger(resource.id) ?? 0)
     }
 
     private func want(_ resource: NamedResource, _ stale: NamedResource.Known?) {
