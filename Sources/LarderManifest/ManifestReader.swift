@@ -38,8 +38,7 @@ public struct ManifestReader: Sendable {
         }
     }
 
-    /// - Parameter values: Called for each entry before `body`, with the values at its icon paths
-    ///   in document order. They include blank and unselected values.
+    /// - Parameter values: Called for each entry before `body`, with all values at its icon paths.
     package func read(
         opened: (ByteInput) -> Void,
         values: ((_ position: Int, _ values: [IconValue]) throws -> Void)? = nil,
@@ -54,8 +53,7 @@ public struct ManifestReader: Sendable {
             var summary = try read(input, values: values, body)
             if summary.entries > 0, summary.places == nil || summary.usable == 0 {
                 let found = suggestions(from: isFile ? nil : input.first)
-                // If the best suggestion has the same paths as this reading, only a base URL is
-                // missing.
+                // With the same paths as this reading, only a base URL is missing.
                 let known = summary.places?.icons ?? []
                 let isKnown = found.first.map { $0.isRelative && $0.isAny(of: known) } ?? false
                 if !isKnown { summary.suggestions = found }

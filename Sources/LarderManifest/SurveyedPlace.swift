@@ -1,8 +1,6 @@
-/// A path in a manifest, with counts of its values. Elements of an array share a place, as do
-/// members of a map.
+/// A path in a manifest. Elements of an array share a place, as do members of a map.
 final class SurveyedPlace {
-    /// A dictionary is a map if it has more arrays and dictionaries, or more scalars, than these
-    /// limits.
+    /// A dictionary with more arrays and dictionaries, or more scalars, is a map.
     private static let maximumContainers = 16
     private static let maximumValues = 128
     private static let maximumNameSize = 200
@@ -102,8 +100,7 @@ final class SurveyedPlace {
         totalPlaces = inner.values.reduce(1) { $0 + $1.totalPlaces }
     }
 
-    /// Returns one place for all members if they are similar, such as entries by ID or lists of
-    /// entries.
+    /// Returns one place for all members if they are similar, such as entries by ID.
     func map(_ room: inout Int) -> SurveyedPlace? {
         if let map = inner[.members] { return map }
         guard mayBeMap else { return nil }

@@ -68,8 +68,7 @@ final class EntryDecoder {
         let key: String?
     }
 
-    /// Returns all values at the icon paths in document order, including blank and unselected
-    /// values.
+    /// Returns the values at the icon paths in document order, even blank and unselected ones.
     func values(of element: ManifestValue) -> [IconValue] {
         let isKeyed = value(at: shape.key, in: element) != .null
         return places(in: element).prefix(ManifestLimits.maximumIcons).compactMap {
@@ -104,8 +103,7 @@ final class EntryDecoder {
 
     private func decoded(_ value: IconValue, of icon: Icon, _ entry: Common) -> DecodedIcon {
         let result = result(of: icon, value, entry)
-        // A built URL is not a value of the manifest. It is only returned to explain why it is not
-        // fetched.
+        // A built URL is not a value of the manifest, but explains why it is not fetched.
         if icon.target == .convention {
             guard case .unfetched = result else { return (entry.name, nil, result) }
         }
@@ -167,8 +165,7 @@ final class EntryDecoder {
 
         var isFile: Bool { target == .file }
 
-        /// Whether a directory of icons may contain the icon. AppStream's local icons belong to
-        /// installed packages.
+        /// AppStream's local icons belong to installed packages, not to a directory of icons.
         var mayBeInFolder: Bool {
             guard place.target == .typed, let type else { return true }
             return !["remote", "local"].contains { type.isSame(as: $0) }
@@ -310,9 +307,8 @@ final class EntryDecoder {
         return digest
     }
 
-    /// Parses digests as in W3C Subresource Integrity, section 3.5:
-    /// `<algorithm>-<base64>[?<options>]`, separated by white space. Returns nil for an empty list.
-    /// Accepts only one SHA-256 digest, although W3C allows several.
+    /// Parses W3C Subresource Integrity (section 3.5), but only one SHA-256 digest. Returns nil for
+    /// an empty list.
     private func digest(integrity value: ManifestValue) throws(EntryError) -> Digest? {
         guard value != .null else { return nil }
         guard case .string(let list, _) = value else {
@@ -347,8 +343,7 @@ final class EntryDecoder {
         return size
     }
 
-    /// Returns the key without credentials. Ignores a key with a null character, because SQLite and
-    /// C would truncate it.
+    /// Ignores a key with a null character, because SQLite and C would truncate it.
     private func key(_ value: ManifestValue) -> String? {
         guard value != .null else { return nil }
         guard case .string(let key, _) = value, key.utf8.count <= ManifestLimits.maximumURLSize,

@@ -51,8 +51,7 @@ final class IconURLs {
         }
         var text = ofSet ?? value.text
         if let template { text = try Self.fill(template, text, icon.match, entry) }
-        // URL parsers ignore white space, so it is removed before placeholders are filled and the
-        // spelling is stored.
+        // URL parsers ignore white space, so the spelling must not contain it.
         if !value.isPlain {
             text = String(decoding: text.bytesOfURL, as: UTF8.self)
             if text.utf8.count <= ManifestLimits.maximumURLSize {
@@ -102,8 +101,7 @@ final class IconURLs {
         return url.credentials != nil && !url.inheritsCredentials
     }
 
-    /// Returns the gateway URL for `ipfs://CID/path`. Keeps the gateway's query, which may be a
-    /// token.
+    /// Keeps the gateway's query, which may be a token.
     private static func url(of text: String, from ipfsGateway: HTTPURL) -> String {
         var path = text.utf8.dropFirst("ipfs:".utf8.count).drop { $0 == UInt8(ascii: "/") }
         if path.starts(with: "ipfs/".utf8) { path = path.dropFirst("ipfs/".utf8.count) }
@@ -192,8 +190,7 @@ enum DataURL {
         return type.dropLast(6).last { $0 != 0x20 } == UInt8(ascii: ";")
     }
 
-    /// Decodes Base64 as in the Infra standard, which ignores white space and makes padding
-    /// optional.
+    /// Ignores white space and makes padding optional, as in the Infra standard.
     private static func base64Decoded(_ text: [UInt8]) -> [UInt8]? {
         var text = text.filter { !isSpace($0) }
         if text.count % 4 == 0 {

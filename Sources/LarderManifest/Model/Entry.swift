@@ -12,8 +12,7 @@ public struct Entry: Equatable, Sendable {
     public let expectedDigest: Digest?
     /// The required size in bytes. Nil permits any.
     public let expectedSize: Int64?
-    /// The resource's identity, for a URL that is signed or changes. If nil, the URL without
-    /// credentials identifies it.
+    /// The resource's identity, if its URL changes. If nil, the URL without credentials.
     public let key: String?
 
     /// The value of ``spelling`` for an entry without a ``key``.
@@ -47,8 +46,7 @@ public struct Entry: Equatable, Sendable {
 
 /// An app whose icon is a `data:` URL.
 public struct InlineEntry: Equatable, Sendable {
-    /// The maximum size of an icon in bytes. In Base64, a larger icon would not fit into a lock
-    /// file entry.
+    /// The maximum size of an icon in bytes, so that its Base64 fits into a lock file entry.
     package static let maximumSize = 764 << 10
 
     /// The app's name, or "" if unknown. Foreign text.
@@ -57,8 +55,7 @@ public struct InlineEntry: Equatable, Sendable {
     public let bytes: [UInt8]
     /// Higher priorities are stored first. Default: 0.
     public let priority: Int
-    /// The required digest. With a key, the default is the digest of ``bytes``, because the cache
-    /// may contain a different icon under that key.
+    /// The required digest. Default with a key: the digest of ``bytes``.
     public let expectedDigest: Digest?
     /// The required size in bytes. Nil permits any.
     public let expectedSize: Int64?
@@ -132,8 +129,7 @@ package struct Expectation: Sendable {
 
     package var isDemanding: Bool { digest != nil || size != nil }
 
-    /// Returns the error code (see docs/output.md) and message if the digest or size does not
-    /// match.
+    /// Returns the error code and message if the digest or size does not match.
     package func mismatch(
         digest actual: Digest, size actualSize: Int64
     ) -> (code: String, message: String)? {

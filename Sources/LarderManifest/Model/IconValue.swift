@@ -32,15 +32,13 @@ public struct IconValue: Equatable, Sendable {
     let isPlain: Bool
     /// Whether the whole query of the URL is secret, because the entry has a key.
     private let isKeyed: Bool
-    /// Possible paths of the icon in a directory of icons, the most likely first. Empty unless the
-    /// value names a file.
+    /// Possible paths of a named file in a directory of icons, the most likely first.
     package internal(set) var files: [String] = []
 
     /// The offsets of the value's bytes in the decompressed manifest. Empty if unknown.
     package var span: Range<Int> { source.bytes }
 
-    /// - Parameter isFileName: Whether the manifest's shape implies the directory of this file
-    ///   name.
+    /// - Parameter isFileName: Whether the shape implies the directory of this file name.
     init(
         _ text: String, at source: SourceSpan, isFileName: Bool = false,
         isThemeName: Bool = false, isKeyed: Bool = false
@@ -80,8 +78,7 @@ public struct IconValue: Equatable, Sendable {
         guard kind != .data else { return text }
         var shown = text
         if text.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "?") }) {
-            // In a malformed or non-HTTP URL, a password may contain any delimiter, and any query
-            // member may be secret.
+            // A malformed or non-HTTP URL may have a secret anywhere.
             let isUnknown = kind == .otherScheme || kind == .url && (try? HTTPURL(text)) == nil
             if isUnknown { return text.maskingSecrets }
             let plain = text.removingUserinfo
@@ -178,7 +175,6 @@ extension IconValue.Kind {
             }
     }
 
-    /// The prefixes of Font Awesome, Material Design Icons, Simple Icons, selfh.st and Homelab
-    /// icons.
+    /// Font Awesome, Material Design Icons, Simple Icons, selfh.st and Homelab icons.
     private static let sets = ["fa", "mdi", "si", "sh", "hl"]
 }

@@ -23,11 +23,9 @@ public struct ManifestPath: Equatable, Sendable {
     enum Segment: Hashable, Sendable {
         case member(String)
         case elements, members
-        /// The value and all values in it. Can occur only once and not at the end, so that no value
-        /// is selected twice.
+        /// The value and all values in it. Occurs only once, and not at the end.
         case descendants
-        /// The elements whose member has a value. In XML, the member is an attribute, named with an
-        /// `@`.
+        /// The elements whose member (in XML, an attribute: `@name`) has a value.
         case elementsWhere(String, String)
 
         static func == (left: Segment, right: Segment) -> Bool {
@@ -79,8 +77,7 @@ public struct ManifestPath: Equatable, Sendable {
         left.segments == right.segments
     }
 
-    /// Whether the path has a filter before its end. A path to entries finds nothing then, because
-    /// elements are read one by one.
+    /// Whether a filter precedes the end. Such a path to entries finds nothing.
     public var isFilter: Bool {
         segments.dropLast().contains { if case .elementsWhere = $0 { true } else { false } }
     }

@@ -4,8 +4,7 @@ struct ManifestShape: Equatable, Sendable {
     let name: String
     /// The paths from the root to the entries. `$` means that the manifest itself is an entry.
     var entries: [ManifestPath]
-    /// The paths whose values identify the shape. The first entry with such a value decides the
-    /// shape.
+    /// The paths whose values identify the shape. The first such entry decides.
     var marks: [ManifestPath]
     /// Paths at which the entry must also have values, because other files can have the same marks.
     var requires: [ManifestPath] = []
@@ -42,8 +41,7 @@ struct ManifestShape: Equatable, Sendable {
             case typed
             /// A URL that an attribute or its file name must identify as an image.
             case image
-            /// A URL built from another member, for an entry without an icon. It cannot be
-            /// localized.
+            /// A URL built from another member, for an entry without an icon.
             case convention
         }
     }
@@ -107,8 +105,7 @@ extension ManifestShape {
             requires.allSatisfy({ $0.first(in: element) != nil })
         else { return false }
         return marks.contains { mark in
-            // Longer marks are excluded, because their lists, such as `children`, occur in any
-            // tree.
+            // Longer marks have lists that occur in any tree, such as `children`.
             guard mark.segments.count == 3, case .member(let list) = mark.segments[0]
             else { return false }
             return members[list] == .null || members[list] == .array([])

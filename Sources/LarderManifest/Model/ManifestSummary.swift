@@ -12,8 +12,7 @@ public struct ManifestSummary: Equatable, Sendable {
     public internal(set) var unmet: [NamedPart] = []
     /// The paths of ``ManifestRules/entries`` that lead to no entry.
     public internal(set) var unusedEntries: [ManifestPath] = []
-    /// Options that may find icons, the best first. Empty unless the shape is unknown or no icon is
-    /// usable.
+    /// Options that may find icons, the best first. Empty if icons are usable.
     public internal(set) var suggestions: [ManifestSuggestion] = []
     /// The number of unread values that look like icons, such as those in a second list.
     public internal(set) var unread = 0
@@ -143,8 +142,7 @@ public struct ManifestSummary: Equatable, Sendable {
         return warnings.map { "\(source.name.sanitizedForTerminal): \($0)" }
     }
 
-    /// Returns a message for each kind of ignored member, and one if the manifest has no entries or
-    /// icons.
+    /// Returns messages about ignored members, and about missing entries or icons.
     public func notes(of source: ManifestSource) -> [String] {
         var notes = ignored.map { member in
             "'\(member.name.rawValue)' is \(member.name.problem) and was ignored"

@@ -60,8 +60,7 @@ package struct DownloadedManifest: Sendable {
         used = file.descriptor
         var opened = OpenedManifest(descriptor: file.descriptor, baseURL: response.target.url)
         if let copies, policy.mayStore(response.validators) {
-            // Stored only after the file was read as a manifest, so that no other file replaces a
-            // copy. Manifests with credentials are not stored.
+            // Stored only after it was read as a manifest, and not with credentials.
             opened.whenRead = { hasCredentials in
                 if !hasCredentials { try copies.put(file.descriptor, of: response) }
             }

@@ -84,8 +84,7 @@ package struct HealthReport {
 }
 
 extension Planner {
-    /// Passes the report to `conclude`. Icons larger than twice `shownPixels` are oversized. If
-    /// `directory` is nil, relative icons are not checked.
+    /// Passes a report to `conclude`. Icons larger than twice `shownPixels` are oversized.
     package func health(
         of manifests: [ManifestSource], shownPixels: Int?, filesIn directory: String?,
         onProgress: @escaping (PlanProgress) -> Void,
@@ -206,8 +205,7 @@ private struct HealthCheck {
     }
 }
 
-/// A directory with the untrusted files of relative icons. Names with `..` are rejected, and links
-/// are not followed.
+/// Untrusted files of relative icons. Rejects `..` and does not follow links.
 struct IconFiles {
     enum Content {
         case image(name: String, Digest, ImageInfo)

@@ -5,8 +5,7 @@ import LarderCore
 import Synchronization
 
 extension Plan {
-    /// Fills the table `pending`, and indexes it in the given order. Called on demand, because
-    /// sorting a million rows takes half a second.
+    /// Called on demand, because sorting a million rows takes half a second.
     private func list(by order: String) throws {
         try database.writeWithoutTransaction { db in
             try db.inTransaction {
@@ -44,8 +43,7 @@ extension Plan {
         return try read(select) { try $0.rows { (Int($0.integer()), Int($0.integer())) } }
     }
 
-    /// Returns the next pending resources in fetch order. Stale ones include the cached resource.
-    /// Must be called after ``orderFetches()``.
+    /// Must be called after ``orderFetches()``. Stale resources include the cached one.
     func fetches(
         ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int, knownTo cache: Cache
     ) throws -> [PlannedResource] {
@@ -123,15 +121,12 @@ extension Plan {
     }
 }
 
-/// The resources to fetch, kept in memory so that planning and reporting write no rows. Each entry
-/// takes one bit, plus four bytes if any resource is stale.
+/// The resources to fetch: one bit for each entry, and four bytes if any is stale.
 struct PendingFetches: Sendable {
-    /// Whether all resources have the same origin and priority, so that fetch numbers are in fetch
-    /// order.
+    /// Whether fetch numbers are in fetch order: all have the same origin and priority.
     let areInOrder: Bool
     private var fetches: BitSet
-    /// The row of each fetch in the cache's index, or 0 for a missing resource. Empty if no
-    /// resource is stale.
+    /// The rows in the cache's index, 0 if missing. Empty if no resource is stale.
     private var rows: [UInt32] = []
     private let lastEntry: Int64
 

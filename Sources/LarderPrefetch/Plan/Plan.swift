@@ -18,8 +18,7 @@ final class Plan: Sendable {
     let seal = CredentialSeal()
     let pending: Mutex<PendingFetches>
     let hasFollowers: Bool
-    /// Read without transactions, because they make SQLite recompile all statements. No other
-    /// connection uses the database.
+    /// Read without transactions, because they make SQLite recompile all statements.
     let database: DatabaseQueue
 
     init(
@@ -76,8 +75,7 @@ final class Plan: Sendable {
         pending = Mutex(toFetch)
     }
 
-    // `entries` has no index except `followers`, because updating another would take most of the
-    // time.
+    // Another index on `entries` would take most of the time.
     private static let tables = """
         PRAGMA main.cache_size = -1536; -- KiB; a sort uses as much again
         CREATE TABLE main.entries (
@@ -117,8 +115,7 @@ final class Plan: Sendable {
             object INTEGER NOT NULL, digest BLOB NOT NULL);
         """
 
-    /// Detaches the cache's index. Other connections must close later, because the last to close
-    /// checkpoints the log, and this one is read-only.
+    /// Detaches the cache's index, before other connections close and checkpoint the log.
     func releaseIndex() throws {
         try database.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA main.cache_size = -1024; PRAGMA shrink_memory")
@@ -152,8 +149,7 @@ final class Plan: Sendable {
         return try read(select) { try $0.rows(fetch) { Expectation(&$0) } }
     }
 
-    /// Returns the leader's mismatch if no entry of the fetch accepts the digest and size. Does not
-    /// load all expectations, because one URL may have a million.
+    /// Returns the leader's mismatch if no entry of the fetch accepts the digest and size.
     func mismatch(of digest: Digest, size: Int64, by fetch: Int64) throws -> ResourceFailure? {
         try database.unsafeRead { db in
             let accepting = try db.prepared(
@@ -179,8 +175,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Calls `body` with pages of URLs as spelled in manifests. Omits entries with an explicit key,
-    /// because apps look up their icons by key.
+    /// Omits entries with a key, because apps look up their icons by key.
     func forEachSpelling(_ body: ([Spelling]) throws -> Void) throws {
         let select = """
             SELECT s.text, f.key FROM main.spellings s JOIN entries e ON e.id = s.entry
@@ -227,14 +222,12 @@ final class Plan: Sendable {
 public struct PlanPolicy: Sendable, Equatable {
     /// The cached resources to revalidate. Default: stale ones.
     public var revalidation = Revalidation.stale
-    /// The time during which a permanent failure (404, 410) prevents further requests. Default: 1
-    /// hour.
+    /// The time after a permanent failure (404, 410) without requests. Default: 1 hour.
     public var failureLifetime: Duration = .seconds(3600)
     /// Whether to fetch all resources from their origins unconditionally, regardless of the cache,
     /// permanent failures and a remote. Default: false.
     public var fetchesAll = false
-    /// Whether to fetch only resources whose last fetch failed, including permanent failures.
-    /// Default: false.
+    /// Whether to fetch only resources whose last fetch failed. Default: false.
     public var retriesOnlyFailed = false
     /// Whether to make no requests. Cached resources then count as fresh, and missing resources
     /// fail. With a read-only cache, missing icons from `data:` URLs fail too. Default: false.

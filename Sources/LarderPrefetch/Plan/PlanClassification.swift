@@ -117,8 +117,7 @@ final class PlanClassification {
         return resource
     }
 
-    /// Merges a follower into its leader: a higher priority, and missing credentials if the URLs
-    /// are equal. Returns the follower's number.
+    /// Merges a follower's priority and credentials into its leader. Returns its number.
     private func follow(_ current: inout NamedResource?, _ row: inout RowReader) throws -> Int64 {
         let (id, url, hasCredentials) = (row.integer(), row.text(), row.bool())
         let priority = row.integer()
@@ -166,8 +165,7 @@ final class PlanClassification {
 
     private static let lookups = DispatchQueue(label: "larder.presence")
 
-    /// Looks up a page's objects on another thread. Returns a function to call once, which waits
-    /// for the result and settles the page.
+    /// Looks up objects on another thread. Returns a function that waits and settles the page.
     private func look(for page: [NamedResource]) -> () throws -> Void {
         let wanted = page.indices.filter { place in
             guard let known = page[place].known else { return false }
@@ -287,8 +285,7 @@ private struct Demands {
     }
 }
 
-/// A lookup of ascending keys in a cache's index. Most keys exist, so stepping from row to row
-/// takes half the time of separate lookups.
+/// A lookup of ascending keys, which takes half the time of separate lookups.
 struct ResourceRecall {
     private static let stepLimit = 2
 

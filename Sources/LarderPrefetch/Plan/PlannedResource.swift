@@ -28,8 +28,7 @@ final class PlannedResource: Sendable {
         self.waiting = waiting
     }
 
-    /// The counts of a resource's entries. Nil if an entry requires a digest or size, because then
-    /// each entry must be checked.
+    /// The counts of a resource's entries. Nil if any requires a digest or size.
     struct Waiting: Sendable {
         /// The number of entries whose first icon is the resource.
         let entries: Int
@@ -135,8 +134,7 @@ struct NamedResource {
         return Vary(vary).variant(for: fields) == digest
     }
 
-    /// Whether a recorded permanent failure prevents a request. Ignores failures of other URLs with
-    /// the same key, and failures dated in the future.
+    /// Ignores failures of other URLs with the same key, and failures in the future.
     func isGivenUp(at now: Date, policy: PlanPolicy) -> Bool {
         guard !policy.fetchesAll, let last = lastFailure, let status = last.failure.status,
             PastFailure.permanentStatuses.contains(status)

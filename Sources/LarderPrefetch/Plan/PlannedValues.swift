@@ -1,8 +1,7 @@
 package struct PlannedValues {
     let plan: Plan
 
-    /// Calls `body` with each value in document order. Positions start at 1. The text is untrusted
-    /// and, except for masked credentials, as written.
+    /// Calls `body` with each value in document order. The text is untrusted.
     package func forEach(
         _ body: (_ manifest: String, _ position: Int64, _ kind: String, _ text: String) -> Void
     ) throws {

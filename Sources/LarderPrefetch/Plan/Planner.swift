@@ -130,13 +130,11 @@ public struct PlanSummary: Sendable, Equatable {
     public var stale = 0
     /// The number of resources to fetch (``PlanStatus/missing``).
     public var missing = 0
-    /// The number of skipped ``icons``: entries without an icon, ``unfetched`` icons, and icons of
-    /// ``leftAlone`` resources.
+    /// The number of skipped ``icons``, including ``unfetched`` and ``leftAlone`` ones.
     public var skipped = 0
     /// The number of ``icons`` of a kind that is never fetched, by `IconValue.Kind`.
     public internal(set) var unfetched: [String: Int] = [:]
-    /// The number of failing ``icons``: invalid or contradictory ones, and icons of ``remembered``
-    /// and ``unavailable`` resources.
+    /// The number of failing ``icons``, including ``remembered`` and ``unavailable`` ones.
     public var failed = 0
     /// The number of resources not fetched because of a recorded permanent failure.
     public var remembered = 0
@@ -151,8 +149,7 @@ public struct PlanSummary: Sendable, Equatable {
     public var unsupported: Int { unfetched["other-scheme", default: 0] }
     /// The number of icons of other shards.
     public var otherShards = 0
-    /// The number of values that look like icons but were not read. Only the first shard counts
-    /// them.
+    /// The number of unread values that look like icons. Counted by the first shard.
     public internal(set) var unread = 0
     /// The split hosts that have no icon in any shard.
     public internal(set) var unusedSplits: Set<String> = []
@@ -167,18 +164,15 @@ public struct PlanSummary: Sendable, Equatable {
 
 /// The status of a resource in a plan.
 public enum PlanStatus: Int, Sendable {
-    /// The run fetches the resource, because it is not cached as required or
-    /// ``PlanPolicy/fetchesAll`` is true.
+    /// The run fetches the resource.
     case missing = 0
     /// The run revalidates the resource, which is cached but not fresh.
     case stale = 1
     /// The resource is cached and fresh.
     case cached = 2
-    /// The resource is not fetched, because of a recent permanent failure or contradictory
-    /// requirements of its entries.
+    /// Not fetched, because of a recent permanent failure or contradictory entries.
     case failed = 3
-    /// The resource is not fetched, because it has not failed before
-    /// (``PlanPolicy/retriesOnlyFailed``).
+    /// Not fetched, because it has not failed before (``PlanPolicy/retriesOnlyFailed``).
     case skipped = 4
     /// The resource is missing and not fetched, because of ``PlanPolicy/isOffline``.
     case unavailable = 5

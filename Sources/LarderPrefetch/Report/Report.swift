@@ -15,8 +15,7 @@ public struct Report: Sendable {
     public internal(set) var unread = 0
     /// The number of icons never fetched, as in ``PlanSummary/unfetched``.
     public internal(set) var unfetched: [String: Int] = [:]
-    /// The names of manifests whose digests and sizes match no icon, perhaps because they describe
-    /// different files.
+    /// The names of manifests whose digests and sizes match no icon.
     public internal(set) var foreignDemands: [String] = []
     /// The number of icons by outcome.
     public internal(set) var outcomes: [EntryResult.Outcome: Int] = [:]
@@ -109,8 +108,7 @@ public struct EntryResult: Sendable {
         case unstored
         /// The icon was copied from the remote and stored.
         case pulled
-        /// The icon is fresh in the remote. It was not copied, because this worker only fills the
-        /// remote.
+        /// The icon is fresh in the remote, and this worker only fills the remote.
         case shared
     }
 
@@ -176,8 +174,7 @@ public struct RemoteReport: Sendable {
     public internal(set) var present = 0
     /// The number of cached URLs not stored because of errors or an interruption.
     public internal(set) var unpushed = 0
-    /// The number of URLs not shared, because the response is `private` or the request has
-    /// credentials.
+    /// The number of URLs not shared: private responses, or requests with credentials.
     public internal(set) var personal = 0
     /// The number of unusable objects and references by code. Their icons are fetched from origins.
     public internal(set) var faults: [String: Int] = [:]

@@ -14,8 +14,7 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
-        /// By manifest, the failed icons with a required digest or size, and the mismatches among
-        /// them.
+        /// By manifest, the failed icons with a requirement, and the mismatches.
         var demands: [String: (failed: Int, refused: Int)] = [:]
     }
 
@@ -95,8 +94,7 @@ final class Reporter: Sendable {
                 }
             }
         } catch let error as CacheError where error.code == .storage {
-            // The plan is on the failed disk, so the unfinished entries can be counted but not
-            // named.
+            // The plan is on the failed disk, so the unfinished entries have no names.
             failure = failure ?? error
             state.withLock { $0.report.addUnfinished(of: plan.summary) }
         }
