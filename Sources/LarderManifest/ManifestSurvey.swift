@@ -146,17 +146,3 @@ struct ManifestSurvey {
         }
     }
 }
-
-extension SurveyCandidate {
-    /// The values to try for `--entries`, in order. Nil means that the option is not needed.
-    fileprivate func entryPaths(_ notation: ManifestPath.Notation) -> [ManifestPath?] {
-        guard let last = entries.last else { return [nil, ManifestPath(segments: [])] }
-        let whole = ManifestPath.pasteable(entries, notation)
-        guard entries.count > 1 else { return [nil, whole] }
-        // A path to an array selects its elements, unless a wildcard selects the array.
-        let isOneOfSeveral = [.elements, .members].contains(entries[entries.count - 2])
-        let isList = last == .elements && !isOneOfSeveral
-        let list = isList ? ManifestPath.pasteable(entries.dropLast(), notation) : whole
-        return [list].filter { $0 != nil }
-    }
-}

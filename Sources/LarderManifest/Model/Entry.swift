@@ -103,6 +103,29 @@ public struct ManifestItem: Sendable {
         case unfetched(IconValue.Kind)
         /// An unusable element or icon.
         case failed(EntryError)
+
+        package var expectation: Expectation {
+            switch self {
+            case .entry(let entry): .init(digest: entry.expectedDigest, size: entry.expectedSize)
+            case .inline(let entry): .init(digest: entry.expectedDigest, size: entry.expectedSize)
+            case .skipped, .unfetched, .failed: .init(digest: nil, size: nil)
+            }
+        }
+    }
+
+    package var resourceKey: String? {
+        switch result {
+        case .entry(let entry): entry.resourceKey
+        case .inline(let entry): entry.resourceKey
+        case .skipped, .unfetched, .failed: nil
+        }
+    }
+
+    package var shownURL: String? {
+        guard case .entry(let entry) = result else { return nil }
+        return ResourceKey.shownURL(
+            entry.icon.string, key: entry.key.map(ResourceKey.named),
+            hasCredentials: entry.icon.credentials != nil)?.sanitizedForTerminal
     }
 }
 
@@ -111,11 +134,6 @@ package enum PriorityName: String, CaseIterable {
     case veryLow, low, normal, high, veryHigh
 
     package var value: Int { 4 * (Self.allCases.firstIndex(of: self)! - 2) }
-
-    package init?(of priority: Int) {
-        guard let name = Self.allCases.first(where: { $0.value == priority }) else { return nil }
-        self = name
-    }
 }
 
 package struct Expectation: Sendable {
@@ -144,32 +162,5 @@ package struct Expectation: Sendable {
             return ("size-mismatch", "expected \(Int(size).of("byte")), received \(actualSize)")
         }
         return nil
-    }
-}
-
-extension ManifestItem {
-    package var resourceKey: String? {
-        switch result {
-        case .entry(let entry): entry.resourceKey
-        case .inline(let entry): entry.resourceKey
-        case .skipped, .unfetched, .failed: nil
-        }
-    }
-
-    package var shownURL: String? {
-        guard case .entry(let entry) = result else { return nil }
-        return ResourceKey.shownURL(
-            entry.icon.string, key: entry.key.map(ResourceKey.named),
-            hasCredentials: entry.icon.credentials != nil)?.sanitizedForTerminal
-    }
-}
-
-extension ManifestItem.Result {
-    package var expectation: Expectation {
-        switch self {
-        case .entry(let entry): .init(digest: entry.expectedDigest, size: entry.expectedSize)
-        case .inline(let entry): .init(digest: entry.expectedDigest, size: entry.expectedSize)
-        case .skipped, .unfetched, .failed: .init(digest: nil, size: nil)
-        }
     }
 }

@@ -185,7 +185,7 @@ public struct ManifestPath: Equatable, Sendable {
     }
 }
 
-extension ManifestPath: CustomStringConvertible {
+extension ManifestPath: CustomStringConvertible, ExpressibleByStringLiteral {
     /// The path without a leading `$`. A path without segments is `@`.
     public var description: String { text(quotedBy: "'") }
 
@@ -211,9 +211,7 @@ extension ManifestPath: CustomStringConvertible {
         }
         return notation == .document ? "/" + text : text.isEmpty ? "@" : text
     }
-}
 
-extension ManifestPath: ExpressibleByStringLiteral {
     /// Creates a path from a literal, which must be well-formed.
     public init(stringLiteral text: String) {
         do { try self.init(text) } catch { preconditionFailure("\(text): \(error)") }

@@ -1,6 +1,6 @@
 import LarderCore
 
-enum ManifestValue: Sendable {
+enum ManifestValue: Sendable, Equatable {
     case null
     case bool(Bool)
     case integer(Int)
@@ -56,20 +56,7 @@ enum ManifestValue: Sendable {
         case .dictionary: "a dictionary"
         }
     }
-}
 
-struct RawEntry {
-    let line: Int?
-    var key: String?
-    let content: Result<ManifestValue, EntryError>
-    let shape: Int
-
-    func of(_ shape: Int) -> RawEntry {
-        RawEntry(line: line, key: key, content: content, shape: shape)
-    }
-}
-
-extension ManifestValue: Equatable {
     /// Ignores the places of strings.
     static func == (left: ManifestValue, right: ManifestValue) -> Bool {
         switch (left, right) {
@@ -83,6 +70,17 @@ extension ManifestValue: Equatable {
         case (.dictionary(let left), .dictionary(let right)): left == right
         default: false
         }
+    }
+}
+
+struct RawEntry {
+    let line: Int?
+    var key: String?
+    let content: Result<ManifestValue, EntryError>
+    let shape: Int
+
+    func of(_ shape: Int) -> RawEntry {
+        RawEntry(line: line, key: key, content: content, shape: shape)
     }
 }
 

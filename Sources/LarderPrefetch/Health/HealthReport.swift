@@ -98,7 +98,7 @@ extension Planner {
             try plan.database.writeWithoutTransaction { db in
                 try db.execute(sql: HealthCheck.tables)
                 try db.inTransaction {
-                    let check = try HealthCheck(db, shownPixels: shownPixels, files: files)
+                    let check = HealthCheck(db: db, shownPixels: shownPixels, files: files)
                     try plan.forEachEntry(in: db, check.add)
                     try db.execute(sql: HealthCheck.addFromTables)
                     return .commit
@@ -131,39 +131,35 @@ private struct HealthCheck {
         WHERE (e.manifest, e.position) <> (f.manifest, f.position);
         """
 
-    private let shownPixels: Int?
-    private let files: IconFiles?
-    private let insertFinding: PreparedStatement
-    private let insertLook: PreparedStatement
-    private let selectFile: PreparedStatement
-    private let selectInline: PreparedStatement
-
-    init(_ db: Database, shownPixels: Int?, files: IconFiles?) throws {
-        (self.shownPixels, self.files) = (shownPixels, files)
-        insertFinding = try db.prepared("INSERT INTO findings VALUES (?, ?, ?)")
-        insertLook = try db.prepared("INSERT OR IGNORE INTO looks VALUES (?, ?, ?)")
-        selectFile = try db.prepared("SELECT name, other FROM files WHERE entry = ?")
-        selectInline = try db.prepared(
-            "SELECT bytes FROM inline WHERE key = (SELECT key FROM entries WHERE id = ?)")
-    }
+    let db: Database
+    let shownPixels: Int?
+    let files: IconFiles?
 
     func add(_ entry: PlannedEntry) throws {
         if let files, entry.failure?.code == IconValue.Kind.relative.rawValue {
-            let names = try selectFile.rows(entry.id) { [$0.text(), $0.text()] }.first
+            let select = try db.prepared("SELECT name, other FROM files WHERE entry = ?")
+            let names = try select.rows(entry.id) { [$0.text(), $0.text()] }.first
             guard let names else { return }
             switch files.content(of: names.compactMap(\.self)) {
-            case .problem(let kind, let message):
-                try insertFinding.run(kind.rawValue, entry.id, message)
+            case .problem(let kind, let message): try addFinding(kind, entry.id, message)
             case .image(let name, let digest, let image):
-                try insertLook.run(digest, entry.id, name)
+                try addLook(digest, entry.id, file: name)
                 try addSize(image.mediaType.rawValue, image.width, image.height, of: entry.id)
             }
         } else if let (kind, message) = try problem(of: entry) {
-            try insertFinding.run(kind.rawValue, entry.id, message)
+            try addFinding(kind, entry.id, message)
         }
         guard let object = entry.object, [.cached, .stale].contains(entry.status) else { return }
         try addSize(object.mediaType, object.width, object.height, of: entry.id)
-        if !entry.isDuplicate { try insertLook.run(object.digest, entry.id, nil as String?) }
+        if !entry.isDuplicate { try addLook(object.digest, entry.id, file: nil) }
+    }
+
+    private func addFinding(_ kind: HealthFinding.Kind, _ entry: Int64, _ message: String) throws {
+        try db.prepared("INSERT INTO findings VALUES (?, ?, ?)").run(kind.rawValue, entry, message)
+    }
+
+    private func addLook(_ digest: Digest, _ entry: Int64, file: String?) throws {
+        try db.prepared("INSERT OR IGNORE INTO looks VALUES (?, ?, ?)").run(digest, entry, file)
     }
 
     private func problem(of entry: PlannedEntry) throws -> (HealthFinding.Kind, String)? {
@@ -183,7 +179,9 @@ private struct HealthCheck {
         }
         guard entry.status == .missing else { return nil }
         // A `data:` URL has the content.
-        if let bytes = try selectInline.rows(entry.id, as: { $0.data() ?? Data() }).first {
+        let select = try db.prepared(
+            "SELECT bytes FROM inline WHERE key = (SELECT key FROM entries WHERE id = ?)")
+        if let bytes = try select.rows(entry.id, as: { $0.data() ?? Data() }).first {
             do {
                 _ = try bytes.withUnsafeBytes { try ImageInspector.inspect($0) }
             } catch let error as ImageError {
@@ -200,8 +198,8 @@ private struct HealthCheck {
         guard let shownPixels, let width, let height, mediaType != MediaType.svg.rawValue,
             max(width, height) > 2 * shownPixels
         else { return }
-        try insertFinding.run(
-            "oversized", entry, "\(width) × \(height) pixels, shown with \(shownPixels)")
+        try addFinding(
+            .oversized, entry, "\(width) × \(height) pixels, shown with \(shownPixels)")
     }
 }
 

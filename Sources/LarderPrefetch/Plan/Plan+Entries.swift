@@ -205,9 +205,7 @@ public struct EntryFailure: Sendable, Equatable {
     public let code: String
     /// A description that is safe to print to a terminal.
     public let message: String
-}
 
-extension EntryFailure {
     static let offline = EntryFailure(
         isSkip: false, code: "offline",
         message: "not in the cache, or not with the required digest and size; downloads are"

@@ -25,7 +25,7 @@ public struct LockedEntry: Sendable, Equatable {
         if !name.isEmpty { object.set("name", exactly: name) }
         object.set("icon", exactly: icon)
         if let key { object.set("key", exactly: key) }
-        switch PriorityName(of: priority) {
+        switch PriorityName.allCases.first(where: { $0.value == priority }) {
         case .normal: break
         case let name?: object.set("priority", name.rawValue)
         case nil: object.set("priority", priority)
