@@ -103,9 +103,7 @@ public struct IconValue: Equatable, Sendable {
         case .url, .empty: "\(icon) is not fetched"
         }
     }
-}
 
-extension IconValue {
     private var missingScheme: String? {
         if text.utf8.starts(with: "//".utf8) { return "https:" }
         let parts = text.utf8.split(

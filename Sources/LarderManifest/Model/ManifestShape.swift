@@ -45,9 +45,7 @@ struct ManifestShape: Equatable, Sendable {
             case convention
         }
     }
-}
 
-extension ManifestShape {
     static let usualNames: [ManifestPath] = ["name", "title", "label"]
 
     struct PathList: ExpressibleByStringLiteral {
@@ -57,24 +55,6 @@ extension ManifestShape {
             paths = text.utf8.split(whereSeparator: \.isSpace)
                 .map { ManifestPath(stringLiteral: String(Substring($0))) }
         }
-    }
-
-    private init(
-        _ name: String, _ entries: PathList, marks: PathList? = nil, otherMarks: PathList = "",
-        requires: PathList = "", names: PathList? = nil, places: [IconPlace] = [],
-        icons: PathList = "", images: PathList = "", base: ManifestPath? = nil,
-        needsBase: Bool = true, isGroup: Bool = false, hasDigests: Bool = false,
-        digestKey: String = "sha256"
-    ) {
-        let icons =
-            places + icons.paths.map { IconPlace(path: $0) }
-            + images.paths.map { IconPlace(path: $0, target: .image) }
-        self.init(
-            name: name, entries: entries.paths,
-            marks: (marks?.paths ?? icons.map(\.path)) + otherMarks.paths,
-            requires: requires.paths, names: names?.paths ?? Self.usualNames, icons: icons,
-            base: base, needsBase: needsBase, isGroup: isGroup, hasDigests: hasDigests,
-            digestKey: digestKey)
     }
 
     var isXML: Bool { entries.first?.isXML ?? false }
@@ -118,6 +98,24 @@ extension ManifestShape.IconPlace: ExpressibleByStringLiteral {
 }
 
 extension ManifestShape {
+    private init(
+        _ name: String, _ entries: PathList, marks: PathList? = nil, otherMarks: PathList = "",
+        requires: PathList = "", names: PathList? = nil, places: [IconPlace] = [],
+        icons: PathList = "", images: PathList = "", base: ManifestPath? = nil,
+        needsBase: Bool = true, isGroup: Bool = false, hasDigests: Bool = false,
+        digestKey: String = "sha256"
+    ) {
+        let icons =
+            places + icons.paths.map { IconPlace(path: $0) }
+            + images.paths.map { IconPlace(path: $0, target: .image) }
+        self.init(
+            name: name, entries: entries.paths,
+            marks: (marks?.paths ?? icons.map(\.path)) + otherMarks.paths,
+            requires: requires.paths, names: names?.paths ?? Self.usualNames, icons: icons,
+            base: base, needsBase: needsBase, isGroup: isGroup, hasDigests: hasDigests,
+            digestKey: digestKey)
+    }
+
     static let plain = ManifestShape(
         name: "plain", entries: ["$[*]", "$.apps[*]", "$.*"], marks: ["icon"],
         names: ["name", "title"], icons: ["icon"], hasDigests: true, priority: "priority",
