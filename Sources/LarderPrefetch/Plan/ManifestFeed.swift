@@ -77,14 +77,12 @@ final class ManifestFeed: Sendable {
 
 extension ManifestItem {
     fileprivate var approximateBytes: Int {
-        switch result {
+        let texts = (name?.utf8.count ?? 0) + (value?.text.utf8.count ?? 0)
+        return switch result {
         case .entry(let entry):
-            entry.name.utf8.count + entry.icon.string.utf8.count + (entry.key?.utf8.count ?? 0)
-        case .inline(let entry):
-            entry.name.utf8.count + entry.bytes.count + entry.resourceKey.utf8.count
-                + (value?.text.utf8.count ?? 0)
-        case .unfetched: (name?.utf8.count ?? 0) + (value?.text.utf8.count ?? 0)
-        case .skipped, .failed: name?.utf8.count ?? 0
+            texts + entry.icon.string.utf8.count + (entry.key?.utf8.count ?? 0)
+        case .inline(let entry): texts + entry.bytes.count + entry.resourceKey.utf8.count
+        case .unfetched, .skipped, .failed: texts
         }
     }
 }

@@ -43,7 +43,7 @@ extension Plan {
                 "INSERT INTO locked (entry, digest, size, media_type) VALUES (?, ?, ?, ?)")
             for result in results {
                 guard let digest = result.digest, let bytes = result.bytes else { continue }
-                try insert.run(result.id, digest, bytes, result.attributes.mediaType)
+                try insert.run(result.entry.id, digest, bytes, result.attributes.mediaType)
             }
         }
     }

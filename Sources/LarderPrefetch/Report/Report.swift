@@ -113,15 +113,15 @@ public struct EntryResult: Sendable {
     }
 
     /// The manifest's name, as given by the caller.
-    public let manifest: String
+    public var manifest: String { entry.manifest }
     /// The entry's position in the manifest, from 1.
-    public let position: Int
+    public var position: Int { entry.position }
     /// The icon's position in its entry, as in ``PlannedEntry/icon``.
-    public let icon: Int
+    public var icon: Int { entry.icon }
     /// The app's name. Untrusted text.
-    public let name: String
+    public var name: String { entry.name }
     /// The icon's URL with masked credentials, or nil without a URL.
-    public let url: String?
+    public var url: String? { entry.url }
     /// The outcome of the icon.
     public let outcome: Outcome
     /// The icon's digest. The icon is in the cache, unless ``outcome`` is `unstored` or `shared`.
@@ -137,23 +137,16 @@ public struct EntryResult: Sendable {
     /// The reason why the icon failed or was skipped.
     public var failure: EntryFailure?
 
-    let id: Int64
-    let hasDemand: Bool
+    let entry: PlannedEntry
+    var hasDemand: Bool { entry.expectation.isDemanding }
 
     /// If the plan fails or skips the entry, the result has that outcome instead.
     init(_ entry: PlannedEntry, _ outcome: Outcome, failure: ResourceFailure? = nil) {
         let failure =
             entry.failure
             ?? failure.map { EntryFailure(isSkip: false, code: $0.code, message: $0.message) }
-        id = entry.id
-        hasDemand = entry.expectation.digest != nil || entry.expectation.size != nil
-        manifest = entry.manifest
-        position = entry.position
-        icon = entry.icon
-        name = entry.name
-        url = entry.url
-        self.outcome =
-            if let failure { failure.isSkip ? .skipped : .failed } else { outcome }
+        self.entry = entry
+        self.outcome = failure.map { $0.isSkip ? Outcome.skipped : .failed } ?? outcome
         self.failure = failure
     }
 }
