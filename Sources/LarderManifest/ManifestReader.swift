@@ -82,7 +82,11 @@ public struct ManifestReader: Sendable {
             var summary = ManifestSummary()
             var total = 0
             var hasCredentials = false
-            var unmet = rules.namedParts
+            let parts: [(ManifestSummary.NamedPart, ManifestPath?)] = [
+                (.name, rules.nameKey), (.priority, rules.priorityKey),
+                (.integrity, rules.integrityKey),
+            ]
+            var unmet = parts.compactMap { part, path in path.map { (part: part, path: $0) } }
             summary.format = try read(input, recognition) { entry in
                 if current?.shape != entry.shape || current?.bases != recognition.bases {
                     let shape = recognition.shapes[entry.shape]

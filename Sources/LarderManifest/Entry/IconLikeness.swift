@@ -13,9 +13,7 @@ enum IconLikeness {
         outer == 1 && own != rankOfIcon ? 1 : own ?? outer
     }
 
-    static func isIcon(_ name: String) -> Bool { rank(of: name) == rankOfIcon }
-
-    private static let rankOfIcon = 16
+    static let rankOfIcon = 16
     /// The minimum rank of unread icons in an entry that has an icon.
     static let leastRankOfIcons = 12
     /// The minimum rank of unread icons outside entries.
@@ -48,9 +46,7 @@ enum IconLikeness {
         return isPath && rank ?? 0 >= 8 ? 2 : 0
     }
 
-    static func isImageName(_ name: String) -> Bool { hasImageExtension(name.utf8) }
-
-    private static func hasImageExtension(_ path: some BidirectionalCollection<UInt8>) -> Bool {
+    static func hasImageExtension(_ path: some BidirectionalCollection<UInt8>) -> Bool {
         guard let dot = path.lastIndex(of: UInt8(ascii: ".")) else { return false }
         let name = path[path.index(after: dot)...].prefix(6).lowercasedASCII
         return extensions.contains(name)

@@ -35,12 +35,6 @@ public struct ManifestRules: Equatable, Sendable {
     /// Creates rules with defaults, except for the base URL.
     public init(baseURL: HTTPURL? = nil) { self.baseURL = baseURL }
 
-    var namedParts: [(part: ManifestSummary.NamedPart, path: ManifestPath)] {
-        let parts: [(ManifestSummary.NamedPart, ManifestPath?)] =
-            [(.name, nameKey), (.priority, priorityKey), (.integrity, integrityKey)]
-        return parts.compactMap { part, path in path.map { (part, $0) } }
-    }
-
     func shapes(isXML: Bool = false) -> [ManifestShape] {
         // With --entries, the plain form is tried first, because it has the most members.
         let table = ManifestShape.table.filter { $0.isXML == isXML || isXML && !entries.isEmpty }

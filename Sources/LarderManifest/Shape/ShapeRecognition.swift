@@ -73,7 +73,7 @@ final class ShapeRecognition {
     /// Returns the shape if a member is one of Munki's icon hashes.
     func hashes(_ name: String, _ value: ManifestValue, isFirst: Bool) -> Int? {
         guard case .string(let hex, _) = value, Digest(hex: hex) != nil, !namesIcons,
-            isHashes || settled == nil && isFirst && IconLikeness.isImageName(name)
+            isHashes || settled == nil && isFirst && IconLikeness.hasImageExtension(name.utf8)
         else { return nil }
         settled = hashes
         use(ManifestPath(segments: [.members]))

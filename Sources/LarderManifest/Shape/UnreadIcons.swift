@@ -38,7 +38,7 @@ final class UnreadIcons {
         let (before, placesBefore) = (named, places)
         try body()
         guard kind == .dictionary, named == before + 1, case .member(let name)? = place.last,
-            IconLikeness.isIcon(name)
+            IconLikeness.rank(of: name) == IconLikeness.rankOfIcon
         else { return }
         (named, places) = (before, placesBefore)
     }

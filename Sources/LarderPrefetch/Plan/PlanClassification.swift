@@ -69,17 +69,11 @@ final class PlanClassification {
             FROM main.entries e WHERE key IS NOT NULL ORDER BY key, id
             """
         ).forEach { row in
+            let isNext = current == nil || ResourceRecall.order(of: row, key) != 0
             let keyColumn = row.value()
-            let isNext = keyColumn.withBytes { bytes in
-                let isSame =
-                    bytes.count == key.count
-                    && (bytes.baseAddress.map { memcmp($0, key, key.count) == 0 } ?? true)
-                if current != nil, isSame { return false }
-                key.replaceSubrange(key.indices, with: bytes)
-                return true
-            }
             let id: Int64
             if isNext {
+                keyColumn.withBytes { key.replaceSubrange(key.indices, with: $0) }
                 if let resource = current { page.append(resource) }
                 if page.count == Self.pageLimit {
                     try settleLast?()
@@ -334,7 +328,7 @@ struct ResourceRecall {
 
     func close() { rows.reset() }
 
-    private static func order(of row: RowReader, _ key: [UInt8]) -> Int {
+    static func order(of row: RowReader, _ key: [UInt8]) -> Int {
         var row = row
         return row.value().withBytes { bytes in
             let order = bytes.baseAddress.map { memcmp($0, key, min(bytes.count, key.count)) } ?? 0
