@@ -35,10 +35,13 @@ final class EntryDecoder {
                 throw EntryError(.notADictionary, reason)
             }
             name = (self.name(of: element) ?? entry.key)?.shortenedName
-            let found = try icons(of: element)
-            guard !found.isEmpty || shape.template != nil else {
-                return [(name, nil, .skipped("no icon"))]
+            var found = try icons(of: element)
+            if found.isEmpty, let template = shape.template {
+                let text = ManifestValue.string(try template.filled(from: element))
+                let match = PathMatch(value: text, container: [], key: "", wildcard: nil)
+                found = [Icon(match: match, place: .init(path: "@", target: .convention))]
             }
+            guard !found.isEmpty else { return [(name, nil, .skipped("no icon"))] }
             let key = value(at: shape.key, in: element)
             let common = Common(
                 name: name, members: members,
@@ -46,13 +49,6 @@ final class EntryDecoder {
                 integrity: value(at: shape.integrity, in: element), isKeyed: key != .null,
                 // A key can identify only one icon.
                 key: found.count <= 1 ? self.key(key) : nil)
-            if found.isEmpty, let template = shape.template {
-                let text = try template.filled(from: element)
-                let match = PathMatch(value: .string(text), container: [], key: "", wildcard: nil)
-                let icon = Icon(match: match, place: .init(path: "@", target: .convention))
-                let value = IconValue(text, at: .unknown, isKeyed: common.isKeyed)
-                return [decoded(value, of: icon, common)]
-            }
             return found.map { result(of: $0, common) }
         } catch {
             return [(name, nil, .failed(error))]
@@ -98,10 +94,6 @@ final class EntryDecoder {
             let error = EntryError(.iconNotAString, "icon is \(kind), not a string")
             return (entry.name, nil, .failed(error))
         }
-        return decoded(value, of: icon, entry)
-    }
-
-    private func decoded(_ value: IconValue, of icon: Icon, _ entry: Common) -> DecodedIcon {
         let result = result(of: icon, value, entry)
         // A built URL is not a value of the manifest, but explains why it is not fetched.
         if icon.target == .convention {
@@ -115,9 +107,7 @@ final class EntryDecoder {
         return (entry.name, named, result)
     }
 
-    private func result(
-        of icon: Icon, _ value: IconValue, _ entry: Common
-    ) -> ManifestItem.Result {
+    private func result(of icon: Icon, _ value: IconValue, _ entry: Common) -> ManifestItem.Result {
         do throws(EntryError) {
             let siblings = shape.hasDigests ? icon.match.container : []
             let target = try urls.target(value, icon, of: entry.members)
@@ -167,6 +157,7 @@ final class EntryDecoder {
 
         /// AppStream's local icons belong to installed packages, not to a directory of icons.
         var mayBeInFolder: Bool {
+            if place.target == .convention { return place.template != nil }
             guard place.target == .typed, let type else { return true }
             return !["remote", "local"].contains { type.isSame(as: $0) }
         }

@@ -107,8 +107,7 @@ public struct ManifestPath: Equatable, Sendable {
                 segments.append(try Self.bracket(&rest, isXML: isXML))
                 continue
             }
-            let isFirst =
-                segments.isEmpty && (isXML || !isRooted) || segments.last == .descendants
+            let isFirst = segments.isEmpty && (isXML || !isRooted) || segments.last == .descendants
             guard (first == separator) != isFirst else {
                 let wanted = isFirst ? "a name" : "'\(separator)' or '['"
                 throw SyntaxError(description: "expected \(wanted) before \(String(rest).quoted())")

@@ -187,9 +187,7 @@ final class Plan: Sendable {
         }
     }
 
-    func read<Value>(
-        _ query: String, _ body: (PreparedStatement) throws -> Value
-    ) throws -> Value {
+    func read<Value>(_ query: String, _ body: (PreparedStatement) throws -> Value) throws -> Value {
         try database.unsafeRead { db in try body(db.prepared(query)) }
     }
 
