@@ -21,7 +21,6 @@ public struct ManifestReader: Sendable {
         try read(opened: { _ in }, body)
     }
 
-    /// Reads the manifest, and throws `CancellationError` soon after `isCancelled` returns true.
     package func read(
         unless isCancelled: () -> Bool, _ body: (ManifestItem) throws -> Void
     ) throws -> ManifestSummary {

@@ -60,7 +60,6 @@ struct ManifestSurvey {
             try cursor.forEachMember { key in
                 let isContainer = try cursor.kind() != .scalar
                 if isXML, case .success(ManifestPath.elementText) = key {
-                    // A path to an XML element selects the element's text.
                     if case .success(.string(let text, _)) = try cursor.take() { place.add(text) }
                     return
                 }

@@ -327,7 +327,6 @@ final class EntryDecoder {
         return found
     }
 
-    /// Returns the size. Ignores a value that is not a byte count, for example image dimensions.
     private func size(_ value: ManifestValue) -> Int64? {
         let size = value.exactInteger.flatMap { $0 >= 0 ? Int64($0) : nil }
         if size == nil, value != .null { ignored.add(.size) }

@@ -2,7 +2,6 @@ import LarderCore
 import LarderImages
 
 enum IconLikeness {
-    /// Returns the rank of a member's name: high for `icon_url`, low for `screenshots`.
     static func rank(of name: String) -> Int? {
         let name = name.utf8.prefix(64).lowercasedASCII
         return ranks.first { _, words in words.contains { name.holds($0) } }?.rank

@@ -86,7 +86,6 @@ final class IconURLs {
         return .remote(url, spelling: isAbsolute && url.credentials == nil ? text : nil)
     }
 
-    /// Returns true for an unreadable entry.
     func findCredentials(in entry: RawEntry) -> Bool {
         guard case .success(let element) = entry.content else { return true }
         return element.contains(where: containsCredentials)

@@ -147,7 +147,6 @@ package struct Expectation: Sendable {
 
     package var isDemanding: Bool { digest != nil || size != nil }
 
-    /// Returns the error code and message if the digest or size does not match.
     package func mismatch(
         digest actual: Digest, size actualSize: Int64
     ) -> (code: String, message: String)? {

@@ -55,7 +55,6 @@ public struct ManifestPath: Equatable, Sendable {
 
     enum Notation: Sendable { case json, element, document }
 
-    /// The member with an XML element's text.
     static let elementText = "#text"
 
     let segments: [Segment]

@@ -29,7 +29,6 @@ public struct ManifestSuggestion: Equatable, Sendable {
         }.joined(separator: " ")
     }
 
-    /// Returns a clause for messages. Safe to print.
     static func words(_ suggestions: [ManifestSuggestion]) -> String? {
         guard let best = suggestions.first else { return nil }
         let first = (best.isPart ? "at least " : "") + best.count.of("icon") + " found"
@@ -37,7 +36,6 @@ public struct ManifestSuggestion: Equatable, Sendable {
         return "\(first) with \(best.options)\(best.remark)" + others.joined()
     }
 
-    /// Whether any path in `icons` finds the same icons as this one.
     func isAny(of icons: [ManifestPath]) -> Bool {
         let entries = entries?.segments ?? []
         let whole = [entries + icon.segments, entries + [.elements] + icon.segments]

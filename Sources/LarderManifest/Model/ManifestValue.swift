@@ -94,7 +94,6 @@ struct SourceSpan: Equatable, Sendable {
 
     static let unknown = SourceSpan(0..<0)
 
-    /// Creates ``unknown`` if the numbers are too large.
     init(_ bytes: Range<Int>) {
         let fits = bytes.upperBound < 1 << 40 && bytes.count < 1 << 24
         packed = fits ? UInt64(bytes.lowerBound) << 24 | UInt64(bytes.count) : 0

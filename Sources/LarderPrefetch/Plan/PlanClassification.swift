@@ -284,7 +284,6 @@ struct ResourceRecall {
     private static let stepLimit = 2
 
     private let rows: PreparedStatement
-    /// The current row. Its first column is the key.
     private var row: RowReader?
     private var isAtEnd = false
 

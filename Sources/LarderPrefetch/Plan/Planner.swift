@@ -41,7 +41,6 @@ public struct Planner: Sendable {
         try plan(manifests, keepsValues: false, body, conclude: { _, _ in }, onProgress: onProgress)
     }
 
-    /// Plans a prefetch. `keepsValues` records the value at each place where an icon is expected.
     package func plan(
         _ manifests: [ManifestSource], keepsValues: Bool,
         _ body: ((PlannedEntry) throws -> Void)?,
