@@ -15,25 +15,20 @@ public struct ManifestLimits: Equatable, Sendable {
     /// The maximum size of a name in bytes. Longer names are truncated.
     public static let maximumNameSize = 1 << 10
     /// The maximum number of entries. Each icon of an entry counts. Default: 2,000,000.
-    public var maximumEntries: Int
+    public var maximumEntries = 2_000_000
     /// The maximum size of a decompressed gzip file in bytes. Default: 256 MiB.
-    public var maximumUnpackedSize: Int64
+    public var maximumUnpackedSize: Int64 = 256 << 20
     /// The maximum ratio of decompressed to compressed bytes, enforced above 16 MiB. Repetitive
     /// lists reach 60. Default: 200.
-    public var maximumUnpackingRatio: Int
+    public var maximumUnpackingRatio = 200
     static let freelyUnpackedSize = 16 << 20
     /// The maximum size in bytes of a binary plist from a pipe. Default: 64 MiB.
     public var maximumPipedSize: Int
 
     /// Creates limits, with defaults for omitted ones.
     public init(
-        maximumDepth: Int = 64, maximumEntrySize: Int = 1 << 20,
-        maximumEntries: Int = 2_000_000, maximumUnpackedSize: Int64 = 256 << 20,
-        maximumUnpackingRatio: Int = 200, maximumPipedSize: Int = 64 << 20
+        maximumDepth: Int = 64, maximumEntrySize: Int = 1 << 20, maximumPipedSize: Int = 64 << 20
     ) {
-        self.maximumEntries = maximumEntries
-        self.maximumUnpackedSize = maximumUnpackedSize
-        self.maximumUnpackingRatio = maximumUnpackingRatio
         self.maximumDepth = maximumDepth
         self.maximumEntrySize = maximumEntrySize
         self.maximumPipedSize = maximumPipedSize
