@@ -4,6 +4,7 @@ import LarderCache
 import LarderCore
 import LarderImages
 import LarderManifest
+import LarderPrefetch
 
 struct ManifestOptions: ParsableArguments {
     @Argument(
@@ -123,5 +124,175 @@ struct LocalManifests {
     static func isURL(_ text: String) -> Bool {
         let start = text.prefix(8).lowercased()
         return start.hasPrefix("http://") || start.hasPrefix("https://")
+    }
+}
+
+/// Options for reading manifests. Commands need them to find the icons that a prefetch stored.
+struct ReadingOptions: ParsableArguments {
+    @OptionGroup var entry: EntryOptions
+
+    @Option(help: .rare("The icons to use if an entry has several."))
+    var icons = IconSelection.all
+
+    func validate(for manifests: [String]) throws {
+        if manifests.isEmpty, try rules() != ManifestRules() {
+            throw ValidationError("Options for reading manifests require --manifest.")
+        }
+    }
+
+    func rules() throws -> ManifestRules {
+        var rules = try entry.rules()
+        rules.icons = icons
+        return rules
+    }
+}
+
+struct EntryOptions: ParsableArguments {
+    @Option(help: .common("Resolve relative icon URLs against this URL.", "url"))
+    var baseURL: String?
+
+    @Option(
+        help: .common(
+            "The path of the entries, such as feed.results. May be repeated. (default: detected)",
+            "path"))
+    var entries: [String] = []
+
+    @Option(help: .rare("The path of the name in an entry.", "path")) var nameKey: String?
+
+    @Option(
+        help: .common(
+            "The path of the icons in an entry, such as logo or icons[*].src. May be repeated.",
+            "path"))
+    var iconKey: [String] = []
+
+    @Option(
+        help: .rare(
+            """
+            Build the URL of each icon from members of its entry, such as \
+            https://a.example/{id}.png. With --icon-key, only for entries without an icon there.
+            """, "url"))
+    var iconTemplate: String?
+
+    @Option(
+        help: .rare(
+            """
+            Download the icons of a set, such as mdi=https://a.example/{name}.svg for mdi:home. \
+            May be repeated.
+            """, "set=url"))
+    var iconSet: [String] = []
+
+    @Option(help: .rare("The path of the priority in an entry.", "path")) var priorityKey: String?
+
+    @Option(
+        help: .rare(
+            "The path of the digest in an entry. A digest is sha256-… or 64 hexadecimal digits.",
+            "path"))
+    var integrityKey: String?
+
+    @Option(
+        help: .rare(
+            "The number of pixels for {size}, {width}, {height}, {w} and {h} in icon URLs.", "n"))
+    var iconSize = 512
+
+    @Option(help: .rare("Download ipfs: URLs from this gateway, such as https://ipfs.io.", "url"))
+    var ipfsGateway: String?
+
+    @Option(
+        help: .rare(
+            "The maximum number of entries. An entry counts once for each of its icons.", "n"))
+    var maxEntries = ManifestLimits().maximumEntries
+
+    @Option(
+        help: .rare(
+            """
+            The maximum size of a manifest from a URL, or unpacked from gzip. (default: 256MiB)
+            """, "size"), transform: ByteCount.parse)
+    var maxManifestSize = ByteCount(ManifestLimits().maximumUnpackedSize)
+
+    @Option(
+        help: .rare(
+            """
+            The maximum ratio of unpacked to compressed size of a gzip file that unpacks to more \
+            than 16MiB.
+            """, "n"))
+    var maxUnpackRatio = ManifestLimits().maximumUnpackingRatio
+
+    func validate() throws {
+        for (option, value) in [
+            ("--icon-size", Int64(iconSize)), ("--max-entries", Int64(maxEntries)),
+            ("--max-manifest-size", maxManifestSize.bytes),
+            ("--max-unpack-ratio", Int64(maxUnpackRatio)),
+        ] where value <= 0 { throw ValidationError("\(option) must be at least 1.") }
+        _ = try rules()
+    }
+
+    func rules() throws -> ManifestRules {
+        var rules = ManifestRules(
+            baseURL: try HTTPURL.base(baseURL.map { try Self.filled($0, size: iconSize) }))
+        rules.entries = try entries.map { try Self.path($0, of: "--entries") }
+        if rules.entries.contains(where: \.isFilter) {
+            throw ValidationError(
+                "--entries can have a filter only at its end: a manifest is read in one pass.")
+        }
+        rules.nameKey = try nameKey.map { try Self.path($0, of: "--name-key") }
+        rules.iconKeys = try iconKey.map { try Self.path($0, of: "--icon-key") }
+        rules.priorityKey = try priorityKey.map { try Self.path($0, of: "--priority-key") }
+        rules.integrityKey = try integrityKey.map { try Self.path($0, of: "--integrity-key") }
+        rules.iconTemplate = try iconTemplate.map { text in
+            try Self.parse(of: "--icon-template", "a URL with members in braces") {
+                try IconTemplate(text)
+            }
+        }
+        rules.iconSets = try iconSet.map { text in
+            try Self.parse(
+                of: "--icon-set", "a set and a URL, such as mdi=https://…/{name}.svg"
+            ) { try IconSet(text) }
+        }
+        rules.iconSize = iconSize
+        rules.limits.maximumEntries = maxEntries
+        rules.limits.maximumUnpackedSize = maxManifestSize.bytes
+        rules.limits.maximumUnpackingRatio = maxUnpackRatio
+        rules.ipfsGateway = try HTTPURL.base(ipfsGateway, option: "--ipfs-gateway")
+        return rules
+    }
+
+    private static func filled(_ base: String, size: Int) throws -> String {
+        let filled = URLPlaceholders(base, size: size)
+        if let placeholder = filled.unfilled {
+            let name = placeholder.quoted(limit: 40)
+            throw ValidationError("--base-url has the unknown placeholder \(name).")
+        }
+        return filled.text
+    }
+
+    private static func path(_ text: String, of option: String) throws -> ManifestPath {
+        try parse(of: option, "a path, such as feed.results or icons[*].src") {
+            try ManifestPath(text)
+        }
+    }
+
+    private static func parse<Value>(
+        of option: String, _ wanted: String, _ body: () throws -> Value
+    ) throws -> Value {
+        try validated({ "\(option) needs \(wanted): \($0)." }, body)
+    }
+}
+
+extension IconSelection: ExpressibleByArgument {}
+
+extension HTTPURL {
+    static func base(_ text: String?, option: String = "--base-url") throws -> HTTPURL? {
+        guard let text else { return nil }
+        do {
+            return try HTTPURL(text)
+        } catch {
+            let reason =
+                switch error {
+                case .unsupportedScheme(let scheme): "it has the scheme '\(scheme)'"
+                case .relativeWithoutBase: "it has no scheme"
+                case .malformed(let reason): reason
+                }
+            throw ValidationError("\(option) is not an absolute http or https URL: \(reason).")
+        }
     }
 }

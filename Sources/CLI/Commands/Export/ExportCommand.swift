@@ -1,6 +1,8 @@
 import ArgumentParser
 import LarderCache
+import LarderCore
 import LarderExport
+import LarderImages
 import LarderManifest
 
 struct ExportCommand: AsyncParsableCommand {
@@ -122,5 +124,181 @@ struct ExportCommand: AsyncParsableCommand {
             }
             if report.failed > 0 { try ExitStatus.someFailed.exit() }
         }
+    }
+}
+
+struct LayoutOptions: ParsableArguments {
+    @Option(
+        help: .common(
+            "The major version of Kingfisher. 7 and earlier use the layout kingfisher7.", "n"))
+    var kingfisherVersion = 8
+
+    @Option(
+        help: .common(
+            """
+            The name of the library's directory, if the app sets the name: Nuke's \
+            DataCache(name:), SDWebImage's namespace, Coil's directory, or Kingfisher's directory \
+            with its prefix.
+            """, "name"))
+    var folder: String?
+
+    func layout(_ layout: ExportLayout) -> ExportLayout {
+        kingfisherVersion < 8 ? .kingfisher7 : layout
+    }
+
+    func validate(_ layout: ExportLayout, directory: String) throws {
+        try refuse("--kingfisher-version", kingfisherVersion, outside: 1...8)
+        if kingfisherVersion != 8, layout != .kingfisher {
+            throw ValidationError("--kingfisher-version needs --layout kingfisher.")
+        }
+        if let folder {
+            try refuse(if: !layout.hasFolder, "--folder needs the --layout of a library.")
+            guard ExportLayout.isFolder(folder) else {
+                throw ValidationError("--folder must be the name of one directory, without '/'.")
+            }
+        }
+        let isCatalog = directory.utf8.reversed().drop { $0 == UInt8(ascii: "/") }
+            .starts(with: ".xcassets".utf8.reversed())
+        if layout == .assetCatalog, !isCatalog {
+            throw ValidationError("The name of an asset catalog must end with .xcassets.")
+        }
+    }
+}
+
+extension ExportLayout: ExpressibleByArgument {}
+
+struct ResizeOptions: ParsableArguments {
+    private static let kept = ImageFormat.all.filter { $0.isVector || !$0.isResizable }
+        .map(\.mediaType.name)
+
+    @Option(
+        help: .common(
+            """
+            Make larger icons smaller, to this length of the longest side at scale 1. Needs the \
+            program vipsthumbnail. \(Self.kept.joined(separator: ", ")) and animations are not \
+            changed.
+            """, "pixels"))
+    var resize: Int?
+
+    @Option(
+        help: .common(
+            """
+            The scales to write with --resize, for example 1,2,3, the default. A library's layout \
+            has only the largest.
+            """, "list"), transform: Self.scales)
+    var scales: Set<Int>?
+
+    private static func scales(_ argument: String) throws -> Set<Int> {
+        let parts = argument.split(separator: ",", omittingEmptySubsequences: false)
+        let scales = Set(parts.filter(\.isDigits).compactMap { Int($0) })
+        let allowed = Resize.allowedScales
+        guard scales.count == parts.count, scales.allSatisfy(allowed.contains) else {
+            throw ValidationError(
+                "expected different numbers from \(allowed.lowerBound) to \(allowed.upperBound), "
+                    + "such as 1,2,3")
+        }
+        return scales
+    }
+
+    func value(for layout: ExportLayout) throws -> Resize? {
+        guard let resize else {
+            if scales != nil { throw ValidationError("--scales needs --resize.") }
+            return nil
+        }
+        try refuse("--resize", resize, outside: Resize.allowedPoints)
+        try refuse(if: layout == .gallery, "--resize needs a --layout other than gallery.")
+        let scales = scales ?? [1, 2, 3]
+        try refuse(
+            if: layout == .assetCatalog && scales.contains(4),
+            "An asset catalog has no scale above 3.")
+        return Resize(points: resize, scales: scales)
+    }
+}
+
+extension ExportReport {
+    package func text(_ paint: Paint = .none) -> String {
+        var lines = problems.lines(paint)
+        var parts = counted([
+            (linked, "linked"), (cloned, "cloned"), (copied, "copied"), (resized, "resized"),
+            (unchanged, "unchanged"), (duplicates, duplicates == 1 ? "duplicate" : "duplicates"),
+            (pruned, "pruned"), (unfinished, "unfinished"),
+        ])
+        parts += problems.parts
+        let counts = parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")
+        lines.append(
+            "\(icons.of("icon")) for \(directory.sanitizedForTerminal)\(counts)"
+                + (bytes > 0 ? "; wrote \(ByteText.describe(bytes))" : "")
+                + " (\(DurationText.describe(seconds)))")
+        if isInterrupted { lines.append("interrupted: finished work is kept") }
+        return lines.joined(separator: "\n")
+    }
+
+    package var complaint: String? {
+        isInterrupted ? "interrupted: finished work is kept" : problems.complaint
+    }
+
+    package var json: JSONObject {
+        var object: JSONObject = ["layout": layout.rawValue]
+        object.set("directory", exactly: directory)
+        object.set([
+            "icons": icons, "linked": linked, "cloned": cloned, "copied": copied,
+            "unchanged": unchanged, "duplicates": duplicates, "skipped": skipped, "failed": failed,
+            "unfinished": unfinished, "bytes": bytes, "pruned": pruned, "resized": resized,
+        ])
+        object.set(problems)
+        object.set(["interrupted": isInterrupted, "seconds": seconds])
+        return object
+    }
+}
+
+extension ItemFailures {
+    func lines(_ paint: Paint) -> [String] {
+        let lines = failures.map { paint.failed($0.text) }
+        let others = failed + placeholders - failures.count - repeats
+        return others > 0 ? lines + ["and \(others) more failed"] : lines
+    }
+
+    var parts: [String] {
+        (skipped > 0 ? ["\(skipped) skipped (\(reasons { $0.isSkip }))"] : []) + failedParts
+    }
+
+    var failedParts: [String] {
+        (placeholders > 0 ? [placeholders.of("placeholder")] : [])
+            + (failed > 0 ? ["\(failed) failed (\(reasons { !$0.isSkip }))"] : [])
+    }
+
+    var complaint: String? {
+        failures.first.map { "icons: \(failedParts.joined(separator: ", ")), such as \($0.text)" }
+    }
+
+    private func reasons(_ isNamed: (Code) -> Bool) -> String {
+        Code.allCases.filter(isNamed).compactMap { code in
+            counts[code].map { "\($0) \(code.rawValue)" }
+        }.joined(separator: ", ")
+    }
+}
+
+extension ItemFailure {
+    fileprivate var text: String {
+        let subject = url?.shownAsURL ?? name.sanitizedForTerminal
+        return (subject.isEmpty ? "" : "\(subject): ") + message.sanitizedForTerminal
+    }
+
+    fileprivate var json: JSONObject {
+        [
+            "code": code.rawValue, "name": name.sanitizedForTerminal, "url": url?.shownAsURL,
+            "message": message.sanitizedForTerminal,
+        ]
+    }
+}
+
+extension JSONObject {
+    mutating func set<Code>(_ problems: ItemFailures<Code>) {
+        var reasons = JSONObject()
+        for code in Code.allCases {
+            if let count = problems.counts[code] { reasons.set(code.rawValue, count) }
+        }
+        set("reasons", reasons)
+        set("failures", problems.failures.map(\.json))
     }
 }

@@ -1,5 +1,8 @@
 import ArgumentParser
+import Foundation
+import LarderCache
 import LarderCore
+import LarderManifest
 import LarderPrefetch
 
 struct PlanCommand: AsyncParsableCommand, NetworkCommand {
@@ -110,5 +113,172 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
             ) { line.show($0.text) }
             if summary.failed > 0 { try ExitStatus.someFailed.exit() }
         }
+    }
+}
+
+extension PlanSummary {
+    package func text(_ paint: Paint = .none) -> String {
+        var notes: [String] = []
+        if insecure > 0 { notes.append("plain http \(insecure)") }
+        if skipped > 0 { notes.append("skipped \(skipped)") }
+        if failed > 0 { notes.append(paint.failed("failed \(failed)")) }
+        if otherShards > 0 { notes.append("left to other shards \(otherShards)") }
+        let counts = [
+            (cached, "cached \(cached)"), (stale, paint.stale("stale \(stale)")),
+            (missing, "missing \(missing)"), (remembered, "recently gone \(remembered)"),
+            (leftAlone, "excluded by --retry-failed \(leftAlone)"),
+        ].filter { $0.0 > 0 }.map { $0.1 }
+        let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
+        return entries.of("entry", "entries") + several
+            + (notes.isEmpty ? "" : " (\(notes.joined(separator: ", ")))")
+            + "; \(urls.of("URL"))\(counts.isEmpty ? "" : ": ")" + counts.joined(separator: ", ")
+    }
+
+    package func complaints(of sources: [ManifestSource]) -> [String] {
+        zip(sources, manifests).flatMap { source, manifest in
+            manifest.refusal(of: source).map { [$0.description] } ?? manifest.warnings(of: source)
+        }
+    }
+
+    package func notes(of sources: [ManifestSource]) -> [String] {
+        zip(sources, manifests).flatMap { $1.notes(of: $0) }
+    }
+
+    package var splitComplaint: String? {
+        guard !unusedSplits.isEmpty else { return nil }
+        return "--split-host: the manifests have no icons on "
+            + unusedSplits.sorted().joined(separator: ", ")
+    }
+
+    /// Writes one value at a time, because a manifest may have a million values. If `values` is
+    /// nil, writes null.
+    package func writeJSON(_ values: PlannedValues?, _ write: (String) -> Void) throws {
+        let object: JSONObject = [
+            "entries": entries, "urls": urls, "cached": cached, "stale": stale, "missing": missing,
+            "skipped": skipped, "failed": failed, "remembered": remembered, "left_alone": leftAlone,
+            "icons": icons, "insecure": insecure, "unsupported": unsupported,
+            "other_shards": otherShards, "unread": unread, "unfetched": unfetched,
+        ]
+        write("\(object.text.dropLast()),\"values\":")
+        guard let values else { return write("null}\n") }
+        var separator = "["
+        try values.forEach { manifest, position, kind, text in
+            var value: JSONObject = [
+                "manifest": manifest.sanitizedForTerminal, "position": position,
+            ]
+            value.set("value", exactly: text)
+            value.set("kind", kind)
+            write(separator + value.text)
+            separator = ","
+        }
+        write((separator == "[" ? "[" : "") + "]}\n")  // text: ASCII
+    }
+}
+
+extension PlanProgress {
+    package var text: ProgressText {
+        var text = ProgressText()
+        guard let manifest else {
+            text.add("comparing \(icons.of("icon")) with the cache", rank: 1)
+            return text
+        }
+        let name = manifest.sanitizedForTerminal
+        text.add("reading \(name)", "reading", rank: 3)
+        text.add(icons.of("icon"), rank: 0)
+        text.add("\(Int(iconsPerSecond))/s", rank: 2)
+        if let secondsLeft { text.add("\(DurationText.describe(secondsLeft)) left", rank: 1) }
+        return text
+    }
+}
+
+extension PlannedEntry {
+    package func text(_ paint: Paint = .none) -> String {
+        let statusWord =
+            switch statusWord {
+            case "failed": paint.failed(statusWord)
+            case "stale": paint.stale(statusWord)
+            default: statusWord
+            }
+        if let failure { return text(statusWord, failure.message) }
+        let label = name.isEmpty ? "" : "  \(name.sanitizedForTerminal)"
+        let mark = isDuplicate ? " (duplicate)" : ""
+        let past = lastFailure.map { " (\($0.text))" } ?? ""
+        return "\(statusWord)\(mark)\(past)  \(priority)  \((url ?? "").shownAsURL)\(label)"
+    }
+
+    func text(_ word: String, _ message: String) -> String {
+        let label = name.isEmpty ? "" : "  \(name.sanitizedForTerminal)"
+        let place = url.map { "  \($0.shownAsURL)" } ?? ""
+        return "\(word)  \(manifest.sanitizedForTerminal): entry \(position)\(label)\(place)"
+            + "  \(message.sanitizedForTerminal)"
+    }
+
+    package var json: JSONObject {
+        [
+            "manifest": manifest.sanitizedForTerminal, "position": position,
+            "name": name.sanitizedForTerminal, "url": url?.shownAsURL, "status": statusWord,
+            "priority": priority, "duplicate": isDuplicate,
+            "error": failure.map { JSONObject(errorCode: $0.code, message: $0.message) },
+            "last_failure": lastFailure?.json, "icon_number": icon,
+        ]
+    }
+}
+
+extension PastFailure {
+    /// A clause such as `failed 3 times, last http-503 2 h 5 min ago`.
+    var text: String {
+        count == 1
+            ? "failed once, \(code) \(age) ago" : "failed \(count) times, last \(code) \(age) ago"
+    }
+
+    fileprivate var json: JSONObject {
+        [
+            "code": code, "status": status, "failed_at": failedAt.timeIntervalSince1970,
+            "count": count,
+        ]
+    }
+}
+
+extension String {
+    fileprivate var shownURL: String { maskingSecrets.sanitizedForTerminal }
+}
+
+extension ManifestSummary {
+    package func text(of source: ManifestSource) -> String {
+        var lines = [
+            "\(source.name.sanitizedForTerminal): \(format.rawValue),"
+                + " \(places?.shape ?? "unknown shape"), \(entries.of("entry", "entries"))"
+        ]
+        lines += suggestions.map { "  did you mean: \($0.options) (\($0.count))" }
+        let unread = unreadPlaces.map { "\($0.path.sanitizedForTerminal) (\($0.count))" }
+        if !unread.isEmpty { lines.append("  not read: \(unread.joined(separator: ", "))") }
+        guard let places else { return lines.joined(separator: "\n") }
+        func add(_ label: String, _ paths: [ManifestPath]) {
+            guard !paths.isEmpty else { return }
+            let shown = paths.map { "\($0)".sanitizedForTerminal }.joined(separator: ", ")
+            lines.append("  \(label): \(shown)")
+        }
+        add("entries", places.entries)
+        add("name", places.names)
+        add("icons", places.icons)
+        if let template = places.template { lines.append("  icon template: \(template.shownURL)") }
+        add("priority", places.priority.map { [$0] } ?? [])
+        add("integrity", places.integrity.map { [$0] } ?? [])
+        if let base = places.base { lines.append("  base: \(base)") }
+        return lines.joined(separator: "\n")
+    }
+
+    package func json(of source: ManifestSource) -> JSONObject {
+        func text(_ path: ManifestPath?) -> String? { path.map { "\($0)".sanitizedForTerminal } }
+        func texts(_ paths: [ManifestPath]?) -> [String] { (paths ?? []).compactMap(text) }
+        return [
+            "manifest": source.name.sanitizedForTerminal, "format": format.rawValue,
+            "shape": places?.shape, "entries": entries, "entries_paths": texts(places?.entries),
+            "name_paths": texts(places?.names), "icon_paths": texts(places?.icons),
+            "icon_template": places?.template?.shownURL,
+            "priority_path": text(places?.priority), "integrity_path": text(places?.integrity),
+            "base": places?.base?.description, "suggestions": suggestions.map(\.options),
+            "unread": unread, "unread_paths": unreadPlaces.map(\.path.sanitizedForTerminal),
+        ]
     }
 }

@@ -1,0 +1,347 @@
+import ArgumentParser
+import Foundation
+import LarderCache
+import LarderHTTP
+import LarderManifest
+import LarderPrefetch
+
+struct RemotePullCommand: AsyncParsableCommand, CarryingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pull",
+        abstract: "Copy the icons in manifests from a remote into the cache.",
+        discussion: """
+            The servers of the icons are not contacted. Icons that are already cached are not \
+            changed. Icons are copied from the remote even if they are stale. The exit status is 2 \
+            if an icon is not in the remote.
+
+            EXAMPLES:
+              # Fill the cache of a machine that can connect only to the remote.
+              larder remote pull --manifest apps.json --remote s3://icons/shared
+            """)
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
+    @OptionGroup var output: ReportOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var selection: ManifestSelection
+    @OptionGroup(title: "Remote") var remote: RemoteOptions
+    @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
+    @OptionGroup(title: "Limits and retries", visibility: .rare) var transfer: TransferOptions
+    @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
+    @OptionGroup(title: "Addresses", visibility: .rare) var addresses: AddressOptions
+    @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
+    @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
+
+    @Flag(help: .rare("Accept files that are not images.")) var anyContent = false
+
+    func validate() throws {
+        try remote.requireOption()
+        try selection.requireSome()
+    }
+
+    func run() async throws {
+        try await CacheRun.of(
+            self, on: cache, locks, isQuiet: output.quiet, makesCache: true, recordedAs: .pull
+        ) { run in
+            var configuration = PrefetchConfiguration(cache: cache.path)
+            configuration.manifestRules = try reading.rules()
+            configuration.policy.revalidation = .never
+            configuration.policy.failureLifetime = .zero
+            configuration.acceptsAnyContent = anyContent
+            configuration.remote = try remote.remote(.only)
+            try await run.carry(
+                try selection.manifest.map(ManifestOptions.source), configuration, self, .pull
+            ).exit()
+        }
+    }
+}
+
+struct RemotePushCommand: AsyncParsableCommand, CarryingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "push", abstract: "Copy icons from the cache to a remote.",
+        discussion: """
+            Icons that are already in the remote are not copied again. Each object is compared \
+            with its digest. Icons with 'Cache-Control: private' are not copied. The exit status \
+            is 2 if an icon could not be stored. The next run continues.
+
+            EXAMPLES:
+              # Share all icons of the cache.
+              larder remote push --remote s3://icons/shared
+            """)
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
+    @OptionGroup var output: ReportOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var selection: ManifestSelection
+    @OptionGroup(title: "Remote") var remote: RemoteOptions
+    @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
+    @OptionGroup(title: "Limits and retries", visibility: .rare) var transfer: TransferOptions
+    @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
+    @OptionGroup(title: "Addresses", visibility: .rare) var addresses: AddressOptions
+    @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
+    @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
+
+    func validate() throws {
+        try remote.requireOption()
+        try reading.validate(for: selection.manifest)
+    }
+
+    func run() async throws {
+        try await CacheRun.of(
+            self, on: cache, locks, isQuiet: output.quiet, recordedAs: .push
+        ) { run in
+            var configuration = PrefetchConfiguration(cache: cache.path)
+            if selection.manifest.isEmpty {
+                // Unlike a manifest, a cache can contain any number of icons.
+                configuration.manifestRules.limits.maximumEntries = .max
+            } else {
+                configuration.manifestRules = try reading.rules()
+            }
+            configuration.policy.isOffline = true
+            // The objects were checked when they were stored.
+            configuration.acceptsAnyContent = true
+            configuration.remote = try remote.remote(.store)
+            let all = try cache.open(wait: run.wait)
+            let sources =
+                try selection.manifest.isEmpty
+                ? [.listing(of: all)]
+                : selection.manifest.map(ManifestOptions.source)
+            try await run.carry(sources, configuration, self, .push).exit()
+        }
+    }
+}
+
+struct RemoteCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remote",
+        abstract: "Maintain a remote, a store of icons that several machines share.",
+        discussion: """
+            EXAMPLES:
+              # Share all icons of the cache.
+              larder remote push --remote s3://icons/shared
+              # Read every object of a remote again.
+              larder remote verify --remote s3://icons/shared
+            """,
+        subcommands: [
+            RemotePushCommand.self, RemotePullCommand.self, RemoteVerifyCommand.self,
+            RemoteEvictCommand.self,
+        ])
+}
+
+struct RemoteVerifyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Read every object in a remote again, and check the references.",
+        discussion: """
+            Nothing is changed without --repair. The exit status is 2 if damaged objects, or \
+            references to missing objects, remain.
+
+            With --repair, damaged and missing objects are restored from the cache. If the cache \
+            does not have an object, the object and its references are removed, so that the next \
+            prefetch downloads it again.
+
+            EXAMPLES:
+              # Read every object.
+              larder remote verify --remote s3://icons/shared
+              # Restore damaged objects from the cache.
+              larder remote verify --remote s3://icons/shared --repair
+            """)
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
+    @OptionGroup var output: ReportOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup(title: "Remote") var remote: RemoteOptions
+    @OptionGroup(title: "Remote") var part: RemotePartOptions
+    @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
+    @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
+
+    @Flag(help: "Restore damaged objects from the cache, or remove them.") var repair = false
+
+    func validate() throws { try remote.requireOption() }
+
+    func run() async throws {
+        try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet) { run in
+            let transfer = try connections.configuration()
+            let cache = repair ? try cache.open(wait: run.wait) : nil
+            var verifier = RemoteVerifier(try remote.remote(.only)!, transfer: transfer)
+            verifier.shard = try part.shard
+            let report = try await run.upkeep { [verifier, line = run.line] in
+                try await verifier.verify(repairingFrom: cache) { line.show($0.progress) }
+            }
+            output.write(
+                json: report.json,
+                text: report.text(
+                    colors.output, isPart: verifier.shard != nil, isRepair: cache != nil),
+                complaint: report.isSound || report.isInterrupted ? nil : report.complaint)
+            if report.isInterrupted { try run.interrupts.status.exit() }
+            if !report.isSound { try ExitStatus.someFailed.exit() }
+        }
+    }
+}
+
+struct RemoteEvictCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "evict", abstract: "Remove old icons from a remote.",
+        discussion: """
+            Removes references that were not renewed for --max-age, then objects without a \
+            reference. Other machines may use the remote at the same time.
+
+            EXAMPLES:
+              # Remove icons that no prefetch has confirmed for 90 days.
+              larder remote evict --remote s3://icons/shared --max-age 90d
+            """)
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
+    @OptionGroup var output: ReportOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup(title: "Remote") var remote: RemoteOptions
+    @OptionGroup(title: "Remote") var part: RemotePartOptions
+    @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
+    @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
+
+    // Makes -1 an invalid value instead of an unknown option.
+    @Option(
+        parsing: .unconditional,
+        help: .common("Remove references not renewed within this time, such as 30d.", "time"),
+        transform: TimeSpan.parse)
+    var maxAge: TimeSpan
+
+    @Option(
+        parsing: .unconditional,
+        help: .common(
+            "Keep objects without a reference that are younger than this. (default: 24h)", "time"),
+        transform: TimeSpan.parse)
+    var grace: TimeSpan?
+
+    @Flag(
+        name: [.customShort("n"), .long], help: "Print what would be removed, and remove nothing.")
+    var dryRun = false
+
+    func validate() throws { try remote.requireOption() }
+
+    func run() async throws {
+        try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet) { run in
+            var policy = RemoteEvictor.Policy(maximumAge: maxAge.seconds)
+            if let grace { policy.grace = grace.seconds }
+            policy.isDryRun = dryRun
+            policy.shard = try part.shard
+            let evictor = RemoteEvictor(
+                try remote.remote(.only)!, transfer: try connections.configuration())
+            let report = try await run.upkeep { [policy, line = run.line] in
+                try await evictor.evict(policy) { line.show($0.progress) }
+            }
+            output.write(
+                json: report.json, text: report.text(isPart: policy.shard != nil), complaint: nil)
+            if report.isInterrupted { try run.interrupts.status.exit() }
+        }
+    }
+}
+
+struct RemoteOptions: ParsableArguments {
+    @Option(
+        help: .common(
+            """
+            The store of icons that several machines share: s3://BUCKET/PREFIX. Credentials, \
+            region and endpoint come from the same variables and files as for AWS tools.
+            """, "s3-url"),
+        transform: { text in try validated({ "\($0)." }) { try S3Location(text) } })
+    var remote: S3Location?
+
+    @Option(
+        help: .common(
+            """
+            The server of the remote, if not Amazon S3, for example http://127.0.0.1:9000. \
+            (default: $AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL or the profile's endpoint)
+            """, "url"))
+    var remoteEndpoint: String?
+
+    @Option(
+        help: .rare(
+            """
+            The region of the remote. (default: $AWS_REGION, $AWS_DEFAULT_REGION, the profile's \
+            region or us-east-1)
+            """, "name"))
+    var remoteRegion: String?
+
+    @Option(
+        help: .common(
+            """
+            The AWS profile with the credentials of the remote. (default: $AWS_ACCESS_KEY_ID and \
+            $AWS_SECRET_ACCESS_KEY, else the profile $AWS_PROFILE or default)
+            """, "name"))
+    var remoteProfile: String?
+
+    @Flag(help: "Use the remote without credentials, for a public bucket.")
+    var remoteUnsigned = false
+
+    @Option(help: .rare("The maximum number of concurrent requests to the remote.", "n"))
+    var remoteConcurrent = 16
+
+    @Option(
+        help: .rare(
+            "The maximum number of objects in a listing of the remote. (default: 5,000,000)", "n"))
+    var remoteMaxObjects: Int?
+
+    func validate() throws {
+        try refuse("--remote-concurrent", remoteConcurrent, outside: 1...256)
+        try refuse(if: remoteMaxObjects ?? 1 < 1, "--remote-max-objects must be at least 1.")
+        guard remote == nil else {
+            return try refuse(
+                if: remoteUnsigned && remoteProfile != nil,
+                "--remote-unsigned and --remote-profile cannot be combined.")
+        }
+        for (option, isUsed) in [
+            ("--remote-endpoint", remoteEndpoint != nil), ("--remote-region", remoteRegion != nil),
+            ("--remote-profile", remoteProfile != nil), ("--remote-unsigned", remoteUnsigned),
+            ("--remote-max-objects", remoteMaxObjects != nil),
+        ] where isUsed { throw ValidationError("\(option) needs --remote.") }
+    }
+
+    func remote(_ use: Remote.Use) throws -> Remote? {
+        guard let remote else { return nil }
+        return try validated({ "--remote: \($0)" }) {
+            var remote = Remote(
+                try S3Settings(
+                    location: remote, endpoint: remoteEndpoint, region: remoteRegion,
+                    profile: remoteProfile, isUnsigned: remoteUnsigned,
+                    environment: ProcessInfo.processInfo.environment))
+            remote.use = use
+            remote.maximumConcurrent = remoteConcurrent
+            if let remoteMaxObjects { remote.maximumListed = remoteMaxObjects }
+            return remote
+        }
+    }
+
+    func requireOption() throws {
+        if remote == nil { throw ValidationError("--remote is missing.") }
+    }
+}
+
+struct RemotePartOptions: ParsableArguments {
+    @Option(
+        name: .customLong("shard"),
+        help: .common(
+            """
+            Process only the part of worker i of n, counted from 0, for example 0/8. auto and \
+            auto/n work as for prefetch.
+            """, "i/n"), transform: ShardName.parse)
+    var name: ShardName?
+    var shard: Shard? { get throws { try name?.shard() } }
+
+    func validate() throws { _ = try shard }
+}
+
+extension CacheRun {
+    func upkeep<Report: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Report
+    ) async throws -> Report {
+        try HelperThread.requireForTransfers()
+        let task = Task(operation: body)
+        interrupts.ask { task.cancel() }
+        defer { line.clear() }
+        return try await task.value
+    }
+}

@@ -1,0 +1,345 @@
+import ArgumentParser
+import Foundation
+import LarderHTTP
+import LarderPrefetch
+
+struct TransferOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("j", allowingJoined: true), .long],
+        help: .common("The maximum number of concurrent transfers.", "n"))
+    var maxConcurrent = 16
+
+    @Option(
+        help: .rare(
+            """
+            The maximum number of concurrent requests to one scheme, host and port. With several \
+            hosts, the limit is at most one less than --max-concurrent.
+            """, "n"))
+    var maxPerHost = 6
+
+    @Option(
+        help: .rare(
+            "The maximum size of an icon, for example 500kB or 2MiB. (default: 16MiB)", "size"),
+        transform: ByteCount.parseAboveZero)
+    var maxObjectSize = ByteCount(Self.defaultSize)
+    fileprivate static let defaultSize: Int64 = 16 << 20
+
+    @Option(
+        help: .rare("The time limit for a transfer, for example 90s or 1h. (default: 5m)", "time"),
+        transform: TimeSpan.parseAboveZero)
+    var timeout = TimeSpan(seconds: 300)
+
+    @Option(
+        help: .rare(
+            "The maximum number of attempts for a URL, if its failures may be temporary.", "n"))
+    var attempts = 5
+
+    @Option(
+        help: .rare(
+            """
+            Retry a URL for at most this time after its first attempt, and give up on a host that \
+            asks for a longer wait. (default: 10m)
+            """, "time"), transform: TimeSpan.parseAboveZero)
+    var retryMaxTime = TimeSpan(seconds: 600)
+
+    @Option(
+        help: .rare(
+            "The maximum number of requests per second to a scheme, host and port.", "n"),
+        transform: Quantity.perSecond)
+    var ratePerHost: Double?
+
+    @Option(help: .rare("The User-Agent header of requests.", "text"))
+    var userAgent = LarderVersion.userAgent
+
+    func validate() throws {
+        try refuse("--max-concurrent", maxConcurrent, outside: 1...1000)
+        try refuse("--max-per-host", maxPerHost, outside: 1...1000)
+        try refuse("--attempts", attempts, outside: 1...100)
+        if let ratePerHost, !(0.001...100_000).contains(ratePerHost) {
+            throw ValidationError("--rate-per-host must be from 0.001 to 100000.")
+        }
+        guard userAgent.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw ValidationError("--user-agent must not contain control characters.")
+        }
+    }
+
+    fileprivate func apply(to configuration: inout PrefetchConfiguration) {
+        configuration.maximumConcurrent = maxConcurrent
+        configuration.maximumPerHost = maxPerHost
+        configuration.maximumObjectBytes = maxObjectSize.bytes
+        configuration.transfer.totalTimeout = timeout.duration
+        configuration.transfer.userAgent = userAgent
+        configuration.retry.attempts = attempts
+        configuration.retry.maximumTime = retryMaxTime.duration
+        configuration.ratePerHost = ratePerHost
+    }
+}
+
+/// A command with network options. `plan` makes no requests, but request headers select the variant
+/// of an icon.
+///
+/// The option groups are not nested, because a debug build's parser takes long for nested groups.
+protocol NetworkCommand: ParsableCommand {
+    var transfer: TransferOptions { get }
+    var connections: ConnectionOptions { get }
+    var addresses: AddressOptions { get }
+    var credentials: CredentialOptions { get }
+}
+
+extension NetworkCommand {
+    /// Returns unused options that may prevent a failure with this code, or nil.
+    func missingOptions(for code: String, _ message: String) -> String? {
+        let options: [(name: String, isUsed: Bool)] =
+            switch code {
+            case TransferError.Code.addressRefused.rawValue:
+                [("--allow-private-network", false), ("--allow-host", false)]
+            case TransferError.Code.certificate.rawValue:
+                [("--ca-cert", connections.caCert != nil)]
+            case TransferError.Code.nameNotResolved.rawValue,
+                TransferError.Code.connectionRefused.rawValue,
+                TransferError.Code.connectFailed.rawValue,
+                TransferError.Code.connectTimeout.rawValue:
+                [
+                    ("--proxy", connections.proxy != nil),
+                    ("--resolve", !connections.resolve.isEmpty),
+                    ("--connect-to", !connections.connectTo.isEmpty),
+                ]
+            case TransferError.Code.tls.rawValue:
+                [("--client-cert", credentials.clientCert != nil)]
+            case TransferError.Code.tooLarge.rawValue:
+                [("--max-object-size", transfer.maxObjectSize.bytes != TransferOptions.defaultSize)]
+            case "redirect-refused" where message.contains("--allow-downgrade"):
+                [("--allow-downgrade", addresses.allowDowngrade)]
+            case "http-400", "http-401", "http-403", "http-406":
+                [
+                    ("--header", !credentials.header.isEmpty),
+                    ("--netrc", credentials.netrc || credentials.netrcFile != nil),
+                    ("--client-cert", credentials.clientCert != nil),
+                    ("--user-agent", transfer.userAgent != LarderVersion.userAgent),
+                ]
+            default: []
+            }
+        let missing = options.filter { !$0.isUsed }.map(\.name)
+        return missing.isEmpty ? nil : missing.joined(separator: " or ")
+    }
+
+    func applyNetwork(to configuration: inout PrefetchConfiguration) throws {
+        configuration.logger = Log.logger("larder.prefetch")
+        transfer.apply(to: &configuration)
+        try connections.apply(to: &configuration.transfer)
+        try addresses.apply(to: &configuration)
+        try credentials.apply(to: &configuration)
+    }
+}
+
+struct ConnectionOptions: ParsableArguments {
+    @Option(
+        help: .rare(
+            """
+            The http, https, socks4, socks4a, socks5 or socks5h proxy. An empty value means no \
+            proxy. (default: $http_proxy, $https_proxy, $all_proxy)
+            """, "url"))
+    var proxy: String?
+
+    @Option(
+        help: .rare(
+            "Hosts, domains and networks to connect to without the proxy. (default: $no_proxy)",
+            "list"))
+    var noProxy: String?
+
+    @Option(
+        help: .rare(
+            """
+            Trust the certificate authorities in this PEM file instead of the system's. \
+            (default: $CURL_CA_BUNDLE, else $SSL_CERT_FILE, if set)
+            """, "file"), completion: .file())
+    var caCert: String?
+
+    @Option(
+        help: .rare(
+            "The time limit for opening a connection, such as 5s or 2m. (default: 10s)", "time"),
+        transform: TimeSpan.parseAboveZero)
+    var connectTimeout = TimeSpan(seconds: 10)
+
+    @Option(
+        help: .rare(
+            "Abort a transfer slower than 100 bytes/s for this time. (default: 30s)", "time"),
+        transform: TimeSpan.parseAboveZero)
+    var stallTimeout = TimeSpan(seconds: 30)
+
+    @Option(
+        help: .common(
+            "The total download rate of all transfers, for example 500kB/s or 2MiB/s.", "size/s"),
+        transform: ByteCount.perSecond)
+    var limitRate: ByteCount?
+
+    @Option(
+        help: .rare(
+            """
+            Connect to the second host and port instead of the first. An empty first host or port \
+            matches any host or port. An empty second host or port keeps the URL's host or port. \
+            May be repeated.
+            """, "host:port:host:port"))
+    var connectTo: [String] = []
+
+    @Option(
+        help: .rare(
+            "Use these addresses for a host and port, without a DNS lookup. May be repeated.",
+            "host:port:address,…"))
+    var resolve: [String] = []
+
+    func validate() throws { _ = try (proxies(), connectToRules(), resolveRules()) }
+
+    func apply(to configuration: inout TransferConfiguration) throws {
+        configuration.logger = Log.logger("larder.http")
+        configuration.proxies = try proxies()
+        configuration.connectTo = try connectToRules()
+        configuration.resolve = try resolveRules()
+        configuration.certificateAuthorities = try authorities()
+        configuration.connectTimeout = connectTimeout.duration
+        configuration.stallTimeout = stallTimeout.duration
+        configuration.maximumBytesPerSecond = limitRate?.bytes
+    }
+
+    func configuration() throws -> TransferConfiguration {
+        var configuration = TransferConfiguration()
+        configuration.userAgent = LarderVersion.userAgent
+        try apply(to: &configuration)
+        return configuration
+    }
+
+    private func proxies() throws -> ProxySelection {
+        do throws(ProxySelection.SelectionError) {
+            return try ProxySelection(
+                proxy: proxy, noProxy: noProxy,
+                environment: ProcessInfo.processInfo.environment)
+        } catch {
+            // The value is not quoted, because it may contain a password.
+            let name = error.variable.map { "$\($0)" } ?? "--proxy"
+            let reason =
+                switch error.reason {
+                case .unsupportedScheme:
+                    "has a scheme other than http, https, socks4, socks4a, socks5 and socks5h"
+                case .malformed: "is not the URL of a proxy"
+                }
+            throw ValidationError("\(name) \(reason).")
+        }
+    }
+
+    private func connectToRules() throws -> [ConnectToRule] {
+        try Self.parse(connectTo, "--connect-to", "HOST1:PORT1:HOST2:PORT2", ConnectToRule.init)
+    }
+
+    private func resolveRules() throws -> [ResolveRule] {
+        try Self.parse(resolve, "--resolve", "HOST:PORT:ADDRESS[,ADDRESS]", ResolveRule.init)
+    }
+
+    fileprivate static func parse<Value>(
+        _ texts: [String], _ option: String, _ form: String, _ value: (String) -> Value?
+    ) throws -> [Value] {
+        try texts.map { text in
+            // The value is not quoted, because it may be a URL with a password.
+            guard let value = value(text) else { throw ValidationError("\(option) needs \(form).") }
+            return value
+        }
+    }
+
+    private func authorities() throws -> String? {
+        if let caCert {
+            try MissingInputError.check(caCert, for: "--ca-cert")
+            try MissingInputError.checkCertificates(caCert, for: "--ca-cert")
+            return caCert
+        }
+        for name in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
+            guard let file = Terminal.environment(name), !file.isEmpty else { continue }
+            try MissingInputError.check(file, for: "$\(name)")
+            return file
+        }
+        return nil
+    }
+}
+
+struct AddressOptions: ParsableArguments {
+    @Flag(help: "Also connect to loopback, private and link-local addresses.")
+    var allowPrivateNetwork = false
+
+    @Option(
+        help: .rare(
+            "Connect to this host even if its address is private. May be repeated.", "host[:port]"))
+    var allowHost: [String] = []
+
+    @Flag(help: .rare("Follow redirects from https to http.")) var allowDowngrade = false
+
+    func validate() throws { _ = try hosts() }
+
+    func apply(to configuration: inout PrefetchConfiguration) throws {
+        configuration.allowsDowngrade = allowDowngrade
+        configuration.transfer.addressPolicy =
+            allowPrivateNetwork ? .allowAll : .publicOnly(and: try hosts())
+    }
+
+    private func hosts() throws -> [HostPattern] {
+        try ConnectionOptions.parse(
+            allowHost, "--allow-host", "HOST or HOST:PORT, without a scheme or a path",
+            HostPattern.init)
+    }
+}
+
+/// Options whose values may be secrets. Messages never quote them.
+struct CredentialOptions: ParsableArguments {
+    @Option(
+        help: .common(
+            """
+            Send the header 'Name: value' to the hosts in manifests, or 'host: Name: value' only \
+            to that host. May be repeated.
+            """, "field"))
+    var header: [String] = []
+
+    @Flag(help: "Read user names and passwords from $NETRC, else ~/.netrc.") var netrc = false
+
+    @Option(
+        help: .common("Read user names and passwords from this file.", "file"),
+        completion: .file())
+    var netrcFile: String?
+
+    @Option(
+        help: .common(
+            "A PEM file with the client certificate for the servers in manifests.", "file"),
+        completion: .file())
+    var clientCert: String?
+
+    @Option(
+        help: .common(
+            "The private key of --client-cert, without a passphrase. (default: in the same file)",
+            "file"), completion: .file())
+    var clientKey: String?
+
+    func validate() throws {
+        _ = try rules()
+        try refuse(if: clientKey != nil && clientCert == nil, "--client-key needs --client-cert.")
+    }
+
+    func apply(to configuration: inout PrefetchConfiguration) throws {
+        configuration.headers = try rules()
+        configuration.transfer.netrcFile = netrcPath
+        configuration.transfer.clientCertificate = clientCert.map {
+            ClientCertificate(certificate: $0, key: clientKey)
+        }
+        try MissingInputError.check(netrcPath, for: netrcFile == nil ? "--netrc" : "--netrc-file")
+        try MissingInputError.check(clientCert, for: "--client-cert")
+        try MissingInputError.check(clientKey, for: "--client-key")
+    }
+
+    private func rules() throws -> [HeaderRule] {
+        try header.enumerated().map { number, text in
+            try validated({ "--header, number \(number + 1): \($0)." }) { try HeaderRule(text) }
+        }
+    }
+
+    private var netrcPath: String? {
+        if let netrcFile { return netrcFile }
+        guard netrc else { return nil }
+        if let file = Terminal.environment("NETRC"), !file.isEmpty { return file }
+        return (Terminal.environment("HOME") ?? NSHomeDirectory()) + "/.netrc"
+    }
+}
