@@ -49,10 +49,10 @@ enum Console {
     static func print(_ bytes: UnsafeRawBufferPointer) throws {
         try flush()
         let failure = StandardStreams.send(bytes, to: STDOUT_FILENO, patience: -1).failure
-        if let failure { throw OutputError.ofStandardOutput(failure) }
+        if let failure { throw CacheError.ofStandardOutput(failure) }
     }
 
-    /// Writes the buffered output. If any output was lost, throws ``OutputError``, but only once.
+    /// Writes the buffered output. If any output was lost, throws, but only once.
     static func flush() throws {
         let failure = output.withLock { output in
             output.flush()
@@ -61,7 +61,7 @@ enum Console {
         }
         // The reader may close the pipe early, as in `larder list | head`.
         guard let failure, failure != EPIPE else { return }
-        throw OutputError.ofStandardOutput(failure)
+        throw CacheError.ofStandardOutput(failure)
     }
 }
 
@@ -81,44 +81,6 @@ func counted(_ counts: [(Int, String)]) -> [String] {
 }
 
 func sizeClause(_ bytes: Int64) -> String { bytes > 0 ? ", \(ByteText.describe(bytes))" : "" }
-
-struct OutputError: Error, CustomStringConvertible {
-    let cause: CacheError
-
-    init(_ call: String, _ path: String, _ errno: Int32) {
-        cause = CacheError(call, subject: path, errno: errno)
-    }
-
-    init(_ cause: CacheError) {
-        let folder = cause.subject.parentDirectory
-        guard cause.errno == ENOENT, access(folder, F_OK) != 0 else {
-            self.cause = cause
-            return
-        }
-        self.cause = CacheError(
-            cause.code, subject: cause.subject,
-            message: "the directory \(folder.quoted(limit: 200)) does not exist; create it first")
-    }
-
-    /// Returns `.storage` for every error number, because part of the result is lost.
-    static func ofStandardOutput(_ errno: Int32) -> OutputError {
-        OutputError(
-            CacheError(
-                .storage, subject: "standard output",
-                message: "write: \(String(cString: strerror(errno)))"))
-    }
-
-    static func of(_ body: () throws(CacheError) -> Void) -> OutputError? {
-        do throws(CacheError) {
-            try body()
-            return nil
-        } catch {
-            return OutputError(error)
-        }
-    }
-
-    var description: String { cause.description }
-}
 
 /// A missing or unreadable input: exit status 66.
 struct MissingInputError: Error, CustomStringConvertible {
@@ -187,4 +149,19 @@ extension JSONObject {
 
 extension CacheError {
     var json: JSONObject { JSONObject(errorCode: code.rawValue, message: description) }
+
+    /// The error of an output file. Without `errno`, the path of the cache is not added to it.
+    var ofOutput: CacheError {
+        let folder = subject.parentDirectory
+        let isMissing = errno == ENOENT && access(folder, F_OK) != 0
+        let advice = "the directory \(folder.quoted(limit: 200)) does not exist; create it first"
+        return CacheError(code, subject: subject, message: isMissing ? advice : message)
+    }
+
+    /// Has the code `.storage` for every error number, because part of the result is lost.
+    static func ofStandardOutput(_ errno: Int32) -> CacheError {
+        CacheError(
+            .storage, subject: "standard output",
+            message: "write: \(String(cString: strerror(errno)))")
+    }
 }

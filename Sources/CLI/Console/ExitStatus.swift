@@ -48,7 +48,6 @@ enum ExitStatus: Int32, CaseIterable {
             case .missing, .unreadable: self = .missingInput
             default: self = .badManifest
             }
-        case let error as OutputError: self.init(error.cause.code)
         case is MissingInputError: self = .missingInput
         case is MissingProgramError: self = .missingProgram
         default: self = .couldNotRun

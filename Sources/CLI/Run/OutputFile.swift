@@ -5,7 +5,7 @@ import Synchronization
 
 enum OutputFile {
     /// Replaces a file with `text`, or keeps the old file and throws.
-    static func write(_ text: String, to path: String, mode: mode_t = 0o644) throws(OutputError) {
+    static func write(_ text: String, to path: String, mode: mode_t = 0o644) throws(CacheError) {
         let replacement = OutputReplacement(path, mode: mode)
         try replacement.check()
         replacement.add(text)
@@ -16,18 +16,19 @@ enum OutputFile {
     /// symbolic link. `flags` are open(2) flags without O_CREAT.
     static func open(
         _ path: String, flags: Int32, mode: mode_t
-    ) throws(OutputError) -> FileDescriptor {
-        guard !path.lastName.isEmpty else { throw OutputError("open", path, EISDIR) }
+    ) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
+            if path.lastName.isEmpty { throw CacheError("open", subject: path, errno: EISDIR) }
             return try UsersPath(path).file(flags: flags, mode: mode)
         } catch {
-            throw OutputError(error)
+            guard error.errno == ENXIO, flags & O_NONBLOCK != 0 else { throw error.ofOutput }
+            throw CacheError(
+                .unusable, subject: path, message: "is a pipe or device without a reader")
         }
     }
 
     /// Copies a file and its permissions durably, unless `other` exists.
-    static func copy(_ path: String, to other: String) throws(OutputError) {
-        let copy: OutputReplacement
+    static func copy(_ path: String, to other: String) throws(CacheError) {
         do throws(CacheError) {
             let folder = try UsersPath(path.parentDirectory).folder()
             let file = try folder.file(path.lastName)
@@ -39,14 +40,14 @@ enum OutputFile {
                 }
                 return
             }
-            copy = OutputReplacement(other, mode: try file.status().st_mode & 0o777)
+            let copy = OutputReplacement(other, mode: try file.status().st_mode & 0o777)
             while case let bytes = try file.read(atMost: 64 << 10), !bytes.isEmpty {
                 copy.add(bytes)
             }
+            try copy.commit()
         } catch {
-            throw OutputError(error)
+            throw error.ofOutput
         }
-        try copy.commit()
     }
 
     /// Throws `ValidationError` if the file is one of the manifests or is in the cache.
@@ -114,34 +115,35 @@ final class OutputReplacement: Sendable {
     deinit { state.withLock { $0.discard() } }
 
     /// Throws if the file cannot be written, for example if its directory is missing.
-    func check() throws(OutputError) {
-        let failure = state.withLock { state in
-            OutputError.of { () throws(CacheError) in try state.check() }
-        }
-        if let failure { throw failure }
+    func check() throws(CacheError) {
+        try attempt { (state) throws(CacheError) in try state.check() }
     }
 
     func add(_ text: String) { add(text.utf8) }
 
     func add(_ bytes: some Sequence<UInt8>) {
-        state.withLock { state in
-            guard state.failure == nil else { return }
+        try? attempt { (state) throws(CacheError) in
             state.buffer += bytes
-            guard state.buffer.count >= 64 * 1024 else { return }
-            state.failure = OutputError.of { () throws(CacheError) in try state.flush() }
+            if state.buffer.count >= 64 * 1024 { try state.flush() }
         }
     }
 
     /// Replaces the old file durably. If this or an earlier step fails, keeps the old file and
     /// throws.
-    func commit() throws(OutputError) {
-        let failure = state.withLock { state in
-            defer { state.discard() }
+    func commit() throws(CacheError) {
+        defer { state.withLock { $0.discard() } }
+        try attempt { (state) throws(CacheError) in
+            try state.flush()
+            try state.publish()
+        }
+    }
+
+    /// Calls `body` unless an earlier step failed. Throws the first failure.
+    private func attempt(_ body: (inout State) throws(CacheError) -> Void) throws(CacheError) {
+        let failure = state.withLock { state -> CacheError? in
+            guard state.failure == nil else { return state.failure }
+            do throws(CacheError) { try body(&state) } catch { state.failure = error.ofOutput }
             return state.failure
-                ?? OutputError.of { () throws(CacheError) in
-                    try state.flush()
-                    try state.publish()
-                }
         }
         if let failure { throw failure }
     }
@@ -152,7 +154,7 @@ final class OutputReplacement: Sendable {
         var folder: FileDescriptor?
         var file: (name: String, descriptor: FileDescriptor)?
         var buffer: [UInt8] = []
-        var failure: OutputError?
+        var failure: CacheError?
 
         private mutating func openFolder() throws(CacheError) -> FileDescriptor {
             if let folder { return folder }

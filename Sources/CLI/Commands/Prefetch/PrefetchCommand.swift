@@ -239,7 +239,7 @@ final class ReportFile {
     private let file: FileDescriptor?
     private var buffer = Data()
     private var isBegun = false
-    private(set) var failure: OutputError?
+    private(set) var failure: CacheError?
 
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         self.path = path
@@ -271,7 +271,7 @@ final class ReportFile {
         // If the file exists, removes permissions that a new file would not have.
         if status.st_uid == geteuid() { fchmod(file.raw, status.st_mode & mode) }
         if ftruncate(file.raw, 0) != 0 {
-            failure = OutputError("truncate", path, errno)
+            failure = CacheError("truncate", subject: path, errno: errno).ofOutput
         }
     }
 
@@ -297,7 +297,9 @@ final class ReportFile {
             StandardStreams.send($0, to: file?.raw ?? STDOUT_FILENO, patience: -1).failure
         }
         failure = number.map {
-            file == nil ? .ofStandardOutput($0) : OutputError("write", path, $0)
+            file == nil
+                ? CacheError.ofStandardOutput($0)
+                : CacheError("write", subject: path, errno: $0).ofOutput
         }
         buffer.removeAll(keepingCapacity: true)
     }

@@ -30,20 +30,10 @@ final class AccessLog: Sendable {
     /// A separate queue, because a write can block its thread forever.
     private let queue = DispatchQueue(label: "larder.access-log")
 
-    init(_ path: String) throws(OutputError) {
-        guard path != "-" else {
-            file = nil
-            return
-        }
-        do throws(OutputError) {
-            // Opening or writing a pipe must not wait for its reader.
-            file = try OutputFile.open(
-                path, flags: O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, mode: 0o640)
-        } catch  where error.cause.errno == ENXIO {
-            throw OutputError(
-                CacheError(
-                    .unusable, subject: path, message: "is a pipe or device without a reader"))
-        }
+    init(_ path: String) throws(CacheError) {
+        // Opening or writing a pipe must not wait for its reader.
+        let flags = O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK
+        file = try path == "-" ? nil : OutputFile.open(path, flags: flags, mode: 0o640)
     }
 
     func add(_ line: String) {
@@ -118,8 +108,8 @@ final class MissingListFile: Sendable {
     private static let mode: mode_t = 0o600
 
     private let path: String
-    private let lastFailure = Mutex<OutputError?>(nil)
-    var failure: OutputError? { lastFailure.withLock { $0 } }
+    private let lastFailure = Mutex<CacheError?>(nil)
+    var failure: CacheError? { lastFailure.withLock { $0 } }
 
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache.path, for: "--missing-list")
@@ -129,7 +119,7 @@ final class MissingListFile: Sendable {
 
     var output: MissingListOutput {
         MissingListOutput(load: load) { [self] text in
-            do throws(OutputError) {
+            do throws(CacheError) {
                 try OutputFile.write(text, to: path, mode: Self.mode)
                 lastFailure.withLock { $0 = nil }
             } catch {
