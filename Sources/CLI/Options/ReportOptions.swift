@@ -6,6 +6,14 @@ import LarderPrefetch
 import Logging
 import Synchronization
 
+/// The options of all commands that print a report of their run.
+struct RunOptions: ParsableArguments {
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
+    @OptionGroup var output: ReportOptions
+    @OptionGroup var log: LogOptions
+}
+
 struct ColorOptions: ParsableArguments {
     enum Choice: String, ExpressibleByArgument, CaseIterable {
         case auto, always, never

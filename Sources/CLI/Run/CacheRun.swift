@@ -5,6 +5,25 @@ import LarderPrefetch
 import Logging
 import Synchronization
 
+/// A command that takes locks, can be interrupted, and leaves a record.
+protocol RunCommand: AsyncParsableCommand {
+    var cache: CacheOptions { get }
+    var locks: LockOptions { get }
+    var isQuiet: Bool { get }
+}
+
+/// A command that prints a report of its run.
+protocol ReportingCommand: RunCommand {
+    var options: RunOptions { get }
+}
+
+extension ReportingCommand {
+    var cache: CacheOptions { options.cache }
+    var colors: ColorOptions { options.colors }
+    var output: ReportOptions { options.output }
+    var isQuiet: Bool { output.quiet }
+}
+
 /// A run of a command that takes locks, can be interrupted, and leaves a record.
 final class CacheRun: Sendable {
     let interrupts: Interrupts
@@ -14,22 +33,21 @@ final class CacheRun: Sendable {
     private let start = ContinuousClock.now
     private let counts = Mutex<[RunRecord.Count: Int64]>([:])
 
-    private init(_ locks: LockOptions, isQuiet: Bool) {
-        let interrupts = Interrupts(isQuiet: isQuiet)
+    private init(_ command: some RunCommand) {
+        let interrupts = Interrupts(isQuiet: command.isQuiet)
         self.interrupts = interrupts
-        line = ProgressLine(isQuiet: isQuiet)
-        wait = locks.wait(isQuiet: isQuiet) { interrupts.signal != nil }
+        line = ProgressLine(isQuiet: command.isQuiet)
+        wait = command.locks.wait(isQuiet: command.isQuiet) { interrupts.signal != nil }
     }
 
     /// Takes the `--exclusive` lock, then runs `body` like ``ExitStatus/of(_:_:)``. If
     /// `hasOneCache` is true, relative names in errors get the path of the cache.
     static func of(
-        _ command: some ParsableCommand, on cache: CacheOptions, _ locks: LockOptions,
-        isQuiet: Bool = false, hasOneCache: Bool = true, makesCache: Bool = false,
-        recordedAs record: RunRecord.Command? = nil,
+        _ command: some RunCommand, needsLock: Bool = true, hasOneCache: Bool = true,
+        makesCache: Bool = false, recordedAs record: RunRecord.Command? = nil,
         _ body: (CacheRun) async throws -> Void
     ) async throws {
-        let run = CacheRun(locks, isQuiet: isQuiet)
+        let (run, cache) = (CacheRun(command), command.cache)
         var lock: NamedLock?
         defer { withExtendedLifetime(lock) {} }
         let arguments = ConfigFile.withoutExclusion(Array(CommandLine.arguments.dropFirst()))
@@ -41,7 +59,10 @@ final class CacheRun: Sendable {
                 // Network options are checked even if the run makes no requests.
                 var network = PrefetchConfiguration(cache: "")
                 try (command as? any NetworkCommand)?.applyNetwork(to: &network)
-                lock = try locks.take(on: cache, create: makesCache, for: name, wait: run.wait)
+                if needsLock {
+                    lock = try command.locks.take(
+                        on: cache, create: makesCache, for: name, wait: run.wait)
+                }
                 try await body(run)
             }
             run.end(record, in: cache, status: ExitStatus.done.rawValue, logger)

@@ -2,7 +2,7 @@ import ArgumentParser
 import LarderCache
 import LarderCore
 
-struct EvictCommand: AsyncParsableCommand {
+struct EvictCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "evict",
         abstract: "Remove the least recently used objects until all limits are met.",
@@ -20,10 +20,7 @@ struct EvictCommand: AsyncParsableCommand {
               larder evict --max-age 30d --dry-run
             """)
 
-    @OptionGroup var cache: CacheOptions
-    @OptionGroup var colors: ColorOptions
-    @OptionGroup var output: ReportOptions
-    @OptionGroup var log: LogOptions
+    @OptionGroup var options: RunOptions
     @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
@@ -104,9 +101,7 @@ struct EvictCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await CacheRun.of(
-            self, on: cache, locks, isQuiet: output.quiet, recordedAs: dryRun ? nil : .evict
-        ) { run in
+        try await CacheRun.of(self, recordedAs: dryRun ? nil : .evict) { run in
             let cache = try cache.open(wait: run.wait, makingRoom: !dryRun)
             var policy = try policy(for: cache)
             policy.isCancelled = { run.interrupts.isAsked }

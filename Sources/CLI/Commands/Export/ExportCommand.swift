@@ -5,7 +5,7 @@ import LarderExport
 import LarderImages
 import LarderManifest
 
-struct ExportCommand: AsyncParsableCommand {
+struct ExportCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Write icons in the layout of another program.",
         discussion: """
@@ -33,10 +33,7 @@ struct ExportCommand: AsyncParsableCommand {
               larder export Icons.xcassets --layout asset-catalog --resize 60 --scales 2,3
             """)
 
-    @OptionGroup var cache: CacheOptions
-    @OptionGroup var colors: ColorOptions
-    @OptionGroup var output: ReportOptions
-    @OptionGroup var log: LogOptions
+    @OptionGroup var options: RunOptions
     @OptionGroup var naming: LayoutOptions
     @OptionGroup var size: ResizeOptions
     @OptionGroup var selection: ManifestSelection
@@ -75,8 +72,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false) {
-            run in
+        try await CacheRun.of(self, hasOneCache: false) { run in
             run.interrupts.ask()
             if directory.isDirectory == false {
                 throw CacheError(

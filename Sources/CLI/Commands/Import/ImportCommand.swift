@@ -3,7 +3,7 @@ import LarderCache
 import LarderCore
 import LarderExport
 
-struct ImportCommand: AsyncParsableCommand {
+struct ImportCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
         abstract: "Adopt the icons of manifests from another program's cache, without the network.",
@@ -22,10 +22,7 @@ struct ImportCommand: AsyncParsableCommand {
               larder import Library/Caches --layout kingfisher --manifest apps.json
             """)
 
-    @OptionGroup var cache: CacheOptions
-    @OptionGroup var colors: ColorOptions
-    @OptionGroup var output: ReportOptions
-    @OptionGroup var log: LogOptions
+    @OptionGroup var options: RunOptions
     @OptionGroup var naming: LayoutOptions
     @OptionGroup var selection: ManifestSelection
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
@@ -68,10 +65,7 @@ struct ImportCommand: AsyncParsableCommand {
         // Taking the --exclusive lock creates a cache, so the inputs are checked first.
         try await ExitStatus.of(nil) { try checkInputs(configuration()) }
         let needsCache = selection.manifest.contains(where: LocalManifests.isURL)
-        try await CacheRun.of(
-            self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false,
-            makesCache: !needsCache
-        ) { run in
+        try await CacheRun.of(self, hasOneCache: false, makesCache: !needsCache) { run in
             try HelperThread.requireForTransfers()
             let configuration = try configuration()
             if needsCache { _ = try self.cache.openDamaged(wait: run.wait, isForRepair: false) }

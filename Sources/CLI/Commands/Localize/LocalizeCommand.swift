@@ -6,7 +6,7 @@ import LarderExport
 import LarderManifest
 import LarderPrefetch
 
-struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
+struct LocalizeCommand: ReportingCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "localize", abstract: "Write the same catalogue with local icons.",
         discussion: """
@@ -35,10 +35,7 @@ struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
         case keep, placeholder
     }
 
-    @OptionGroup var cache: CacheOptions
-    @OptionGroup var colors: ColorOptions
-    @OptionGroup var output: ReportOptions
-    @OptionGroup var log: LogOptions
+    @OptionGroup var options: RunOptions
     @OptionGroup(title: "Reading manifests") var reading: EntryOptions
     @OptionGroup(title: "Revalidation and failures", visibility: .rare)
     var revalidation: RevalidationOptions
@@ -138,8 +135,7 @@ struct LocalizeCommand: AsyncParsableCommand, CarryingCommand {
     }
 
     func run() async throws {
-        try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, makesCache: fetch) {
-            run in
+        try await CacheRun.of(self, makesCache: fetch) { run in
             if let path, !inPlace {
                 try OutputFile.confirm(
                     path, isNoneOf: [manifest], orIn: cache.path, for: "--output")

@@ -4,7 +4,7 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-struct PinCommand: AsyncParsableCommand {
+struct PinCommand: RunCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin", abstract: "Protect icons from eviction, or list pinned icons.",
         discussion: """
@@ -25,6 +25,7 @@ struct PinCommand: AsyncParsableCommand {
     @OptionGroup var subjects: PinSubjects
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+    var isQuiet: Bool { false }
 
     func run() async throws {
         guard !subjects.subjects.isEmpty else {
@@ -32,7 +33,7 @@ struct PinCommand: AsyncParsableCommand {
                 try cache.open().forEachPin { print($0.shownAsURL) }
             }
         }
-        try await CacheRun.of(self, on: cache, locks, makesCache: true) { run in
+        try await CacheRun.of(self, makesCache: true) { run in
             let cache = try Cache.create(at: cache.path, wait: run.wait, log: Log.cache)
             defer { cache.close() }
             let rules = try reading.rules()
@@ -43,7 +44,7 @@ struct PinCommand: AsyncParsableCommand {
     }
 }
 
-struct UnpinCommand: AsyncParsableCommand {
+struct UnpinCommand: RunCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin", abstract: "Stop protecting icons from eviction.",
         discussion: """
@@ -59,6 +60,7 @@ struct UnpinCommand: AsyncParsableCommand {
     @OptionGroup var subjects: PinSubjects
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+    var isQuiet: Bool { false }
 
     @Flag(help: "Unpin all icons.") var all = false
 
@@ -69,7 +71,7 @@ struct UnpinCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await CacheRun.of(self, on: cache, locks) { run in
+        try await CacheRun.of(self) { run in
             let cache = try cache.open(wait: run.wait)
             let rules = try reading.rules()
             let count =

@@ -6,7 +6,7 @@ import LarderManifest
 import LarderPrefetch
 import Synchronization
 
-struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
+struct PrefetchCommand: ReportingCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "prefetch", abstract: "Download the icons in manifests to the cache.",
         discussion: """
@@ -28,10 +28,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
               larder prefetch apps.json --write-lock apps.lock.json
             """)
 
-    @OptionGroup var cache: CacheOptions
-    @OptionGroup var colors: ColorOptions
-    @OptionGroup var output: ReportOptions
-    @OptionGroup var log: LogOptions
+    @OptionGroup var options: RunOptions
     @OptionGroup var manifest: ManifestOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Revalidation and failures") var revalidation: RevalidationOptions
@@ -128,12 +125,10 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     }
 
     func run() async throws {
-        var locks = locks
         // An offline run on a read-only cache needs no lock, and cannot create the lock file.
-        if offline, Cache.isUnwritable(at: cache.path) { locks.exclusive = nil }
+        let needsLock = !offline || !Cache.isUnwritable(at: cache.path)
         try await CacheRun.of(
-            self, on: cache, locks, isQuiet: output.quiet, makesCache: true,
-            recordedAs: .prefetch
+            self, needsLock: needsLock, makesCache: true, recordedAs: .prefetch
         ) { run in
             let lock = try writeLock.map {
                 try LockedManifest(path: $0, manifests: manifest.manifests, cache: cache)
@@ -179,18 +174,12 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     }
 }
 
-/// A command that runs a prefetch without a report of each icon.
-protocol CarryingCommand: NetworkCommand {
-    var colors: ColorOptions { get }
-    var output: ReportOptions { get }
-}
-
 extension CacheRun {
     /// Prefetches with the command's network options. If `isPart` is true, the command prints its
     /// own results later, so the summary is a message.
     func carry(
         _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
-        _ command: some CarryingCommand, _ purpose: PrefetchConsole.Purpose, isPart: Bool = false
+        _ command: some NetworkCommand & ReportingCommand, _ purpose: PrefetchConsole.Purpose, isPart: Bool = false
     ) async throws -> ExitStatus {
         var configuration = configuration
         try command.applyNetwork(to: &configuration)

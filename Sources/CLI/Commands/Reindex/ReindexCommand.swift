@@ -3,7 +3,7 @@ import LarderCache
 import LarderCore
 import LarderImages
 
-struct ReindexCommand: AsyncParsableCommand {
+struct ReindexCommand: RunCommand {
     static let configuration = CommandConfiguration(
         commandName: "reindex",
         abstract: "Rebuild the index from the objects and the old index or its last snapshot.",
@@ -24,11 +24,10 @@ struct ReindexCommand: AsyncParsableCommand {
     @OptionGroup var output: ReportOptions
     @OptionGroup var log: LogOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+    var isQuiet: Bool { output.quiet }
 
     func run() async throws {
-        try await CacheRun.of(
-            self, on: cache, locks, isQuiet: output.quiet, recordedAs: .reindex
-        ) { run in
+        try await CacheRun.of(self, recordedAs: .reindex) { run in
             let report = try cache.existing {
                 try Cache.reindex(
                     at: cache.path, wait: run.wait, log: Log.cache,

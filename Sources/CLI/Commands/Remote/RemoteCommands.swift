@@ -5,7 +5,7 @@ import LarderHTTP
 import LarderManifest
 import LarderPrefetch
 
-struct RemotePullCommand: AsyncParsableCommand, CarryingCommand {
+struct RemotePullCommand: ReportingCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "pull",
         abstract: "Copy the icons in manifests from a remote into the cache.",
@@ -19,10 +19,7 @@ struct RemotePullCommand: AsyncParsableCommand, CarryingCommand {
               larder remote pull --manifest apps.json --remote s3://icons/shared
             """)
 
-    @OptionGroup var cache: CacheOptions
-    @OptionGroup var colors: ColorOptions
-    @OptionGroup var output: ReportOptions
-    @OptionGroup var log: LogOptions
+    @OptionGroup var options: RunOptions
     @OptionGroup var selection: ManifestSelection
     @OptionGroup(title: "Remote") var remote: RemoteOptions
     @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
@@ -40,9 +37,7 @@ struct RemotePullCommand: AsyncParsableCommand, CarryingCommand {
     }
 
     func run() async throws {
-        try await CacheRun.of(
-            self, on: cache, locks, isQuiet: output.quiet, makesCache: true, recordedAs: .pull
-        ) { run in
+        try await CacheRun.of(self, makesCache: true, recordedAs: .pull) { run in
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.manifestRules = try reading.rules()
             configuration.policy.revalidation = .never
@@ -56,7 +51,7 @@ struct RemotePullCommand: AsyncParsableCommand, CarryingCommand {
     }
 }
 
-struct RemotePushCommand: AsyncParsableCommand, CarryingCommand {
+struct RemotePushCommand: ReportingCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "push", abstract: "Copy icons from the cache to a remote.",
         discussion: """
@@ -69,10 +64,7 @@ struct RemotePushCommand: AsyncParsableCommand, CarryingCommand {
               larder remote push --remote s3://icons/shared
             """)
 
-    @OptionGroup var cache: CacheOptions
-    @OptionGroup var colors: ColorOptions
-    @OptionGroup var output: ReportOptions
-    @OptionGroup var log: LogOptions
+    @OptionGroup var options: RunOptions
     @OptionGroup var selection: ManifestSelection
     @OptionGroup(title: "Remote") var remote: RemoteOptions
     @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
@@ -88,9 +80,7 @@ struct RemotePushCommand: AsyncParsableCommand, CarryingCommand {
     }
 
     func run() async throws {
-        try await CacheRun.of(
-            self, on: cache, locks, isQuiet: output.quiet, recordedAs: .push
-        ) { run in
+        try await CacheRun.of(self, recordedAs: .push) { run in
             var configuration = PrefetchConfiguration(cache: cache.path)
             if selection.manifest.isEmpty {
                 // Unlike a manifest, a cache can contain any number of icons.
@@ -129,7 +119,7 @@ struct RemoteCommand: ParsableCommand {
         ])
 }
 
-struct RemoteVerifyCommand: AsyncParsableCommand {
+struct RemoteVerifyCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Read every object in a remote again, and check the references.",
@@ -148,10 +138,7 @@ struct RemoteVerifyCommand: AsyncParsableCommand {
               larder remote verify --remote s3://icons/shared --repair
             """)
 
-    @OptionGroup var cache: CacheOptions
-    @OptionGroup var colors: ColorOptions
-    @OptionGroup var output: ReportOptions
-    @OptionGroup var log: LogOptions
+    @OptionGroup var options: RunOptions
     @OptionGroup(title: "Remote") var remote: RemoteOptions
     @OptionGroup(title: "Remote") var part: RemotePartOptions
     @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
@@ -162,7 +149,7 @@ struct RemoteVerifyCommand: AsyncParsableCommand {
     func validate() throws { try remote.requireOption() }
 
     func run() async throws {
-        try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet) { run in
+        try await CacheRun.of(self) { run in
             let transfer = try connections.configuration()
             let cache = repair ? try cache.open(wait: run.wait) : nil
             var verifier = RemoteVerifier(try remote.remote(.only)!, transfer: transfer)
@@ -181,7 +168,7 @@ struct RemoteVerifyCommand: AsyncParsableCommand {
     }
 }
 
-struct RemoteEvictCommand: AsyncParsableCommand {
+struct RemoteEvictCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "evict", abstract: "Remove old icons from a remote.",
         discussion: """
@@ -193,10 +180,7 @@ struct RemoteEvictCommand: AsyncParsableCommand {
               larder remote evict --remote s3://icons/shared --max-age 90d
             """)
 
-    @OptionGroup var cache: CacheOptions
-    @OptionGroup var colors: ColorOptions
-    @OptionGroup var output: ReportOptions
-    @OptionGroup var log: LogOptions
+    @OptionGroup var options: RunOptions
     @OptionGroup(title: "Remote") var remote: RemoteOptions
     @OptionGroup(title: "Remote") var part: RemotePartOptions
     @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
@@ -223,7 +207,7 @@ struct RemoteEvictCommand: AsyncParsableCommand {
     func validate() throws { try remote.requireOption() }
 
     func run() async throws {
-        try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet) { run in
+        try await CacheRun.of(self) { run in
             var policy = RemoteEvictor.Policy(maximumAge: maxAge.seconds)
             if let grace { policy.grace = grace.seconds }
             policy.isDryRun = dryRun

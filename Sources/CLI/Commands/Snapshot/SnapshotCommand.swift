@@ -3,7 +3,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-struct SnapshotCommand: AsyncParsableCommand {
+struct SnapshotCommand: RunCommand {
     static let configuration = CommandConfiguration(
         commandName: "snapshot",
         abstract: "Copy the cache for a read-only medium or another machine.",
@@ -23,6 +23,7 @@ struct SnapshotCommand: AsyncParsableCommand {
     @OptionGroup var output: ReportOptions
     @OptionGroup var log: LogOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+    var isQuiet: Bool { output.quiet }
 
     @Argument(help: "A new or empty directory for the copy.", completion: .directory)
     var directory: String
@@ -32,8 +33,7 @@ struct SnapshotCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false) {
-            run in
+        try await CacheRun.of(self, hasOneCache: false) { run in
             // An immediate exit would leave files behind, so signals only cancel the copy.
             run.interrupts.ask()
             let report: SnapshotReport

@@ -4,7 +4,7 @@ import LarderCache
 import LarderManifest
 import LarderPrefetch
 
-struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
+struct VerifyCommand: ReportingCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Read every object again, and check the index.",
@@ -30,10 +30,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
               larder verify --max-duration 30m
             """)
 
-    @OptionGroup var cache: CacheOptions
-    @OptionGroup var colors: ColorOptions
-    @OptionGroup var output: ReportOptions
-    @OptionGroup var log: LogOptions
+    @OptionGroup var options: RunOptions
     @OptionGroup(title: "What to verify") var part: VerifyPartOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Limits and retries", visibility: .rare) var transfer: TransferOptions
@@ -51,8 +48,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
     }
 
     func run() async throws {
-        try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, recordedAs: .verify) {
-            run in
+        try await CacheRun.of(self, recordedAs: .verify) { run in
             if repair { try HelperThread.requireForTransfers() }
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.lockWait = run.wait
