@@ -86,8 +86,7 @@ struct Larder: AsyncParsableCommand {
         }
     }
 
-    /// Parses the configuration file's options and then the words. Also returns both. Exits if the
-    /// file is invalid.
+    /// Parses the configuration file's options and the words, and also returns both.
     private static func parsed(
         _ words: [String], of command: NamedCommand, usesFile: Bool
     ) -> ([String], Result<any ParsableCommand, any Error>) {
@@ -98,10 +97,8 @@ struct Larder: AsyncParsableCommand {
             let result = file.parse(words, of: command)
             ConfigFile.inUse.withLock { [file] in $0 = file }
             return (file.used.map(\.argument) + words, result)
-        } catch let error as ValidationError {
-            leave(saying: "Error: \(error.message)", .validationFailure)
         } catch {
-            leave(saying: "Error: \(error)", ExitCode(ExitStatus(error).rawValue))
+            leave(saying: "Error: \(error)", ExitStatus.code(of: error))
         }
     }
 

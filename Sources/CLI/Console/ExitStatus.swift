@@ -54,6 +54,11 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
+    /// The parser would add the usage to a `ValidationError` that is thrown.
+    static func code(of error: any Error) -> ExitCode {
+        error is ValidationError ? .validationFailure : ExitCode(ExitStatus(error).rawValue)
+    }
+
     init(_ code: CacheError.Code) {
         switch code {
         case .storage: self = .storage

@@ -107,28 +107,23 @@ extension ExitStatus {
     /// Reports an error as a message and throws an exit status. Relative names in errors get the
     /// path of `cache`, which is nil if the command uses two caches.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
+        var exit: ExitCode?
         do {
             do {
                 defer { Console.statusLine.erase() }
                 try await body()
-            } catch let exit as ExitCode {
-                try Console.flush()
-                throw exit
+            } catch let code as ExitCode {
+                exit = code
             }
             try Console.flush()
-        } catch let exit as ExitCode {
-            throw exit
-        } catch let error as ValidationError {
-            // The parser would add the usage if this error were thrown.
-            Console.complain(error.message)
-            throw ExitCode.validationFailure
         } catch {
             let located = (error as? CacheError).flatMap { error in
                 cache.map { error.located(inCacheAt: $0.absolutePath) }
             }
             Console.complain("\(located ?? error)")
-            throw ExitCode(ExitStatus(error).rawValue)
+            throw code(of: error)
         }
+        if let exit { throw exit }
     }
 }
 
@@ -190,8 +185,7 @@ final class Interrupts: Sendable {
 
     init(isQuiet: Bool) {
         self.isQuiet = isQuiet
-        for number in [SIGINT, SIGTERM, SIGHUP] {
-            if number == SIGHUP, Self.isIgnored(number) { continue }
+        for number in [SIGINT, SIGTERM, SIGHUP] where number != SIGHUP || !Self.isIgnored(number) {
             SignalWatch.start(number) { [self] in handle(number) }
         }
     }
@@ -205,11 +199,9 @@ final class Interrupts: Sendable {
     private static func isIgnored(_ number: Int32) -> Bool {
         let former = Foundation.signal(number, SIG_IGN)
         // Functions cannot be compared, but their addresses can.
-        guard unsafeBitCast(former, to: Int.self) != unsafeBitCast(SIG_IGN, to: Int.self) else {
-            return true
-        }
-        _ = Foundation.signal(number, former)
-        return false
+        let isIgnored = unsafeBitCast(former, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+        if !isIgnored { _ = Foundation.signal(number, former) }
+        return isIgnored
     }
 
     /// Sets the response to the first signal: a message, unless the run is quiet, and `ask`.

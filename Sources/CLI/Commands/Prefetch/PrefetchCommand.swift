@@ -179,7 +179,8 @@ extension CacheRun {
     /// own results later, so the summary is a message.
     func carry(
         _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
-        _ command: some NetworkCommand & ReportingCommand, _ purpose: PrefetchConsole.Purpose, isPart: Bool = false
+        _ command: some NetworkCommand & ReportingCommand, _ purpose: PrefetchConsole.Purpose,
+        isPart: Bool = false
     ) async throws -> ExitStatus {
         var configuration = configuration
         try command.applyNetwork(to: &configuration)
