@@ -206,15 +206,12 @@ extension CacheRun {
         for try await event in prefetcher.prefetch(sources) {
             onEvent(event)
             console.say(event, of: sources)
-            switch event {
-            case .planned:
-                ProcessMemory.releaseText()
-                // Until this event, a signal ends the process immediately, because no transfer is
-                // in flight and reading a pipe may block forever.
-                interrupts.ask("transfers in flight have 2 s to finish") { prefetcher.cancel() }
-            case .finished(let report): last = report
-            case .recovered, .planning, .entry, .progress: break
-            }
+            if case .finished(let report) = event { last = report }
+            guard case .planned = event else { continue }
+            ProcessMemory.releaseText()
+            // Until this event, a signal ends the process immediately, because no transfer is in
+            // flight and reading a pipe may block forever.
+            interrupts.ask("transfers in flight have 2 s to finish") { prefetcher.cancel() }
         }
         return last
     }
@@ -234,24 +231,23 @@ final class ReportFile {
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         self.path = path
         mode = 0o644 & ~Self.umask()
-        guard path != "-" else {
-            file = nil
-            return
+        if path != "-" {
+            try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache.path, for: "--report")
         }
-        try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache.path, for: "--report")
-        file = try OutputFile.open(path, flags: O_WRONLY, mode: 0o644)
+        file = try path == "-" ? nil : OutputFile.open(path, flags: O_WRONLY, mode: 0o644)
     }
 
     func take(_ event: PrefetchEvent) {
         switch event {
-        case .recovered, .planning: break
-        case .planned: begin()
-        case .entry(let result): add(result)
-        case .progress: flush()
-        case .finished:
+        case .recovered, .planning: return
+        case .progress: break
+        case .planned, .finished: begin()
+        case .entry(let result):
             begin()
-            flush()
+            if failure == nil { buffer.append(contentsOf: "\(result.json.text)\n".utf8) }
+            if buffer.count < 64 * 1024 { return }
         }
+        flush()
     }
 
     private func begin() {
@@ -271,14 +267,6 @@ final class ReportFile {
         let mask = Foundation.umask(0o077)
         _ = Foundation.umask(mask)
         return mask
-    }
-
-    private func add(_ result: EntryResult) {
-        begin()
-        guard failure == nil else { return }
-        buffer.append(contentsOf: result.json.text.utf8)
-        buffer.append(UInt8(ascii: "\n"))
-        if buffer.count >= 64 * 1024 { flush() }
     }
 
     private func flush() {
@@ -302,14 +290,10 @@ final class LockedManifest: Sendable {
     private let isEmpty = Mutex(true)
 
     init(path: String, manifests: [String], cache: CacheOptions) throws {
-        guard path != "-" else {
-            file = nil
-            return
-        }
+        file = path == "-" ? nil : OutputReplacement(path)
+        guard let file else { return }
         try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache.path, for: "--write-lock")
-        let file = OutputReplacement(path)
         try file.check()
-        self.file = file
     }
 
     func add(_ entry: LockedEntry) {

@@ -52,12 +52,12 @@ struct PrefetchConsole {
         case .finished(let report):
             line.clear()
             groups.lines.forEach(Console.complain)
-            if output.json {
-                print(report.json.text)
-            } else if !output.quiet, isOutputTaken {
+            if isOutputTaken, !output.json, !output.quiet {
                 Console.write(report.text(of: purpose, colors.errors) + "\n")
-            } else if !output.quiet {
-                print(report.text(of: purpose, colors.output))
+            } else {
+                output.write(
+                    json: report.json, text: report.text(of: purpose, colors.output),
+                    complaint: nil)
             }
             if isGrouping, !output.quiet, let remedy = remedy(report, sources) {
                 Console.complain(remedy)
@@ -79,31 +79,26 @@ struct PrefetchConsole {
     }
 
     private func remedy(_ report: Report, _ sources: [ManifestSource]) -> String? {
-        guard !report.isInterrupted, report.failure == nil, report.count(.failed) > 0 else {
-            return nil
+        if report.isInterrupted || report.failure != nil || report.count(.failed) == 0 { return nil }
+        guard purpose == .prefetch else {
+            guard let remote = report.remote, !remote.faults.isEmpty else { return nil }
+            let location = String.shellOption("--remote", remote.location)
+            return "to repair the remote from a cache with these icons: "
+                + Suggestion.command("remote verify \(location) --repair")
         }
-        guard purpose == .prefetch else { return report.remote.flatMap(remedy) }
         var ways: [String] = []
         if report.hasRetriableFailures {
             let names = sources.map(\.name)
+            let list = names.map(\.shellArgument).joined(separator: " ")
             let command =
                 sources.allSatisfy(\.canBeReadAgain) && names.allSatisfy(Self.canBeTyped)
-                ? Suggestion.command(
-                    "prefetch " + names.map(\.shellArgument).joined(separator: " ")
-                        + " --retry-failed")
+                ? Suggestion.command("prefetch \(list) --retry-failed")
                 : "a prefetch of the same \(names.count == 1 ? "manifest" : "manifests") "
                     + "with --retry-failed, with the same options"
             ways.append("to retry the failed icons: \(command)")
         }
         if !hasReport { ways.append("to list all icons: --report FILE") }
         return ways.isEmpty ? nil : ways.joined(separator: "; ")
-    }
-
-    private func remedy(_ remote: RemoteReport) -> String? {
-        guard !remote.faults.isEmpty else { return nil }
-        let location = String.shellOption("--remote", remote.location)
-        return "to repair the remote from a cache with these icons: "
-            + Suggestion.command("remote verify \(location) --repair")
     }
 
     /// Whether a name can be printed, and means the same manifest in a later command, unlike
