@@ -91,10 +91,8 @@ extension String {
 struct LockOptions: ParsableArguments {
     @Option(
         help: .common(
-            """
-            Hold a lock with this name, and wait while another run holds it. The name may contain \
-            letters, digits, '.', '_' and '-'.
-            """, "name"))
+            "Hold a lock with this name, and wait while another run holds it. The name may contain "
+                + "letters, digits, '.', '_' and '-'.", "name"))
     var exclusive: String?
 
     @Flag(help: "Exit with status 75 instead of waiting for other runs.") var noWait = false

@@ -51,10 +51,8 @@ struct ManifestOptions: ParsableArguments {
 struct ManifestSelection: ParsableArguments {
     @Option(
         help: .common(
-            """
-            Use the icons in this manifest. May be repeated. (required for import and pull; \
-            default for export and push: all icons in the cache)
-            """, "manifest"),
+            "Use the icons in this manifest. May be repeated. (required for import and pull; "
+                + "default for export and push: all icons in the cache)", "manifest"),
         completion: .manifest)
     var manifest: [String] = []
 
@@ -175,10 +173,8 @@ struct EntryOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            """
-            Download the icons of a set, such as mdi=https://a.example/{name}.svg for mdi:home. \
-            May be repeated.
-            """, "set=url"))
+            "Download the icons of a set, such as mdi=https://a.example/{name}.svg for mdi:home. "
+                + "May be repeated.", "set=url"))
     var iconSet: [String] = []
 
     @Option(help: .rare("The path of the priority in an entry.", "path")) var priorityKey: String?
@@ -211,10 +207,8 @@ struct EntryOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            """
-            The maximum ratio of unpacked to compressed size of a gzip file that unpacks to more \
-            than 16MiB.
-            """, "n"))
+            "The maximum ratio of unpacked to compressed size of a gzip file that unpacks to more "
+                + "than 16MiB.", "n"))
     var maxUnpackRatio = ManifestLimits().maximumUnpackingRatio
 
     func validate() throws {

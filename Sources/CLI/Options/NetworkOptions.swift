@@ -11,10 +11,8 @@ struct TransferOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            """
-            The maximum number of concurrent requests to one scheme, host and port. With several \
-            hosts, the limit is at most one less than --max-concurrent.
-            """, "n"))
+            "The maximum number of concurrent requests to one scheme, host and port. With several "
+                + "hosts, the limit is at most one less than --max-concurrent.", "n"))
     var maxPerHost = 6
 
     @Option(
@@ -135,10 +133,8 @@ extension NetworkCommand {
 struct ConnectionOptions: ParsableArguments {
     @Option(
         help: .rare(
-            """
-            The http, https, socks4, socks4a, socks5 or socks5h proxy. An empty value means no \
-            proxy. (default: $http_proxy, $https_proxy, $all_proxy)
-            """, "url"))
+            "The http, https, socks4, socks4a, socks5 or socks5h proxy. An empty value means no "
+                + "proxy. (default: $http_proxy, $https_proxy, $all_proxy)", "url"))
     var proxy: String?
 
     @Option(
@@ -149,10 +145,8 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            """
-            Trust the certificate authorities in this PEM file instead of the system's. \
-            (default: $CURL_CA_BUNDLE, else $SSL_CERT_FILE, if set)
-            """, "file"), completion: .file())
+            "Trust the certificate authorities in this PEM file instead of the system's. (default: "
+                + "$CURL_CA_BUNDLE, else $SSL_CERT_FILE, if set)", "file"), completion: .file())
     var caCert: String?
 
     @Option(
@@ -175,11 +169,9 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            """
-            Connect to the second host and port instead of the first. An empty first host or port \
-            matches any host or port. An empty second host or port keeps the URL's host or port. \
-            May be repeated.
-            """, "host:port:host:port"))
+            "Connect to the second host and port instead of the first. An empty first host or port "
+                + "matches any host or port. An empty second host or port keeps the URL's host or "
+                + "port. May be repeated.", "host:port:host:port"))
     var connectTo: [String] = []
 
     @Option(
@@ -289,10 +281,8 @@ struct AddressOptions: ParsableArguments {
 struct CredentialOptions: ParsableArguments {
     @Option(
         help: .common(
-            """
-            Send the header 'Name: value' to the hosts in manifests, or 'host: Name: value' only \
-            to that host. May be repeated.
-            """, "field"))
+            "Send the header 'Name: value' to the hosts in manifests, or 'host: Name: value' only "
+                + "to that host. May be repeated.", "field"))
     var header: [String] = []
 
     @Flag(help: "Read user names and passwords from $NETRC, else ~/.netrc.") var netrc = false

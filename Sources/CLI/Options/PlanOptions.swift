@@ -6,10 +6,8 @@ import LarderPrefetch
 struct RevalidationOptions: ParsableArguments {
     @Option(
         help: .common(
-            """
-            The cached icons to revalidate: stale icons (stale), all icons except fresh immutable \
-            ones (always), or no icons (never).
-            """, "which"))
+            "The cached icons to revalidate: stale icons (stale), all icons except fresh immutable "
+                + "ones (always), or no icons (never).", "which"))
     var revalidate = Revalidation.stale
 
     @Option(
@@ -24,10 +22,8 @@ struct RevalidationOptions: ParsableArguments {
 
     @Flag(
         help: .rare(
-            """
-            Download all icons of the manifests from their servers again, including icons that are \
-            fresh or were gone.
-            """))
+            "Download all icons of the manifests from their servers again, including icons that "
+                + "are fresh or were gone."))
     var force = false
 
     @Flag(help: "Download only icons that failed before, including icons that were gone.")
@@ -89,10 +85,8 @@ struct ShardOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            """
-            Divide the icons on this host into k parts for several workers, which share the limits \
-            per host. Must be the same for all workers. May be repeated.
-            """, "host=k"))
+            "Divide the icons on this host into k parts for several workers, which share the "
+                + "limits per host. Must be the same for all workers. May be repeated.", "host=k"))
     var splitHost: [String] = []
 
     func validate() throws {
@@ -106,10 +100,8 @@ struct ShardOptions: ParsableArguments {
         let pieces = try splits().map(\.pieces).max() ?? 0
         try refuse(
             if: pieces > perHost,
-            """
-            --split-host divides a host into \(pieces) parts, but --max-per-host is \(perHost). \
-            Each part needs a request: use --max-per-host \(pieces) or more.
-            """)
+            "--split-host divides a host into \(pieces) parts, but --max-per-host is \(perHost). "
+                + "Each part needs a request: use --max-per-host \(pieces) or more.")
     }
 
     var shard: Shard? { get throws { try name?.shard(splits: splits()) } }
@@ -125,10 +117,8 @@ struct ShardOptions: ParsableArguments {
             // The value is not quoted, because it may be a URL with a password.
             let pieces = HostSplit.allowedPieces
             throw ValidationError(
-                """
-                --split-host needs HOST=K: a host without a scheme, port or path, and a \
-                number from \(pieces.lowerBound) to \(pieces.upperBound).
-                """)
+                "--split-host needs HOST=K: a host without a scheme, port or path, and a number "
+                    + "from \(pieces.lowerBound) to \(pieces.upperBound).")
         }
     }
 }
@@ -150,10 +140,8 @@ enum ShardName: Equatable {
             }
         }
         throw ValidationError(
-            """
-            expected i/n, such as 0/8, with i below n and n at most \
-            \(Shard.allowedCounts.upperBound), or auto/n, or auto
-            """)
+            "expected i/n, such as 0/8, with i below n and n at most "
+                + "\(Shard.allowedCounts.upperBound), or auto/n, or auto")
     }
 
     func shard(splits: [HostSplit] = []) throws -> Shard? {
@@ -163,29 +151,23 @@ enum ShardName: Equatable {
             let task = try SchedulerTask(ProcessInfo.processInfo.environment)
             guard let count = wanted ?? task.count else {
                 throw ValidationError(
-                    """
-                    --shard auto: \(task.variable) does not include the number of workers. Add it, \
-                    as in auto/8.
-                    """)
+                    "--shard auto: \(task.variable) does not include the number of workers. Add "
+                        + "it, as in auto/8.")
             }
             // If only a part of an array is submitted again, its indices start at 0 again.
             let said = task.count ?? count
             try refuse(
                 if: said != count,
-                """
-                --shard auto/\(count): the Slurm array has \(said.of("task")). Use the index \
-                instead, such as 0/\(count).
-                """)
+                "--shard auto/\(count): the Slurm array has \(said.of("task")). Use the index "
+                    + "instead, such as 0/\(count).")
             let most = Shard.allowedCounts.upperBound
             try refuse(
                 if: count > most,
                 "--shard auto: the Slurm array has \(count) tasks. At most \(most) can run.")
             try refuse(
                 if: task.index >= count,
-                """
-                --shard auto/\(count): \(task.variable) is \(task.number), too high for \
-                \(count) workers.
-                """)
+                "--shard auto/\(count): \(task.variable) is \(task.number), too high for \(count) "
+                    + "workers.")
             return Shard(task.index, of: count, splits: splits)
         }
     }
@@ -207,10 +189,8 @@ struct SchedulerTask {
             .filter { environment[$0]?.isEmpty == false }
         guard let variable = set.first else {
             throw Self.unusable(
-                """
-                 needs JOB_COMPLETION_INDEX (Kubernetes), \(Self.slurm) (Slurm) or \
-                \(Self.parallel) (GNU parallel) to be set
-                """)
+                " needs JOB_COMPLETION_INDEX (Kubernetes), \(Self.slurm) (Slurm) or "
+                    + "\(Self.parallel) (GNU parallel) to be set")
         }
         guard set.count == 1 else {
             throw Self.unusable(

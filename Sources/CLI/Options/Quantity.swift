@@ -180,10 +180,8 @@ struct TimeSpan {
         if let span = TimeSpan(argument) { return span }
         try Quantity.requireNoSpaces(argument) { TimeSpan($0).map { $0.duration > .zero } ?? false }
         throw ValidationError(
-            """
-            expected seconds, or numbers with ms, s, m, h, d or w, such as 90s, 1.5h, 30d or \
-            1h30m; at most 100 years
-            """)
+            "expected seconds, or numbers with ms, s, m, h, d or w, such as 90s, 1.5h, 30d or "
+                + "1h30m; at most 100 years")
     }
 
     static func parseAboveZero(_ argument: String) throws -> TimeSpan {

@@ -73,10 +73,8 @@ struct EvictCommand: ReportingCommand {
     @Option(
         parsing: .unconditional,
         help: .common(
-            """
-            Keep orphans, partial downloads and quarantined files that are younger than this. \
-            (default: 1h)
-            """, "time"), transform: TimeSpan.parse)
+            "Keep orphans, partial downloads and quarantined files that are younger than this. "
+                + "(default: 1h)", "time"), transform: TimeSpan.parse)
     var grace: TimeSpan?
 
     @Flag(

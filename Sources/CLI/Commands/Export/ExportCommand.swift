@@ -131,11 +131,9 @@ struct LayoutOptions: ParsableArguments {
 
     @Option(
         help: .common(
-            """
-            The name of the library's directory, if the app sets the name: Nuke's \
-            DataCache(name:), SDWebImage's namespace, Coil's directory, or Kingfisher's directory \
-            with its prefix.
-            """, "name"))
+            "The name of the library's directory, if the app sets the name: Nuke's "
+                + "DataCache(name:), SDWebImage's namespace, Coil's directory, or Kingfisher's "
+                + "directory with its prefix.", "name"))
     var folder: String?
 
     func layout(_ layout: ExportLayout) -> ExportLayout {
@@ -169,19 +167,15 @@ struct ResizeOptions: ParsableArguments {
 
     @Option(
         help: .common(
-            """
-            Make larger icons smaller, to this length of the longest side at scale 1. Needs the \
-            program vipsthumbnail. \(Self.kept.joined(separator: ", ")) and animations are not \
-            changed.
-            """, "pixels"))
+            "Make larger icons smaller, to this length of the longest side at scale 1. Needs the "
+                + "program vipsthumbnail. \(Self.kept.joined(separator: ", ")) and animations are "
+                + "not changed.", "pixels"))
     var resize: Int?
 
     @Option(
         help: .common(
-            """
-            The scales to write with --resize, for example 1,2,3, the default. A library's layout \
-            has only the largest.
-            """, "list"), transform: Self.scales)
+            "The scales to write with --resize, for example 1,2,3, the default. A library's layout "
+                + "has only the largest.", "list"), transform: Self.scales)
     var scales: Set<Int>?
 
     private static func scales(_ argument: String) throws -> Set<Int> {

@@ -55,10 +55,8 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
 
     @Option(
         help: .rare(
-            """
-            Exit with status 0 if at most this number or percentage of icons failed, for example \
-            20 or 2.5%. (default: 0)
-            """, "n|p%"), transform: FailureAllowance.parse)
+            "Exit with status 0 if at most this number or percentage of icons failed, for example "
+                + "20 or 2.5%. (default: 0)", "n|p%"), transform: FailureAllowance.parse)
     var maxFailures = FailureAllowance.none
 
     @Flag(
@@ -68,10 +66,8 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
 
     @Option(
         help: .common(
-            """
-            Write one JSON line for each icon to this file. With -, write them to standard output, \
-            and the summary to standard error.
-            """, "file"), completion: .file())
+            "Write one JSON line for each icon to this file. With -, write them to standard "
+                + "output, and the summary to standard error.", "file"), completion: .file())
     var report: String?
 
     @Option(

@@ -244,18 +244,14 @@ struct RemoteOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            """
-            The region of the remote. (default: $AWS_REGION, $AWS_DEFAULT_REGION, the profile's \
-            region or us-east-1)
-            """, "name"))
+            "The region of the remote. (default: $AWS_REGION, $AWS_DEFAULT_REGION, the profile's "
+                + "region or us-east-1)", "name"))
     var remoteRegion: String?
 
     @Option(
         help: .common(
-            """
-            The AWS profile with the credentials of the remote. (default: $AWS_ACCESS_KEY_ID and \
-            $AWS_SECRET_ACCESS_KEY, else the profile $AWS_PROFILE or default)
-            """, "name"))
+            "The AWS profile with the credentials of the remote. (default: $AWS_ACCESS_KEY_ID and "
+                + "$AWS_SECRET_ACCESS_KEY, else the profile $AWS_PROFILE or default)", "name"))
     var remoteProfile: String?
 
     @Flag(help: "Use the remote without credentials, for a public bucket.")
@@ -308,10 +304,8 @@ struct RemotePartOptions: ParsableArguments {
     @Option(
         name: .customLong("shard"),
         help: .common(
-            """
-            Process only the part of worker i of n, counted from 0, for example 0/8. auto and \
-            auto/n work as for prefetch.
-            """, "i/n"), transform: ShardName.parse)
+            "Process only the part of worker i of n, counted from 0, for example 0/8. auto and "
+                + "auto/n work as for prefetch.", "i/n"), transform: ShardName.parse)
     var name: ShardName?
     var shard: Shard? { get throws { try name?.shard() } }
 

@@ -202,10 +202,8 @@ struct ListenAddress {
             if !host.isEmpty { return ListenAddress(host: String(host), port: Int(port)) }
         }
         throw ValidationError(
-            """
-            expected a host and a port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:80; with \
-            port 0, the system chooses the port
-            """)
+            "expected a host and a port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:80; with "
+                + "port 0, the system chooses the port")
     }
 }
 
