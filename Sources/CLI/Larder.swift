@@ -14,8 +14,7 @@ struct Larder: AsyncParsableCommand {
         ProcessMemory.releaseText()
         SharedMemory.guardAgainstFailingDisk()
         CurlHosts.install()
-        // On Linux, Swift adds an empty argument to an empty list, or finds no arguments if /proc
-        // is not mounted.
+        // On Linux, Swift adds an empty argument to an empty list, or finds none without /proc.
         if CommandLine.arguments.allSatisfy(\.isEmpty) {
             leave(
                 saying: "Error: The system passed no arguments to larder. "
@@ -102,8 +101,7 @@ struct Larder: AsyncParsableCommand {
         }
     }
 
-    /// Exits without calling the exit handlers of libraries, because OpenSSL's handler would load
-    /// 3 MB into memory.
+    /// Exits without the exit handlers of libraries, because OpenSSL's would load 3 MB into memory.
     private static func leave(_ status: Int32) -> Never {
         do { try Console.flush() } catch {
             Console.complain("\(error)")
@@ -151,8 +149,8 @@ extension NamedCommand {
     static let program = NamedCommand(name: "", type: Larder.self)
 }
 
-/// The check that arguments and environment variables are UTF-8. Swift would replace invalid bytes,
-/// so a path would lead to a different file. On Linux, the path of the cache keeps its bytes.
+/// Exits if an argument or variable is not UTF-8, because Swift would replace its invalid bytes. On
+/// Linux, the path of the cache keeps its bytes.
 enum ForeignBytes {
     private static let cacheVariable = "LARDER_CACHE"
     private static let variables = [
@@ -162,8 +160,8 @@ enum ForeignBytes {
         "NO_PROXY",
     ]
 
-    /// Exits if a value is not UTF-8, and unsets empty variables. Must be called before other
-    /// threads start, because it changes the environment.
+    /// Also unsets empty variables. Must be called before other threads start, because it changes
+    /// the environment.
     static func check() {
         for (number, argument) in arguments.enumerated().dropFirst()
         where String(validatingCString: argument) == nil {

@@ -65,8 +65,7 @@ enum Console {
     }
 }
 
-/// Replaces Swift's `print`, which ignores errors. C's output buffer can drop text and still report
-/// success.
+/// Replaces Swift's `print`, which ignores errors.
 func print(_ text: String, terminator: String = "\n") { Console.add(text + terminator) }
 
 /// Returns texts whose count is not zero, or else the first text.
@@ -133,7 +132,6 @@ struct MissingInputError: Error, CustomStringConvertible {
 }
 
 extension String {
-    /// Nil if the path does not exist.
     var isDirectory: Bool? {
         var isDirectory: ObjCBool = false
         let exists = FileManager.default.fileExists(atPath: self, isDirectory: &isDirectory)

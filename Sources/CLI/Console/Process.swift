@@ -12,8 +12,7 @@ import Synchronization
 #endif
 
 enum ProcessMemory {
-    /// Limits glibc's heaps, which saves 10 MB of a run's 58 MB. Must be called before threads
-    /// start.
+    /// Saves 10 MB of a run's 58 MB. Must be called before threads start.
     static func keepHeapsSmall() {
         #if canImport(Glibc)
             mallopt(M_ARENA_MAX, 2)
@@ -22,10 +21,8 @@ enum ProcessMemory {
         #endif
     }
 
-    /// Frees the memory pages of code and constants. 8 MB of a run's 39 MB are used only to load
-    /// the program.
-    ///
-    /// Does nothing in a debug build, because a debugger writes breakpoints into these pages.
+    /// Frees the pages of code and constants, which saves 8 MB of a run's 39 MB. Does nothing in a
+    /// debug build, because a debugger writes breakpoints into these pages.
     static func releaseText() {
         #if !DEBUG
             larder_release_text()
@@ -65,16 +62,13 @@ enum SignalWatch {
     }
 }
 
-/// The files, threads and memory that a command needs. They are checked first, because a run that
-/// reaches a limit may be unable to report it.
+/// Limits that are checked first, because a run that reaches one may be unable to report it.
 enum ProcessLimits {
-    /// The number of files for the cache, its index and libdispatch, which traps (SIGILL) if no
-    /// descriptor is free.
+    /// Includes files of libdispatch, which traps (SIGILL) if no descriptor is free.
     private static let files = 24
     /// The number of threads, including those for signals and libdispatch.
     private static let threads = 4
 
-    /// Exits with a message if the limits are too low for any command.
     static func requireSome() {
         if OpenFileLimit.free(upTo: files) < files {
             leave(
@@ -92,8 +86,7 @@ enum ProcessLimits {
 }
 
 enum ProgramVersion {
-    /// The version, such as `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`. Only packaged programs
-    /// contain the commit.
+    /// The version, such as `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`.
     static var text: String {
         let commit = larder_commit().map { String(cString: $0) } ?? "unknown commit"
         return "larder \(LarderVersion.current) (\(commit), libcurl \(CurlLibrary.version))"

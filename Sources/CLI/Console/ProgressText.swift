@@ -7,7 +7,7 @@ import LarderCore
 package struct ProgressText: Sendable {
     private var parts: [(forms: [String], rank: Int)] = []
 
-    /// Adds a figure. `forms` are its texts, the longest first. Figures with the highest `rank` are
+    /// Adds the texts of a figure, the longest first. The figures with the highest `rank` are
     /// omitted first, figures with rank 0 never.
     mutating func add(_ forms: String..., rank: Int) { parts.append((forms, rank)) }
 
@@ -53,10 +53,8 @@ package struct Paint: Sendable {
 }
 
 extension StringProtocol {
-    /// The number of columns on a terminal: two for a wide character, none for a combining mark.
-    /// The text must have no control characters (`sanitizedForTerminal`).
-    ///
-    /// Each part of an emoji sequence is counted, because many terminals draw each part.
+    /// The number of columns on a terminal, for a text without control characters. Each part of an
+    /// emoji sequence is counted, because many terminals draw each part.
     package var columns: Int {
         if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
         return CharacterWidths.withLocale { unicodeScalars.reduce(0) { $0 + $1.columns } }

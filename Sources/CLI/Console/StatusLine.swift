@@ -1,8 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The progress line at the bottom of a terminal, below all messages. It takes one row, so it never
-/// scrolls.
+/// The progress line at the bottom of a terminal. It takes one row, so it never scrolls.
 ///
 /// The cursor stays at the start of the line. If a narrower terminal breaks the line, its further
 /// rows are therefore below the cursor.
@@ -65,8 +64,7 @@ final class StatusLine: Sendable {
             + (isPlain ? "\r\(blanks(state.columns, width - 1))\r" : "\r\(Self.eraseRest)")
     }
 
-    // EL and CUD are from ECMA-48. ED is not used, because tmux would keep the erased text in its
-    // history.
+    // EL of ECMA-48. With ED, tmux would keep the erased text in its history.
     private static let eraseRest = "\u{1B}[K"
 
     private func eraseBroken(_ state: State, _ width: Int) -> String {
@@ -82,8 +80,7 @@ final class StatusLine: Sendable {
 }
 
 /// Progress on standard error: the status line on a terminal, or else a line every five seconds.
-/// SIGUSR1, and SIGINFO (`^T`) on systems that have it, print a line immediately, even in a quiet
-/// run.
+/// SIGUSR1 and SIGINFO (`^T`, on Darwin) print a line immediately, even in a quiet run.
 final class ProgressLine: Sendable {
     private static let interval: Duration = .seconds(5)
     private static let drawInterval: Duration = .milliseconds(50)
@@ -110,7 +107,6 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// Shows progress. Evaluates `text` at most once per ``drawInterval``.
     func show(_ text: @autoclosure () -> ProgressText) {
         state.withLock { state in
             let now = ContinuousClock.now

@@ -10,8 +10,7 @@ struct CacheOptions: ParsableArguments {
         ), completion: .directory)
     var directory: String?
 
-    /// Declared only for the help and completions. ``ConfigFile`` removes the option before the
-    /// command line is parsed.
+    /// Declared only for the help and completions. ``ConfigFile`` removes the option.
     @Flag(help: .rare("Ignore the configuration file: see larder config --help."))
     var noConfig = false
 
@@ -41,8 +40,7 @@ struct CacheOptions: ParsableArguments {
 
     var absolutePath: String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// Opens the cache for reading and writing. With `makingRoom`, opens it even on a full disk,
-    /// for an eviction.
+    /// - Parameter makingRoom: Whether to open it even on a full disk, for an eviction.
     func open(wait: LockWait = .none, makingRoom: Bool = false) throws -> Cache {
         try existing {
             try makingRoom
@@ -61,8 +59,7 @@ struct CacheOptions: ParsableArguments {
         }
     }
 
-    /// Throws ``MissingInputError`` if no cache exists, as a mistyped path must not look like
-    /// an empty cache.
+    /// Throws ``MissingInputError`` if no cache exists. A mistyped path is not an empty cache.
     func existing<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -77,8 +74,7 @@ struct CacheOptions: ParsableArguments {
 }
 
 extension String {
-    /// The argument with a leading `~` expanded, even in `--option=~/file`. Shells do not expand
-    /// `~` in quotes or after `=`.
+    /// Expands a leading `~`, which shells do not expand in quotes or in `--option=~/file`.
     var expandingHome: String {
         let equals = utf8.starts(with: "--".utf8) ? utf8.firstIndex(of: UInt8(ascii: "=")) : nil
         let start = equals.map(utf8.index(after:)) ?? startIndex

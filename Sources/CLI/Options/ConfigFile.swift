@@ -4,8 +4,7 @@ import LarderCache
 import LarderCore
 import Synchronization
 
-/// The user's configuration file. Each line sets an option for all commands that have the option,
-/// or only for its section's command.
+/// The user's configuration file, with options for all commands or for a section's command.
 struct ConfigFile {
     struct Line {
         let number: Int
@@ -18,7 +17,6 @@ struct ConfigFile {
 
     static let variable = "LARDER_CONFIG_PATH"
     static let exclusion = "--no-config"
-    /// The configuration file of this run. Nil if the file is missing or disabled.
     static let inUse = Mutex<ConfigFile?>(nil)
 
     private static let maximumSize = 64 << 10
@@ -35,8 +33,7 @@ struct ConfigFile {
         return arguments[..<end].filter { $0 != exclusion } + arguments[end...]
     }
 
-    /// Returns nil if the file is missing or disabled. Throws ``MissingInputError`` if unreadable,
-    /// or `ValidationError` if its content is invalid.
+    /// Returns nil if the file is missing or disabled.
     static func load(
         for command: NamedCommand,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -48,8 +45,7 @@ struct ConfigFile {
         } else {
             path = defaultPath(environment)
             var status = stat()
-            // The home directory can be another user's, as after `su`, and is then ignored. A
-            // broken link is an error.
+            // Another user's home directory, as after `su`, is ignored. A broken link is an error.
             if lstat(path, &status) != 0, [ENOENT, ENOTDIR, EACCES].contains(errno) { return nil }
         }
         return try ConfigFile(path, bytes(of: path), for: command)
@@ -150,8 +146,7 @@ struct ConfigFile {
             return command
         }
 
-        /// Throws unless a command has the option. In a section, it must be the section's command.
-        /// Messages omit the value, which may be a password.
+        /// Throws unless the section's command, or any command, has the option.
         private func check(_ name: String, hasValue: Bool) throws(ValidationError) {
             try refuse(
                 if: !name.hasPrefix("--"),

@@ -1,8 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// The lines of the file that have an effect. The command line overrides a command's section, and
-/// the section overrides lines for all commands.
+/// The command line overrides a command's section, which overrides lines for all commands.
 extension ConfigFile {
     /// Pairs of options that contradict each other, although the parser accepts both together.
     static let opposites = [
@@ -10,8 +9,8 @@ extension ConfigFile {
         "--force": "--revalidate", "--revalidate": "--force",
     ]
 
-    /// Parses the file's lines and a command line, and sets ``used``. Skips lines that contradict a
-    /// later line or the command line, or that need a missing option.
+    /// Sets ``used`` to the lines that neither contradict a later line or the command line nor need
+    /// a missing option.
     mutating func parse(
         _ words: [String], of command: NamedCommand,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -41,8 +40,7 @@ extension ConfigFile {
             .min { $0.number < $1.number }?.name
     }
 
-    /// Returns the lines that have an effect without other options. If the command needs other
-    /// options, returns all lines that can have an effect.
+    /// Returns the lines that have an effect without other options, or can have one with them.
     func effectiveLines(for command: NamedCommand, environment: [String: String]) -> [Line] {
         var file = self
         var lines = lines(for: command, besides: [], environment: environment)
@@ -62,8 +60,7 @@ extension ConfigFile {
         }.map(\.element)
     }
 
-    /// Returns a command's lines in the file's order. A line replaces earlier lines with the
-    /// opposite option.
+    /// Returns a command's lines. A line replaces earlier lines with the opposite option.
     func lines(for command: NamedCommand) -> [Line] {
         let options = command.namedOptions
         let own = lines.filter { $0.section == command.name }
@@ -93,8 +90,7 @@ extension ConfigFile {
         return readsManifest ? lines : lines.filter { OptionsInUse.reading[$0.name] == nil }
     }
 
-    /// Returns the cache that the file names, for completions. Returns nil if the file is not
-    /// valid.
+    /// Returns the cache that the file names, for completions.
     static func cache(for words: [String]) -> String? {
         guard withoutExclusion(words).count == words.count else { return nil }
         let (command, rest) = NamedCommand.program.find(words)

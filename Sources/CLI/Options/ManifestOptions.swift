@@ -104,7 +104,7 @@ struct LocalManifests {
         try ownKeys.forEach(body)
     }
 
-    /// Calls `body` with all keys. Throws if an entry is unusable or if there are no icons.
+    /// Throws if an entry is unusable or if there are no icons.
     func forEachKeyOfAll(_ body: (String) throws -> Void) throws {
         var isEmpty = true
         for source in sources {

@@ -48,8 +48,7 @@ struct NamedCommand {
         return syntax
     }
 
-    /// Returns the long names of the options before the first unknown option, and the unknown
-    /// option.
+    /// Returns the long names of the options before the first unknown option.
     func givenOptions(in words: [String]) -> (names: Set<String>, unknown: String?) {
         let options = namedOptions
         var names: Set<String> = []
@@ -142,8 +141,7 @@ struct NamedCommand {
             || argument == "---completion" || argument == "--experimental-dump-help"
     }
 
-    /// Throws if the option must follow the name of a command in this group. The message omits a
-    /// secret value.
+    /// Throws if the option must follow the name of a command in this group.
     private func checkOption(_ word: String, before words: [String]) throws {
         let option = String(word.prefix { $0 != "=" })
         let names = Set(subcommands.map(\.word))
@@ -158,8 +156,7 @@ struct NamedCommand {
             "'\(option)' belongs after the command, for example: \(command.line) \(written)")
     }
 
-    /// Returns a message about the first unknown option. Omits its value, which may be a password.
-    /// The parser would report other errors first.
+    /// Returns a message about the first unknown option, before the parser reports other errors.
     func messageOnUnknownOption(in words: [String]) -> String? {
         guard let name = givenOptions(in: words).unknown else { return nil }
         let namesake = Self.program.descendants.first {
@@ -182,8 +179,7 @@ struct NamedCommand {
             """
     }
 
-    /// Returns the help that a command line requests with `help`, `--help` or `--help-all`, or with
-    /// only a command group.
+    /// Returns the help that a command line requests, perhaps with only a command group.
     static func help(requestedBy arguments: [String]) -> String? {
         let words = arguments.prefix { $0 != "--" }
         let isHelpCommand = words.first == "help"
@@ -245,9 +241,8 @@ enum NearestName {
         return hint(for: String(name.drop { $0 == "-" }), among: long, lead: "--")
     }
 
-    /// Returns a hint such as `. Did you mean '--quiet'?` (with the lead `--`), or "". Suggests the
-    /// nearest name with at most one mistake per three letters, or else the only name with this
-    /// word.
+    /// Suggests the nearest name with at most one mistake per three letters, or else the only name
+    /// with this word.
     static func hint(for name: String, among known: [String], lead: String = "") -> String {
         let word = Array(name.lowercased().utf8)
         // A comparison takes quadratic time.
@@ -260,7 +255,7 @@ enum NearestName {
         return nearest.map { ". Did you mean '\(lead)\($0)'?" } ?? ""
     }
 
-    /// Returns the number of wrong, extra, missing and swapped letters.
+    /// Counts wrong, extra, missing and swapped letters.
     private static func mistakes(in word: [UInt8], for name: [UInt8]) -> Int {
         var (last, row) = ([Int](), Array(0...name.count))
         for (i, letter) in word.enumerated() {

@@ -85,7 +85,7 @@ protocol NetworkCommand: ParsableCommand {
 }
 
 extension NetworkCommand {
-    /// Returns unused options that may prevent a failure with this code, or nil.
+    /// Returns unused options that may prevent a failure with this code.
     func missingOptions(for code: String, _ message: String) -> String? {
         let options: [(name: String, isUsed: Bool)] =
             switch code {

@@ -45,7 +45,7 @@ struct RevalidationOptions: ParsableArguments {
 
 extension Revalidation: ExpressibleByArgument {}
 
-/// The largest number or percentage of failed icons that still gives exit status 0: `20` or `2.5%`.
+/// The largest number or percentage of failed icons with exit status 0: `20` or `2.5%`.
 enum FailureAllowance: Equatable, CustomStringConvertible {
     case count(Int)
     case percent(Decimal)
@@ -182,8 +182,7 @@ struct SchedulerTask {
     let variable: String
     let number: Int
 
-    /// - Throws: `ValidationError` unless the variables of exactly one scheduler are set. If one
-    ///   scheduler runs inside another, the index is ambiguous.
+    /// Throws if several schedulers, one inside another, have set their variables.
     init(_ environment: [String: String]) throws {
         let set = ["JOB_COMPLETION_INDEX", Self.slurm, Self.parallel]
             .filter { environment[$0]?.isEmpty == false }
@@ -206,8 +205,7 @@ struct SchedulerTask {
         }
     }
 
-    /// Returns the index of a task in an array. The array may start at any number and have a step,
-    /// but no gaps.
+    /// The array may start at any number and have a step, but no gaps.
     private static func place(
         ofArrayTask id: Int, _ environment: [String: String]
     ) throws -> (index: Int, count: Int) {

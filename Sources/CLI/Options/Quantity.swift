@@ -6,8 +6,7 @@ struct Quantity {
     let unit: Substring
     let hasFraction: Bool
 
-    /// Removes a quantity from the start of a text. Returns nil if the text does not start with
-    /// a number of at most 38 digits, the precision of `Decimal`.
+    /// Removes a number of at most 38 digits, the precision of `Decimal`, and its unit from a text.
     init?(takenFrom text: inout Substring) {
         guard let match = text.prefixMatch(of: /([0-9]*)(\.[0-9]+)?([^0-9.]*)/) else { return nil }
         let digits = match.output.1 + (match.output.2 ?? "")
@@ -22,8 +21,7 @@ struct Quantity {
         text = text[match.range.upperBound...]
     }
 
-    /// Returns the number of bytes or microseconds, rounded down. Returns nil on overflow, or if a
-    /// positive number would become 0.
+    /// Rounds down. Returns nil on overflow, or if a positive number would become 0.
     func counted(in size: Int64) -> Int64? {
         var (product, count) = (number * Decimal(size), Decimal())
         NSDecimalRound(&count, &product, 0, .down)
@@ -85,8 +83,7 @@ struct ByteCount {
         self.bytes = bytes
     }
 
-    /// Returns the size of a unit in bytes, ignoring case. Returns nil for `Mb`, which may mean a
-    /// megabit.
+    /// Returns the bytes of a unit in any case, or nil for `Mb`, which may mean a megabit.
     private static func size(of unit: Substring) -> Int64? {
         guard unit.wholeMatch(of: /[A-Z]b/) == nil else { return nil }
         let unit = unit.lowercased()
@@ -159,8 +156,7 @@ struct TimeSpan {
         duration = .microseconds(sum)
     }
 
-    /// Returns the length of a unit in microseconds, ignoring case. Returns nil for `M`, which may
-    /// mean a month.
+    /// Ignores case. Returns nil for `M`, which may mean a month.
     private static func microseconds(in unit: Substring) -> Int64? {
         guard !unit.contains("M") else { return nil }
         return switch unit.lowercased() {
@@ -203,7 +199,6 @@ func refuse(
         "\(option) must be from \(limits.lowerBound) to \(limits.upperBound).")
 }
 
-/// Calls `body`. Converts its errors to `ValidationError`.
 func validated<Value>(
     _ message: (any Error) -> String, _ body: () throws -> Value
 ) throws(ValidationError) -> Value {

@@ -66,7 +66,6 @@ struct LogOptions: ParsableArguments {
 }
 
 enum Log {
-    /// The lowest level to write, set by ``LogOptions``, or nil to log nothing.
     static let level = Mutex<Logger.Level?>(nil)
 
     static func logger(_ label: String = "larder") -> Logger? {

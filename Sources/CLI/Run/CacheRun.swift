@@ -204,7 +204,6 @@ final class Interrupts: Sendable {
         return isIgnored
     }
 
-    /// Sets the response to the first signal: a message, unless the run is quiet, and `ask`.
     func ask(
         _ message: String = "finishing work in progress", _ ask: @escaping @Sendable () -> Void = {}
     ) {

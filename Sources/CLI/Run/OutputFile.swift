@@ -12,8 +12,7 @@ enum OutputFile {
         try replacement.commit()
     }
 
-    /// Opens or creates a file to write in place. Throws if the path contains another user's
-    /// symbolic link. `flags` are open(2) flags without O_CREAT.
+    /// Opens or creates a file to write in place, unless another user's link is in its path.
     static func open(
         _ path: String, flags: Int32, mode: mode_t
     ) throws(CacheError) -> FileDescriptor {
@@ -27,13 +26,12 @@ enum OutputFile {
         }
     }
 
-    /// Copies a file and its permissions durably, unless `other` exists.
+    /// Copies a file and its permissions, unless `other` exists.
     static func copy(_ path: String, to other: String) throws(CacheError) {
         do throws(CacheError) {
             let folder = try UsersPath(path.parentDirectory).folder()
             let file = try folder.file(path.lastName)
-            // The file must be open first, because another run creates `other` before it replaces
-            // the file.
+            // The file is opened first, because another run creates `other` before it replaces it.
             if let status = try folder.status(of: other.lastName) {
                 guard status.isRegularFile else {
                     throw CacheError(.unusable, subject: other, message: "is not a regular file")
@@ -74,8 +72,7 @@ enum OutputFile {
         try refuse(if: isSame, "\(option) and \(otherOption) name the same file: '\(path)'")
     }
 
-    /// Returns the real path of a file that may not exist yet, or nil if its directory is missing.
-    /// Follows up to 40 dangling links, as Linux does.
+    /// Returns the real path, even of a missing file in an existing directory, or nil.
     private static func place(_ path: String, links: Int = 40) -> String? {
         if let place = realPath(path) { return place }
         if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {
@@ -103,18 +100,15 @@ enum OutputFile {
     }
 }
 
-/// A file that replaces another file atomically. Readers see the old or the new file, even after a
-/// crash.
+/// A file that replaces another file atomically, even if a crash interrupts it.
 final class OutputReplacement: Sendable {
     private let state: Mutex<State>
 
-    /// - Parameter mode: The mode before the umask. Permissions that the replaced file lacks are
-    ///   removed.
+    /// - Parameter mode: The mode, without the umask and permissions that the replaced file lacks.
     init(_ path: String, mode: mode_t = 0o644) { state = Mutex(State(path: path, mode: mode)) }
 
     deinit { state.withLock { $0.discard() } }
 
-    /// Throws if the file cannot be written, for example if its directory is missing.
     func check() throws(CacheError) {
         try attempt { (state) throws(CacheError) in try state.check() }
     }
@@ -128,8 +122,7 @@ final class OutputReplacement: Sendable {
         }
     }
 
-    /// Replaces the old file durably. If this or an earlier step fails, keeps the old file and
-    /// throws.
+    /// Replaces the old file durably, or keeps it and throws.
     func commit() throws(CacheError) {
         defer { state.withLock { $0.discard() } }
         try attempt { (state) throws(CacheError) in
@@ -196,8 +189,7 @@ final class OutputReplacement: Sendable {
 
         private mutating func create() throws(CacheError) -> (String, FileDescriptor) {
             let folder = try openFolder()
-            // The name does not end in .prom, because Prometheus' textfile collector would read the
-            // unfinished file.
+            // Does not end in .prom, because Prometheus would read the unfinished file.
             let name = "\(path.lastName).\(String(UInt32.random(in: .min ... .max), radix: 36)).tmp"
             let file = try naming("open") { () throws(CacheError) in
                 try folder.open(name, flags: O_WRONLY | O_CREAT | O_EXCL, mode: mode)

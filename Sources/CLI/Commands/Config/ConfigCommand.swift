@@ -62,8 +62,7 @@ struct ConfigCommand: AsyncParsableCommand {
     }
 }
 
-/// The options set by the configuration file and by environment variables, for one command or for
-/// all.
+/// The options set by the configuration file and by environment variables.
 struct ConfigSummary {
     private struct Row {
         let option: String

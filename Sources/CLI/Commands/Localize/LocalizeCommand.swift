@@ -199,8 +199,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
             ?? known[shape ?? ""] ?? known[manifest.lastName]
     }
 
-    /// Runs a prefetch, and prints its summary as a message. Throws its exit status, unless it is
-    /// `done` or `someFailed`.
+    /// Throws the exit status of the prefetch, unless it is `done` or `someFailed`.
     private func prefetch(
         _ source: ManifestSource, _ rules: ManifestRules, _ run: CacheRun
     ) async throws -> ExitStatus {

@@ -102,8 +102,7 @@ struct CatCommand: AsyncParsableCommand {
         }
         try cache.forEachPiece(of: object) { piece in
             let bytes = rest + piece
-            // If a piece ends within a character, the character's bytes are kept for the next
-            // piece.
+            // A character that continues in the next piece is checked there.
             let end = bytes.suffix(3).lastIndex { $0 >= 0xC0 } ?? bytes.endIndex
             rest = Array(bytes[end...])
             try check(bytes[..<end])
@@ -134,8 +133,7 @@ struct Lookup: ParsableArguments {
 }
 
 extension String {
-    /// Converts a user's text to a resource key: the key of an http or https URL in any spelling,
-    /// `key:NAME` or `ni:…` as in `list --json`, or else a key of a manifest.
+    /// Converts a URL, `key:NAME` or `ni:…` as in `list --json`, or a key of a manifest to a key.
     static func spelled(_ text: String) -> String {
         if let url = try? HTTPURL(text) { return url.key }
         if let name = ResourceKey.name(in: text) { return ResourceKey.named(name.removingUserinfo) }

@@ -57,8 +57,6 @@ struct HealthOptions: ParsableArguments {
 }
 
 extension PlanCommand {
-    /// Prints the findings, and exits with status 2 if ``HealthOptions/failOn`` contains the kind
-    /// of any finding.
     func report(on sources: [ManifestSource], by planner: Planner) throws {
         if let directory = health.iconFiles { try MissingInputError.checkDirectory(directory) }
         let line = ProgressLine(isQuiet: quiet)
@@ -120,9 +118,8 @@ extension HealthReport {
         return object.text
     }
 
-    /// Writes a JUnit XML report with a suite for each kind. A suite has a test for each finding,
-    /// or one passed test. Findings whose kind is not in `failing`, and icons that are never
-    /// fetched, are skipped tests.
+    /// Writes a JUnit XML report with a suite for each kind. Findings whose kind is not in `failing`
+    /// and icons that are never fetched are skipped tests.
     func writeJUnit(failing: Set<HealthFinding.Kind>, _ write: (String) -> Void) throws {
         typealias Suite = HealthFinding.Kind?
         let suites: [Suite] = HealthFinding.Kind.allCases + [nil]
@@ -189,8 +186,7 @@ extension HealthFinding {
 }
 
 extension String {
-    /// The text as an attribute value. XML 1.0 does not allow control characters, even as
-    /// references.
+    /// The text as an attribute value. XML 1.0 does not allow control characters.
     fileprivate var escapedForXML: String {
         sanitizedForTerminal.unicodeScalars.reduce(into: "") { text, scalar in
             switch scalar {

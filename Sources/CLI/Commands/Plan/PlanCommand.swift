@@ -150,8 +150,7 @@ extension PlanSummary {
             + unusedSplits.sorted().joined(separator: ", ")
     }
 
-    /// Writes one value at a time, because a manifest may have a million values. If `values` is
-    /// nil, writes null.
+    /// Writes one value at a time, because a manifest may have a million values.
     package func writeJSON(_ values: PlannedValues?, _ write: (String) -> Void) throws {
         let object: JSONObject = [
             "entries": entries, "urls": urls, "cached": cached, "stale": stale, "missing": missing,

@@ -171,8 +171,7 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
 }
 
 extension CacheRun {
-    /// Prefetches with the command's network options. If `isPart` is true, the command prints its
-    /// own results later, so the summary is a message.
+    /// Prefetches with the command's network options. With `isPart`, the summary is a message.
     func carry(
         _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
         _ command: some NetworkCommand & ReportingCommand, _ purpose: PrefetchConsole.Purpose,
@@ -213,9 +212,8 @@ extension CacheRun {
     }
 }
 
-/// The `--report` file, with one JSON line for each icon. The file is opened before the run starts,
-/// but keeps the previous report until all manifests are read. A failed write does not stop the
-/// run, but makes it fail at the end.
+/// The `--report` file. It keeps the previous report until all manifests are read. A failed write
+/// does not stop the run, but makes it fail at the end.
 final class ReportFile {
     private let path: String
     private let mode: mode_t
@@ -250,15 +248,14 @@ final class ReportFile {
         guard !isBegun, failure == nil, let file else { return }
         isBegun = true
         guard let status = try? file.status(), status.isRegularFile else { return }
-        // If the file exists, removes permissions that a new file would not have.
+        // Removes permissions that a new file would not have.
         if status.st_uid == geteuid() { fchmod(file.raw, status.st_mode & mode) }
         if ftruncate(file.raw, 0) != 0 {
             failure = CacheError("truncate", subject: path, errno: errno).ofOutput
         }
     }
 
-    /// Returns the umask. Must be called before other threads create files, because umask(2) can
-    /// read the mask only by changing it.
+    /// Must be called before other threads create files, because it changes the mask for a moment.
     private static func umask() -> mode_t {
         let mask = Foundation.umask(0o077)
         _ = Foundation.umask(mask)
@@ -279,8 +276,7 @@ final class ReportFile {
     }
 }
 
-/// The `--write-lock` file, a JSON array with one icon per line. If no icon failed, it replaces the
-/// previous file.
+/// The `--write-lock` file. It replaces the previous file if no icon failed.
 final class LockedManifest: Sendable {
     private let file: OutputReplacement?
     private let isEmpty = Mutex(true)

@@ -79,7 +79,9 @@ struct PrefetchConsole {
     }
 
     private func remedy(_ report: Report, _ sources: [ManifestSource]) -> String? {
-        if report.isInterrupted || report.failure != nil || report.count(.failed) == 0 { return nil }
+        guard !report.isInterrupted, report.failure == nil, report.count(.failed) > 0 else {
+            return nil
+        }
         guard purpose == .prefetch else {
             guard let remote = report.remote, !remote.faults.isEmpty else { return nil }
             let location = String.shellOption("--remote", remote.location)
@@ -101,8 +103,7 @@ struct PrefetchConsole {
         return ways.isEmpty ? nil : ways.joined(separator: "; ")
     }
 
-    /// Whether a name can be printed, and means the same manifest in a later command, unlike
-    /// `/dev/fd/63`.
+    /// Whether a name means the same manifest in a later command, unlike `/dev/fd/63`.
     private static func canBeTyped(_ name: String) -> Bool {
         !["-", "/dev/std", "/dev/fd/"].contains { name.utf8.starts(with: $0.utf8) }
             && name.shownAsURL.isSame(as: name)
@@ -141,8 +142,7 @@ struct PrefetchConsole {
     }
 }
 
-/// Groups of failures by code and host. The first failures of each code are shown, and other
-/// failures are counted by host.
+/// The first failures of each code are shown, and others are counted by host.
 struct FailureGroups {
     private static let shownPerCode = 5
     private static let maximumHosts = 8
@@ -150,7 +150,6 @@ struct FailureGroups {
     private static let maximumGroups = 4096
 
     private var shown: [String: Int] = [:]
-    /// Failures that are not shown, counted by code and host.
     private var rest: [String: [String: Int]] = [:]
     private var others: [String: Int] = [:]
 

@@ -131,8 +131,7 @@ struct VerifyPartOptions: ParsableArguments {
     @Flag(help: "Compare file sizes with the index, and read only files whose size differs.")
     var quick = false
 
-    /// Parses a random share (`5%`), whose seed is set later, or one of several parts that together
-    /// cover the cache (`3/10`).
+    /// Parses a random share (`5%`), whose seed is set later, or one of several parts (`3/10`).
     private static func selection(_ argument: String) throws -> VerifySelection {
         if let percent = Quantity.percent(argument), percent > 0 {
             return .share(NSDecimalNumber(decimal: percent).doubleValue / 100, seed: 0)
