@@ -177,8 +177,7 @@ enum ForeignBytes {
                 setenv(name, String(path: value), 1)
             }
             // An empty value of these variables has a meaning: no proxy, or no configuration file.
-            let isMeaningful =
-                name == ConfigFile.variable || name.lowercased().hasSuffix("_proxy")
+            let isMeaningful = name == ConfigFile.variable || name.lowercased().hasSuffix("_proxy")
             if value.pointee == 0, !isMeaningful { unsetenv(name) }
         }
     }

@@ -14,14 +14,12 @@ final class StatusLine: Sendable {
     private let state = Mutex(State())
     private let isPlain = Terminal.isDumb
 
-    func draw(_ text: ProgressText) {
+    func draw(_ text: ProgressText? = nil) {
         state.withLock { state in
-            state.text = text
+            state.text = text ?? state.text
             redraw(&state)
         }
     }
-
-    func redraw() { state.withLock { redraw(&$0) } }
 
     func erase() {
         state.withLock { state in
@@ -103,7 +101,7 @@ final class ProgressLine: Sendable {
         #endif
         for signal in signals { SignalWatch.start(signal) { [weak self] in self?.printOnce() } }
         if Terminal.isThere, !isQuiet {
-            SignalWatch.start(SIGWINCH) { Console.statusLine.redraw() }
+            SignalWatch.start(SIGWINCH) { Console.statusLine.draw() }
         }
     }
 

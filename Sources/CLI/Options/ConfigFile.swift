@@ -6,7 +6,7 @@ import Synchronization
 
 /// The user's configuration file, with options for all commands or for a section's command.
 struct ConfigFile {
-    struct Line {
+    struct Line: Equatable {
         let number: Int
         let section: String?
         let name: String

@@ -110,22 +110,4 @@ extension ConfigFile {
             .map { "\n\(path):\($0.number) has \($0.name)." }
         return message[..<end] + notes.joined() + message[end...]
     }
-
-    /// Returns the options that this run, but not a suggested command, gets from the file.
-    func arguments(missingFrom words: String) -> [String] {
-        let others = lines(ofSuggested: words)
-        return used.filter { line in !others.contains { $0.number == line.number } }
-            .map(\.argument)
-    }
-
-    /// Whether the file gives a suggested command a different cache than this run uses.
-    func replacesCache(in words: String) -> Bool {
-        lines(ofSuggested: words).contains { line in
-            line.name == "--cache" && !used.contains { $0.number == line.number }
-        }
-    }
-
-    private func lines(ofSuggested words: String) -> [Line] {
-        lines(for: NamedCommand.program.find(words.split(separator: " ").map(String.init)).command)
-    }
 }

@@ -5,7 +5,8 @@ import Synchronization
 /// A command and its full name: `verify`, or `remote verify`.
 struct NamedCommand {
     /// The syntax of each command, because the parser takes a millisecond to describe it.
-    private static let described = Mutex<[String: CommandSyntax]>([:])
+    private static let described = Mutex<[String: Syntax]>([:])
+    private typealias Syntax = (options: [String: NamedOption], needsArgument: Bool)
 
     let name: String
     let type: any ParsableCommand.Type
@@ -27,11 +28,13 @@ struct NamedCommand {
     var namedOptions: [String: NamedOption] { syntax.options }
     var needsArgument: Bool { syntax.needsArgument }
 
-    private var syntax: CommandSyntax {
+    private var syntax: Syntax {
         if let known = Self.described.withLock({ $0[name] }) { return known }
         let description = Data(type._dumpHelp().utf8)
         let dump = try? JSONDecoder().decode(DumpedHelp.self, from: description)
-        var syntax = CommandSyntax()
+        // The parser describes --version only for the whole program.
+        let version = NamedOption(name: "--version", takesValue: false)
+        var syntax: Syntax = (["--version": version], false)
         for argument in dump?.command.arguments ?? [] {
             let names = (argument.names ?? []).map { ($0.name.count == 1 ? "-" : "--") + $0.name }
             guard let long = names.first(where: { $0.hasPrefix("--") }) else {
@@ -85,8 +88,7 @@ struct NamedCommand {
             of: /Error: (?:Unexpected argument '(?<word>.*)'|[0-9]+ unexpected arguments)/)
         return text.replacing(
             "\nUsage: \(word)",
-            with: (unexpected.map { advice(on: words, after: $0.word) } ?? "")
-                + "\nUsage: \(line)"
+            with: (unexpected.map { advice(on: words, after: $0.word) } ?? "") + "\nUsage: \(line)"
         ).replacing("\n  See '\(word) ", with: "\n  See '\(line) ")
     }
 
@@ -207,12 +209,6 @@ struct NamedCommand {
         if !isWhole { text += "\n\nMore options: \(line) --help-all" }
         return text.wrapped(to: width, hanging: 2)
     }
-}
-
-private struct CommandSyntax {
-    // The parser describes this option only for the whole program.
-    var options = ["--version": NamedOption(name: "--version", takesValue: false)]
-    var needsArgument = false
 }
 
 struct NamedOption {

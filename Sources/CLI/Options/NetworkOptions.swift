@@ -41,8 +41,7 @@ struct TransferOptions: ParsableArguments {
     var retryMaxTime = TimeSpan(seconds: 600)
 
     @Option(
-        help: .rare(
-            "The maximum number of requests per second to a scheme, host and port.", "n"),
+        help: .rare("The maximum number of requests per second to a scheme, host and port.", "n"),
         transform: Quantity.perSecond)
     var ratePerHost: Double?
 
@@ -87,24 +86,21 @@ protocol NetworkCommand: ParsableCommand {
 extension NetworkCommand {
     /// Returns unused options that may prevent a failure with this code.
     func missingOptions(for code: String, _ message: String) -> String? {
+        typealias Code = TransferError.Code
         let options: [(name: String, isUsed: Bool)] =
             switch code {
-            case TransferError.Code.addressRefused.rawValue:
+            case Code.addressRefused.rawValue:
                 [("--allow-private-network", false), ("--allow-host", false)]
-            case TransferError.Code.certificate.rawValue:
-                [("--ca-cert", connections.caCert != nil)]
-            case TransferError.Code.nameNotResolved.rawValue,
-                TransferError.Code.connectionRefused.rawValue,
-                TransferError.Code.connectFailed.rawValue,
-                TransferError.Code.connectTimeout.rawValue:
+            case Code.certificate.rawValue: [("--ca-cert", connections.caCert != nil)]
+            case Code.nameNotResolved.rawValue, Code.connectionRefused.rawValue,
+                Code.connectFailed.rawValue, Code.connectTimeout.rawValue:
                 [
                     ("--proxy", connections.proxy != nil),
                     ("--resolve", !connections.resolve.isEmpty),
                     ("--connect-to", !connections.connectTo.isEmpty),
                 ]
-            case TransferError.Code.tls.rawValue:
-                [("--client-cert", credentials.clientCert != nil)]
-            case TransferError.Code.tooLarge.rawValue:
+            case Code.tls.rawValue: [("--client-cert", credentials.clientCert != nil)]
+            case Code.tooLarge.rawValue:
                 [("--max-object-size", transfer.maxObjectSize.bytes != TransferOptions.defaultSize)]
             case "redirect-refused" where message.contains("--allow-downgrade"):
                 [("--allow-downgrade", addresses.allowDowngrade)]

@@ -55,30 +55,26 @@ enum OptionsInUse {
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> String {
         let names = names(for: words)
-        let fromFile = file?.arguments(missingFrom: words) ?? []
+        let used = file?.used ?? []
+        let suggested = NamedCommand.program.find(words.split(separator: " ").map(String.init))
+        let others = file?.lines(for: suggested.command) ?? []
+        let fromFile = used.filter { !others.contains($0) }.map(\.argument)
         var rest = fromFile[...] + arguments.dropFirst().prefix { $0 != "--" }
         var options: [String] = []
         while let argument = rest.popFirst() {
-            if names["--max-concurrent"] != nil, argument.hasPrefix("-j") {
-                let joined = argument.dropFirst(2).drop { $0 == "=" }
-                let value = joined.isEmpty ? rest.popFirst() : String(joined)
-                options.append(shown(value ?? "", of: "--max-concurrent"))
-                continue
-            }
-            let name = String(argument.prefix { $0 != "=" })
+            let isShort = argument.hasPrefix("-j")
+            let name = isShort ? "--max-concurrent" : String(argument.prefix { $0 != "=" })
             guard let takesValue = names[name] else { continue }
-            if takesValue {
-                let value =
-                    name == argument ? rest.popFirst() : String(argument.dropFirst(name.count + 1))
-                options.append(shown(value ?? "", of: name))
-            } else {
-                options.append(name)
-            }
+            let text = argument.dropFirst(isShort ? 2 : name.count + 1)
+            let joined = isShort ? text.drop { $0 == "=" } : text
+            let isJoined = isShort ? !joined.isEmpty : name != argument
+            let value = isJoined || !takesValue ? String(joined) : rest.popFirst() ?? ""
+            options.append(takesValue ? shown(value, of: name) : name)
         }
         if !options.contains(where: { $0.hasPrefix("--cache") }) {
             if let cache = environment["LARDER_CACHE"], !cache.isEmpty {
                 options.append(shown(cache, of: "--cache"))
-            } else if let file, file.replacesCache(in: words) {
+            } else if others.contains(where: { $0.name == "--cache" && !used.contains($0) }) {
                 options.append(shown(CacheOptions.defaultPath, of: "--cache"))
             }
         }

@@ -113,8 +113,7 @@ struct ConfigSummary {
         var rows = (file?.lines ?? []).map { line in
             Row(
                 option: line.name, value: line.value, line: line.number,
-                commands: effective.filter { $1.contains { $0.number == line.number } }
-                    .map(\.0.name))
+                commands: effective.filter { $1.contains(line) }.map(\.0.name))
         }
         for (option, variables) in Self.variables {
             guard let name = variables.first(where: { environment[$0]?.isEmpty == false }),
@@ -152,8 +151,6 @@ struct ConfigSummary {
                 "variable": row.variable, "commands": row.commands,
             ]
         }
-        return [
-            "path": path?.sanitizedForTerminal, "command": command, "options": options,
-        ]
+        return ["path": path?.sanitizedForTerminal, "command": command, "options": options]
     }
 }

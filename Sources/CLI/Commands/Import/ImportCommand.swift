@@ -90,8 +90,7 @@ struct ImportCommand: ReportingCommand {
     }
 
     private func configuration() throws -> ImportConfiguration {
-        var configuration = ImportConfiguration(
-            layout: naming.layout(layout), directory: directory)
+        var configuration = ImportConfiguration(layout: naming.layout(layout), directory: directory)
         configuration.folder = naming.folder
         configuration.maximumBytes = maxObjectSize.bytes
         configuration.acceptsAnyContent = anyContent

@@ -74,8 +74,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
     @Flag(help: "Use data: URLs, which contain the icons.") var data = false
 
     @Option(
-        help: .common(
-            "With --data, keep the URLs of larger icons. (default: 64KiB)", "size"),
+        help: .common("With --data, keep the URLs of larger icons. (default: 64KiB)", "size"),
         transform: ByteCount.parseAboveZero)
     var maxData: ByteCount?
 
@@ -207,8 +206,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
         configuration.manifestRules = rules
         revalidation.apply(to: &configuration.policy)
         configuration.remote = try remote.remote(.mirror)
-        let status = try await run.carry(
-            [source], configuration, self, .prefetch, isPart: true)
+        let status = try await run.carry([source], configuration, self, .prefetch, isPart: true)
         if status != .someFailed { try status.exit() }
         return status
     }
@@ -218,9 +216,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
         if output.json {
             try report.printJSON(manifest: manifest, output: name, edits)
         } else if !output.quiet {
-            let text =
-                report.text(
-                    of: manifest, path == nil ? colors.errors : colors.output) + "\n"
+            let text = report.text(of: manifest, path == nil ? colors.errors : colors.output) + "\n"
             if path == nil { Console.write(text) } else { Console.add(text) }
         }
         if output.quiet, let complaint = report.complaint { Console.complain(complaint) }
@@ -230,13 +226,11 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
 extension LocalizeReport {
     func text(of manifest: String, _ paint: Paint = .none) -> String {
         var lines = problems.lines(paint)
-        var parts = [
-            (localized, "localized"), (unchanged, "unchanged"), (kinds.values.reduce(0, +), "left"),
-        ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+        let left = kinds.values.reduce(0, +)
+        var parts = counted([(localized, "localized"), (unchanged, "unchanged"), (left, "left")])
         parts += problems.failedParts
         let counts = parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")
-        let written =
-            files > 0 ? "; wrote \(files.of("file")), \(ByteText.describe(bytes))" : ""
+        let written = files > 0 ? "; wrote \(files.of("file")), \(ByteText.describe(bytes))" : ""
         lines.append(
             "\(icons.of("icon")) in \(manifest.shownAsURL)\(counts)\(written) "
                 + "(\(DurationText.describe(seconds)))")
@@ -244,12 +238,10 @@ extension LocalizeReport {
         if problems.skipped > 0 {
             lines.append(problems.skipped.of("entry has no icon", "entries have no icon"))
         }
-        lines.append(
-            isInterrupted
-                ? Self.interruption
-                : remaining == 0
-                    ? "no image URL remains"
-                    : remaining.of("image URL remains", "image URLs remain"))
+        let rest =
+            remaining == 0
+            ? "no image URL remains" : remaining.of("image URL remains", "image URLs remain")
+        lines.append(isInterrupted ? Self.interruption : rest)
         return lines.joined(separator: "\n")
     }
 

@@ -66,8 +66,7 @@ extension PlanCommand {
             filesIn: health.iconFiles, onProgress: { line.show($0.text) }
         ) { summary, report in
             line.clear()
-            (summary.complaints(of: sources) + summary.notes(of: sources))
-                .forEach(Console.complain)
+            (summary.complaints(of: sources) + summary.notes(of: sources)).forEach(Console.complain)
             if health.iconFiles != nil, report.files == 0 {
                 Console.complain("--icon-files: no icon is a relative name without a base URL")
             }
@@ -118,8 +117,8 @@ extension HealthReport {
         return object.text
     }
 
-    /// Writes a JUnit XML report with a suite for each kind. Findings whose kind is not in `failing`
-    /// and icons that are never fetched are skipped tests.
+    /// Writes a JUnit XML report with a suite for each kind. Findings of kinds that do not fail and
+    /// icons that are never fetched are skipped tests.
     func writeJUnit(failing: Set<HealthFinding.Kind>, _ write: (String) -> Void) throws {
         typealias Suite = HealthFinding.Kind?
         let suites: [Suite] = HealthFinding.Kind.allCases + [nil]

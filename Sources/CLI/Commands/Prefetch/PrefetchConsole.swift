@@ -159,9 +159,8 @@ struct FailureGroups {
             return true
         }
         let host = url?.hostAndPort ?? ""
-        if rest[code]?[host] != nil
-            || rest.values.reduce(0, { $0 + $1.count }) < Self.maximumGroups
-        {
+        let groups = rest.values.reduce(0) { $0 + $1.count }
+        if rest[code]?[host] != nil || groups < Self.maximumGroups {
             rest[code, default: [:]][host, default: 0] += 1
         } else {
             others[code, default: 0] += 1

@@ -81,10 +81,7 @@ extension RemoteEvictionReport {
             (expired, "\(expired) too old"), (replaced, "\(replaced) replaced"),
         ]).joined(separator: ", ")
         let removals = nonzero([
-            (
-                evictedObjects,
-                "\(evictedObjects.of("object")) (\(ByteText.describe(evictedBytes)))"
-            ),
+            (evictedObjects, "\(evictedObjects.of("object")) (\(ByteText.describe(evictedBytes)))"),
             (expired + replaced, "\((expired + replaced).of("reference")) (\(reasons))"),
         ])
         var lines = [
