@@ -60,21 +60,18 @@ struct Larder: AsyncParsableCommand {
             try NamedCommand.program.check(arguments)
             if !named.isGroup, !arguments.contains(where: NamedCommand.isForProgram) {
                 let (words, result) = parsed(given, of: named, usesFile: usesFile)
-                switch result {
-                case .success(let command) where type(of: command) == named.type: return command
+                if let command = try? result.get(), type(of: command) == named.type {
+                    return command
+                }
+                let unknown = named.messageOnUnknownOption(in: words)
                 // Without arguments, the parser would print its help instead of the error.
-                case .failure(let error) where !words.isEmpty:
-                    let message =
-                        named.messageOnUnknownOption(in: words)
-                        ?? named.message(for: error, in: words)
+                if case .failure(let error) = result, !words.isEmpty {
+                    let message = unknown ?? named.message(for: error, in: words)
                     let file = ConfigFile.inUse.withLock { $0 }
                     leave(saying: file?.locating(message) ?? message, .validationFailure)
-                default:
-                    // The parser interprets the `h` of a misspelt `-cache` as a request for help.
-                    if let message = named.messageOnUnknownOption(in: words) {
-                        leave(saying: message, .validationFailure)
-                    }
                 }
+                // The parser interprets the `h` of a misspelt `-cache` as a request for help.
+                if let unknown { leave(saying: unknown, .validationFailure) }
             }
             return try parseAsRoot(arguments)
         } catch {

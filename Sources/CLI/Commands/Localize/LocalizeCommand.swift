@@ -92,12 +92,9 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
         let isFile = try manifest != "-" && ManifestOptions.url(manifest) == nil
         if file == "" { throw ValidationError("--output needs the name of a file.") }
         if icons == "" { throw ValidationError("--icons needs the name of a directory.") }
-        if inPlace, file != nil {
-            throw ValidationError("--in-place and --output cannot be combined.")
-        }
-        if inPlace, !isFile {
-            throw ValidationError("--in-place cannot be combined with a URL or standard input.")
-        }
+        try refuse(if: inPlace && file != nil, "--in-place and --output cannot be combined.")
+        try refuse(
+            if: inPlace && !isFile, "--in-place cannot be combined with a URL or standard input.")
         guard [icons != nil, server != nil, data].count(where: \.self) <= 1 else {
             throw ValidationError("--icons, --server and --data cannot be combined.")
         }
@@ -112,9 +109,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
         if icons == nil, server == nil, !data {
             throw ValidationError("Standard output needs --icons, --server or --data.")
         }
-        if output.json {
-            throw ValidationError("--json needs --output FILE, because it uses standard output.")
-        }
+        try refuse(if: output.json, "--json needs --output FILE, because it uses standard output.")
     }
 
     private var path: String? { inPlace ? manifest : file == "-" ? nil : file }
