@@ -38,16 +38,13 @@ struct ConfigFile {
         for command: NamedCommand,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws -> ConfigFile? {
-        let path: String
-        if let named = environment[variable] {
-            guard !named.isEmpty else { return nil }
-            path = named.expandingHome
-        } else {
-            path = defaultPath(environment)
-            var status = stat()
-            // Another user's home directory, as after `su`, is ignored. A broken link is an error.
-            if lstat(path, &status) != 0, [ENOENT, ENOTDIR, EACCES].contains(errno) { return nil }
-        }
+        let named = environment[variable]
+        if named?.isEmpty == true { return nil }
+        let path = named?.expandingHome ?? defaultPath(environment)
+        var status = stat()
+        // Another user's home directory, as after `su`, is ignored. A broken link is an error.
+        let isMissing = lstat(path, &status) != 0 && [ENOENT, ENOTDIR, EACCES].contains(errno)
+        if isMissing, named == nil { return nil }
         return try ConfigFile(path, bytes(of: path), for: command)
     }
 

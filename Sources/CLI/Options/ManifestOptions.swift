@@ -30,16 +30,10 @@ struct ManifestOptions: ParsableArguments {
     static func url(_ text: String) throws -> HTTPURL? {
         let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber) }
         guard !scheme.isEmpty, text.dropFirst(scheme.count).hasPrefix(":/") else { return nil }
-        do {
-            return try HTTPURL(text)
-        } catch {
-            // The URL is not quoted, because it may contain a password.
-            let isHTTP = ["http", "https"].contains(scheme.lowercased())
-            throw ValidationError(
-                isHTTP
-                    ? "The URL of a manifest is not valid."
-                    : "The URL of a manifest has the scheme '\(scheme)' instead of http or https.")
-        }
+        // The URL is not quoted, because it may contain a password.
+        let isHTTP = ["http", "https"].contains(scheme.lowercased())
+        let reason = isHTTP ? "is not valid" : "has the scheme '\(scheme)' instead of http or https"
+        return try validated({ _ in "The URL of a manifest \(reason)." }) { try HTTPURL(text) }
     }
 
     func validate() throws {

@@ -144,8 +144,8 @@ struct TimeSpan {
         var shortest = Int64.max
         var sum: Int64 = 0
         repeat {
-            guard let quantity = Quantity(takenFrom: &rest),
-                let length = Self.microseconds(in: quantity.unit), length < shortest,
+            guard let quantity = Quantity(takenFrom: &rest), !quantity.unit.contains("M"),
+                let length = Self.units[quantity.unit.lowercased()], length < shortest,
                 // In a sum, a number without a unit is ambiguous.
                 !quantity.unit.isEmpty || shortest == .max && rest.isEmpty,
                 let part = quantity.counted(in: length), part <= Self.longest - sum
@@ -156,19 +156,11 @@ struct TimeSpan {
         duration = .microseconds(sum)
     }
 
-    /// Ignores case. Returns nil for `M`, which may mean a month.
-    private static func microseconds(in unit: Substring) -> Int64? {
-        guard !unit.contains("M") else { return nil }
-        return switch unit.lowercased() {
-        case "ms": 1_000
-        case "", "s": 1_000_000
-        case "m": 60_000_000
-        case "h": 3_600_000_000
-        case "d": 86_400_000_000
-        case "w": 604_800_000_000
-        default: nil
-        }
-    }
+    /// The length of each unit in microseconds, ignoring case. `M` may mean a month.
+    private static let units: [String: Int64] = [
+        "ms": 1_000, "": 1_000_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000,
+        "d": 86_400_000_000, "w": 604_800_000_000,
+    ]
 
     var seconds: Double { duration / .seconds(1) }
 

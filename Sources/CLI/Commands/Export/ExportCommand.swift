@@ -235,8 +235,7 @@ extension ExportReport {
             "unchanged": unchanged, "duplicates": duplicates, "skipped": skipped, "failed": failed,
             "unfinished": unfinished, "bytes": bytes, "pruned": pruned, "resized": resized,
         ])
-        object.set(problems)
-        object.set(["interrupted": isInterrupted, "seconds": seconds])
+        object.set(problems, isInterrupted, seconds)
         return object
     }
 }
@@ -283,12 +282,16 @@ extension ItemFailure {
 }
 
 extension JSONObject {
-    mutating func set<Code>(_ problems: ItemFailures<Code>) {
+    mutating func set<Code>(
+        _ problems: ItemFailures<Code>, _ isInterrupted: Bool, _ seconds: Double
+    ) {
         var reasons = JSONObject()
         for code in Code.allCases {
             if let count = problems.counts[code] { reasons.set(code.rawValue, count) }
         }
-        set("reasons", reasons)
-        set("failures", problems.failures.map(\.json))
+        set([
+            "reasons": reasons, "failures": problems.failures.map(\.json),
+            "interrupted": isInterrupted, "seconds": seconds,
+        ])
     }
 }

@@ -153,8 +153,7 @@ extension ImportReport {
             "icons": icons, "imported": imported, "present": present, "missing": missing,
             "skipped": skipped, "failed": failed, "bytes": bytes,
         ])
-        object.set(problems)
-        object.set(["interrupted": isInterrupted, "seconds": seconds])
+        object.set(problems, isInterrupted, seconds)
         return object
     }
 }

@@ -256,8 +256,7 @@ extension LocalizeReport {
             "failed": problems.failed, "files": files, "bytes": bytes, "remaining": remaining,
             "kinds": kinds,
         ])
-        object.set(problems)
-        object.set(["interrupted": isInterrupted, "seconds": seconds])
+        object.set(problems, isInterrupted, seconds)
         Console.add(String(object.text.dropLast()) + ",\"values\":{")
         var isFirst = true
         try edits.forEachIcon { written, new in

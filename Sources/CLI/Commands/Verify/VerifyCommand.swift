@@ -77,11 +77,10 @@ struct VerifyCommand: ReportingCommand, NetworkCommand {
                 } catch {
                     failure = error
                 }
-                for place in report.refetches.indices {
-                    report.refetches[place].missingOptions =
-                        report.refetches[place].problem.flatMap {
-                            missingOptions(for: $0.code, $0.message)
-                        }
+                for (place, refetch) in report.refetches.enumerated() {
+                    report.refetches[place].missingOptions = refetch.problem.flatMap {
+                        missingOptions(for: $0.code, $0.message)
+                    }
                 }
                 run.line.clear()
             }
