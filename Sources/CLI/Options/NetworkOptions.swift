@@ -199,8 +199,7 @@ struct ConnectionOptions: ParsableArguments {
     private func proxies() throws -> ProxySelection {
         do throws(ProxySelection.SelectionError) {
             return try ProxySelection(
-                proxy: proxy, noProxy: noProxy,
-                environment: ProcessInfo.processInfo.environment)
+                proxy: proxy, noProxy: noProxy, environment: ProcessInfo.processInfo.environment)
         } catch {
             // The value is not quoted, because it may contain a password.
             let name = error.variable.map { "$\($0)" } ?? "--proxy"
@@ -222,7 +221,7 @@ struct ConnectionOptions: ParsableArguments {
         try Self.parse(resolve, "--resolve", "HOST:PORT:ADDRESS[,ADDRESS]", ResolveRule.init)
     }
 
-    fileprivate static func parse<Value>(
+    static func parse<Value>(
         _ texts: [String], _ option: String, _ form: String, _ value: (String) -> Value?
     ) throws -> [Value] {
         try texts.map { text in
@@ -284,8 +283,7 @@ struct CredentialOptions: ParsableArguments {
     @Flag(help: "Read user names and passwords from $NETRC, else ~/.netrc.") var netrc = false
 
     @Option(
-        help: .common("Read user names and passwords from this file.", "file"),
-        completion: .file())
+        help: .common("Read user names and passwords from this file.", "file"), completion: .file())
     var netrcFile: String?
 
     @Option(

@@ -107,18 +107,14 @@ struct ShardOptions: ParsableArguments {
     var shard: Shard? { get throws { try name?.shard(splits: splits()) } }
 
     private func splits() throws -> [HostSplit] {
-        try splitHost.map { text in
+        let allowed = HostSplit.allowedPieces
+        let form =
+            "HOST=K: a host without a scheme, port or path, and a number from "
+            + "\(allowed.lowerBound) to \(allowed.upperBound)"
+        return try ConnectionOptions.parse(splitHost, "--split-host", form) { text in
             let parts = text.split(separator: "=", omittingEmptySubsequences: false)
-            if parts.count == 2, let pieces = Int(parts[1]),
-                let split = HostSplit(host: String(parts[0]), pieces: pieces)
-            {
-                return split
-            }
-            // The value is not quoted, because it may be a URL with a password.
-            let pieces = HostSplit.allowedPieces
-            throw ValidationError(
-                "--split-host needs HOST=K: a host without a scheme, port or path, and a number "
-                    + "from \(pieces.lowerBound) to \(pieces.upperBound).")
+            guard parts.count == 2, let pieces = Int(parts[1]) else { return nil }
+            return HostSplit(host: String(parts[0]), pieces: pieces)
         }
     }
 }

@@ -77,8 +77,7 @@ struct ByteCount {
         guard let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
             let size = Self.size(of: quantity.unit),
             // A fraction of a byte means that the unit was forgotten.
-            size > 1 || !quantity.hasFraction,
-            let bytes = quantity.counted(in: size)
+            size > 1 || !quantity.hasFraction, let bytes = quantity.counted(in: size)
         else { return nil }
         self.bytes = bytes
     }
@@ -105,8 +104,7 @@ struct ByteCount {
         let limit = "at most \(Int64.max) bytes"
         var rest = argument
         guard let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
-            let size = size(of: quantity.unit),
-            quantity.number * Decimal(size) > Decimal(Int64.max)
+            let size = size(of: quantity.unit), quantity.number * Decimal(size) > Decimal(Int64.max)
         else { return ValidationError("expected \(form); \(limit)") }
         return ValidationError("too large; \(limit)")
     }

@@ -57,8 +57,7 @@ enum OutputFile {
             throw ValidationError("\(option) would overwrite the manifest '\(manifest)'")
         }
         guard let root = cache.flatMap(realPath),
-            let place = place(path),
-            "\(place)/".hasPrefix(root == "/" ? root : "\(root)/")
+            let place = place(path), "\(place)/".hasPrefix(root == "/" ? root : "\(root)/")
         else { return }
         throw ValidationError("\(option) would write into the cache: '\(path)'")
     }

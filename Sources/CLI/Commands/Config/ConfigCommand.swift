@@ -78,8 +78,7 @@ struct ConfigSummary {
 
     /// Options, each with equivalent environment variables. The first variable that is set is used.
     static let variables = [
-        ("--cache", ["LARDER_CACHE"]),
-        ("--proxy", ["http_proxy", "all_proxy", "ALL_PROXY"]),
+        ("--cache", ["LARDER_CACHE"]), ("--proxy", ["http_proxy", "all_proxy", "ALL_PROXY"]),
         ("--proxy", ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]),
         ("--no-proxy", ["no_proxy", "NO_PROXY"]),
         ("--ca-cert", ["CURL_CA_BUNDLE", "SSL_CERT_FILE"]),

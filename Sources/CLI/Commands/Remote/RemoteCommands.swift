@@ -8,8 +8,7 @@ import LarderPrefetch
 
 struct RemotePullCommand: ReportingCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pull",
-        abstract: "Copy the icons in manifests from a remote into the cache.",
+        commandName: "pull", abstract: "Copy the icons in manifests from a remote into the cache.",
         discussion: """
             The servers of the icons are not contacted. Icons that are already cached are not \
             changed. Icons are copied from the remote even if they are stale. The exit status is 2 \

@@ -7,8 +7,7 @@ import LarderPrefetch
 
 struct VerifyCommand: ReportingCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify",
-        abstract: "Read every object again, and check the index.",
+        commandName: "verify", abstract: "Read every object again, and check the index.",
         discussion: """
             Nothing is changed without --repair. The exit status is 0 if every object in the index \
             is whole, and 2 if not. Orphans, leftovers in tmp/, foreign files and wrong \
@@ -61,8 +60,7 @@ struct VerifyCommand: ReportingCommand, NetworkCommand {
             options.isCancelled = { run.interrupts.isAsked }
             ProcessMemory.releaseText()
             var report = try verification.verify(
-                cache, manifests: try part.manifests.map(ManifestOptions.source),
-                options: options
+                cache, manifests: try part.manifests.map(ManifestOptions.source), options: options
             ) { run.line.show($0.text) }
             run.line.clear()
             if !part.manifests.isEmpty, report.entries == 0, !output.quiet {
