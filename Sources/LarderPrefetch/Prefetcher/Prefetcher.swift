@@ -200,7 +200,7 @@ public final class Prefetcher: Sendable {
             remembersFailures: configuration.remembersFailures
         ) { results in
             reporter.report(results)
-            remoteStage?.add(results)
+            remoteStage?.pushStage?.add(results)
         }
         let failure: CacheError? = try sendingProgress(of: queue, reporter, channel) {
             let failure = try pullFailure ?? fetch(with: queue)

@@ -40,10 +40,10 @@ extension Plan {
                     """
                 ).forEach { row in
                     let (id, key) = (row.integer(), try row.requireText())
-                    let own = ReferenceName(key: key, host: nil)
                     let origin = Int(row.integer())
-                    let part = ResourceKey.isSpelledOut(key) ? own.part : parts[origin]
-                    try insert.run(Int64(part), own.name, id)
+                    let part =
+                        ResourceKey.isSpelledOut(key) ? Part(ofKey: key).number : parts[origin]
+                    try insert.run(Int64(part), Digest(of: Array(key.utf8)), id)
                     if pendingStatus(of: id) == nil { try present.run(id) }
                 }
                 try db.execute(
@@ -68,14 +68,15 @@ extension Plan {
     }
 
     func note(found: [RemoteLookup.Found], in part: UInt8) throws {
-        guard !found.isEmpty else { return }
+        if found.isEmpty { return }
         try database.write { db in
             let insert = try db.prepared(
                 """
                 INSERT INTO found (fetch, digest, modified)
                 SELECT fetch, ?, ? FROM wanted WHERE part = ? AND name = ?
                 """)
-            for (name, known) in found {
+            for reference in found {
+                let (known, name) = (reference.known, reference.name.name)
                 try insert.run(
                     known.digest, known.modified.timeIntervalSince1970, Int64(part), name)
             }
@@ -129,10 +130,9 @@ extension Plan {
                 var ids: [Int64] = []
                 var all: [RemoteStore.Known] = []
                 for next in page where pendingStatus(of: next.fetch) != nil {
-                    let rows = try select.rows(next.fetch, areTwins) { try Self.known(&$0) }
-                    guard let known = rows.first else { continue }
-                    ids.append(next.fetch)
-                    all.append(known)
+                    let rows = try select.rows(next.fetch, areTwins, as: Self.known)
+                    ids += rows.prefix(1).map { _ in next.fetch }
+                    all += rows.prefix(1)
                 }
                 return zip(try fetches(ids, in: db), all).map { (fetch: $0, known: $1) }
             }
@@ -163,7 +163,7 @@ extension Plan {
         let (id, isUsable, key) = (row.integer(), row.bool(), try row.requireText())
         return Shareable(
             id: id, key: key, url: row.text() ?? key, hasCredentials: row.bool(),
-            known: try row.optional { try known(&$0) }, isUsable: isUsable)
+            known: try row.optional(known), isUsable: isUsable)
     }
 
     private static func known(_ row: inout RowReader) throws -> RemoteStore.Known {

@@ -8,12 +8,7 @@ import Synchronization
 /// object is in the cache, only its reference is read.
 final class PullStage: Depositor, Sendable {
     private let context: RemoteContext
-    private let state = Mutex(State())
-
-    private struct State {
-        var failure: CacheError?
-        var hasLooked = false
-    }
+    private let state = Mutex((failure: CacheError?.none, hasLooked: false))
 
     private struct Deposited: Sendable {
         let result: ResourceResult
@@ -55,9 +50,8 @@ final class PullStage: Depositor, Sendable {
         try plan.prepareRemote()
         let lookup = RemoteLookup(remoteStore, width: remote.maximumConcurrent)
         var parts = try plan.wantedParts()[...]
-        try await forEach(atOnce: remote.maximumConcurrent) {
-            parts.popFirst()
-        } _: { [plan] part in
+        try await forEach(atOnce: remote.maximumConcurrent, next: { parts.popFirst() }) {
+            [plan] part in
             try await lookup.look(in: part) {
                 try plan.wantedNames(in: part, after: $0)
             } found: {
@@ -75,8 +69,8 @@ final class PullStage: Depositor, Sendable {
         try await forEach(atOnce: remote.maximumConcurrent) {
             try Task.checkCancellation()
             return try found.next()
-        } _: { [self] fetch, known in
-            try await pull(fetch, known)
+        } _: { [self] in
+            try await pull($0.fetch, $0.known)
         }
     }
 
@@ -89,13 +83,12 @@ final class PullStage: Depositor, Sendable {
         do {
             let first = try await receiveFirst(fetch, known)
             let reference =
-                if let copy = first?.reference {
-                    copy
-                } else {
+                if let copy = first?.reference { copy } else {
                     try await remoteStore.reference(key: fetch.key, url: fetch.url, known.digest)
                 }
+            let record = reference.record
             if fetch.hasExpectation,
-                try plan.mismatch(of: known.digest, size: reference.size, by: fetch.id) != nil
+                try plan.mismatch(of: known.digest, size: record.size, by: fetch.id) != nil
             {
                 return
             }
@@ -103,11 +96,10 @@ final class PullStage: Depositor, Sendable {
             if isFresh, remote.use == .fill { return await leave(fetch, known, reference) }
             let limit = context.maximumObjectBytes
             let place = remoteStore.storage.subject(RemoteLayout.object(known.digest))
-            guard reference.size <= limit else {
-                let error = RemoteError(
-                    .tooLarge, subject: place,
-                    "the object has \(reference.size) bytes; the limit is \(limit)")
-                return fail(fetch.id, ResourceFailure(error))
+            guard record.size <= limit else {
+                let message = "the object has \(record.size) bytes; the limit is \(limit)"
+                return fail(
+                    fetch.id, ResourceFailure(RemoteError(.tooLarge, subject: place, message)))
             }
             let cached = first == nil ? cachedBody(known.digest) : nil
             let body =
@@ -127,16 +119,19 @@ final class PullStage: Depositor, Sendable {
                 context: Deposited(
                     result: result, receivedBytes: cached == nil ? body.count : 0,
                     isFresh: isFresh),
-                key: fetch.key, url: fetch.url, responseURL: reference.responseURL,
-                validators: reference.validators, variant: reference.variantDigest,
+                key: fetch.key, url: fetch.url, responseURL: record.responseUrl,
+                validators: reference.validators, variant: reference.variant,
                 // The store uses the earlier of this time and the time from the header fields.
-                redirectsFreshUntil: reference.freshEnd, receivedAt: reference.receivedAt,
+                redirectsFreshUntil: record.freshUntil, receivedAt: record.fetchedAt,
                 content: content)
             await withCheckedContinuation { accepted in
                 context.store.add(deposit, for: self) { accepted.resume() }
             }
         } catch let error as RemoteError {
-            try note(error, of: fetch)
+            tally.note(error)
+            guard !tally.isGivenUp else { return }
+            try plan.markUnusable(fetch.id)
+            fail(fetch.id, ResourceFailure(error))
         } catch let error as ResourceFailure {
             fail(fetch.id, error)
         } catch let error as CacheError {
@@ -178,13 +173,6 @@ final class PullStage: Depositor, Sendable {
         }
     }
 
-    private func note(_ error: RemoteError, of fetch: PlannedResource) throws {
-        tally.note(error)
-        guard !tally.isGivenUp else { return }
-        try plan.markUnusable(fetch.id)
-        fail(fetch.id, ResourceFailure(error))
-    }
-
     private func fail(_ fetch: Int64, _ failure: ResourceFailure) {
         guard remote.use == .only else { return }
         context.reporter.report([ResourceResult(id: fetch, result: .failure(failure))])
@@ -199,13 +187,11 @@ final class PullStage: Depositor, Sendable {
             id: fetch.id, key: fetch.key, url: fetch.url,
             hasCredentials: fetch.credentials != nil, priority: 0)
         let row = NamedResource.Known(
-            row: 0, object: 0, digest: known.digest, size: reference.size,
-            isImage: reference.mediaType != nil, isFresh: reference.isFresh(at: Date()),
+            row: 0, object: 0, digest: known.digest, size: reference.record.size,
+            isImage: reference.record.mediaType != nil, isFresh: reference.isFresh(at: Date()),
             isImmutable: CacheControl(reference.validators.cacheControl).isImmutable,
-            isUseDue: false, redirectedTo: reference.responseURL,
-            variant: reference.validators.vary.map {
-                NamedResource.Variant(reference.variantDigest, vary: $0)
-            })
+            isUseDue: false, redirectedTo: reference.record.responseUrl,
+            variant: reference.validators.vary.map { .init(reference.variant, vary: $0) })
         return resource.mayBeUsed(row, policy: context.policy, headers: context.headers)
     }
 
@@ -222,8 +208,8 @@ final class PullStage: Depositor, Sendable {
         _ fetch: PlannedResource, _ known: RemoteStore.Known, _ reference: Reference?
     ) async {
         let success = ResourceResult.Success(
-            digest: known.digest, size: reference?.size,
-            attributes: ObjectAttributes(mediaType: reference?.mediaType), outcome: .shared)
+            digest: known.digest, size: reference?.record.size,
+            attributes: ObjectAttributes(mediaType: reference?.record.mediaType), outcome: .shared)
         let result = ResourceResult(
             id: fetch.id, result: .success(success), waiting: fetch.waiting, attempts: 1)
         await withCheckedContinuation { reported in

@@ -23,8 +23,8 @@ final class PushStage: Sendable {
 
     init(_ context: RemoteContext) { self.context = context }
 
-    private var width: Int { context.remote.maximumConcurrent }
     private var tally: RemoteTally { context.tally }
+    private var isStopping: Bool { state.withLock { $0.isStopping } }
 
     func begin(isLookedUp: Bool) {
         let new = Task { [self] in
@@ -60,13 +60,14 @@ final class PushStage: Sendable {
 
     private func run(isLookedUp: Bool) async throws {
         var page: ArraySlice<Plan.Shareable> = []
+        let width = context.remote.maximumConcurrent
         try await forEach(atOnce: width) {
             while page.isEmpty, case let fetches = try await committed.next(), !fetches.isEmpty {
                 page = try context.plan.shareables(fetches)[...]
             }
             return page.popFirst()
-        } _: { [self] item in
-            try await push(item, wasCached: false)
+        } _: { [self] in
+            try await push($0, wasCached: false)
         }
         var kept = Pages<Plan.Shareable> { [self] last in
             // After a stop, remaining cached objects are only counted. Without a lookup, they are
@@ -74,14 +75,10 @@ final class PushStage: Sendable {
             guard isLookedUp || !isStopping, !Task.isCancelled else { return [] }
             return try context.plan.cachedShareables(after: last?.id ?? 0)
         }
-        try await forEach(atOnce: width) {
-            try kept.next()
-        } _: { [self] item in
-            try await push(item, wasCached: true)
+        try await forEach(atOnce: width, next: { try kept.next() }) { [self] in
+            try await push($0, wasCached: true)
         }
     }
-
-    private var isStopping: Bool { state.withLock { $0.isStopping } }
 
     private func push(_ item: Plan.Shareable, wasCached: Bool) async throws {
         guard let resource = try context.cache.resource(item.key) else { return }
@@ -90,7 +87,11 @@ final class PushStage: Sendable {
         {
             return tally.count { $0.present += 1 }
         }
-        guard mayShare(resource, item) else { return tally.count { $0.personal += 1 } }
+        guard (try? HTTPURL(item.url)) != nil,
+            CacheControl(resource.validators.cacheControl).mayBeShared(
+                isPersonal: context.headers.arePersonal(
+                    for: item.url, hasCredentials: item.hasCredentials))
+        else { return tally.count { $0.personal += 1 } }
         guard !tally.isGivenUp, !isStopping else { return tally.count { $0.unpushed += 1 } }
         let digest = resource.object.digest
         let isThere =
@@ -115,12 +116,5 @@ final class PushStage: Sendable {
             tally.count { $0.firstFault = $0.firstFault ?? error.description }
         }
         tally.count { $0.unpushed += 1 }
-    }
-
-    private func mayShare(_ resource: Resource, _ item: Plan.Shareable) -> Bool {
-        guard (try? HTTPURL(item.url)) != nil else { return false }
-        return CacheControl(resource.validators.cacheControl).mayBeShared(
-            isPersonal: context.headers.arePersonal(
-                for: item.url, hasCredentials: item.hasCredentials))
     }
 }

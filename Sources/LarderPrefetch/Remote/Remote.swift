@@ -47,7 +47,6 @@ public struct Remote: Sendable {
 /// contains the digest of its object.
 package enum RemoteLayout {
     static let objects = "objects/sha256/"
-    static let references = "refs/"
 
     package static func object(_ digest: Digest) -> String {
         let hex = digest.hex
@@ -61,8 +60,7 @@ package enum RemoteLayout {
         return digest
     }
 
-    static func objects(beginningWith byte: UInt8) -> String { "\(objects)\(byte.hex)/" }
-    static func references(ofPart part: UInt8) -> String { "\(references)\(part.hex)/" }
+    static func references(ofPart part: UInt8) -> String { "refs/\(part.hex)/" }
 
     static func references(to name: ReferenceName) -> String {
         "\(references(ofPart: name.part))\(name.name.hex)/"
@@ -70,17 +68,6 @@ package enum RemoteLayout {
 
     package static func reference(_ name: ReferenceName, to digest: Digest) -> String {
         references(to: name) + digest.hex
-    }
-
-    static func reference(_ key: String) -> (name: ReferenceName, digest: Digest)? {
-        func text(_ start: Int, _ count: Int) -> String {
-            String(decoding: key.utf8.dropFirst(start).prefix(count), as: UTF8.self)
-        }
-        guard key.utf8.count == 137, let part = UInt8(text(5, 2), radix: 16),
-            let name = Digest(hex: text(8, 64)), let digest = Digest(hex: text(73, 64))
-        else { return nil }
-        let reference = ReferenceName(part: part, name: name)
-        return Self.reference(reference, to: digest) == key ? (reference, digest) : nil
     }
 }
 

@@ -48,6 +48,8 @@ public struct RemoteEvictor: Sendable {
 }
 
 private struct Eviction: Sendable {
+    private typealias Listed = RemoteStore.ListedReference
+
     private let run: RemoteRun<RemoteEvictionReport>
     private let policy: RemoteEvictor.Policy
     /// The start by this machine's clock. The store's clock is similar, because stores check the
@@ -67,9 +69,7 @@ private struct Eviction: Sendable {
     func evict() async throws {
         try await listObjects()
         try await settleReferences()
-        try await run.removeObjects {
-            run.count { $0.undone += 1 }
-        } _: {
+        try await run.removeObjects(undone: { run.count { $0.undone += 1 } }) {
             try await removeUnreferenced()
         }
     }
@@ -93,9 +93,9 @@ private struct Eviction: Sendable {
 
     private func settleReferences() async throws {
         try await run.forEachByte { part in
-            var group: [RemoteStore.ListedReference] = []
+            var group: [Listed] = []
             try await store.forEachReference(ofPart: part) { page in
-                var groups: [[RemoteStore.ListedReference]] = []
+                var groups: [[Listed]] = []
                 for reference in page.entries {
                     // A group is limited, because a hostile store may list many references to a
                     // resource.
@@ -113,26 +113,22 @@ private struct Eviction: Sendable {
         }
     }
 
-    private func settle(_ groups: [[RemoteStore.ListedReference]]) async throws {
-        let kept = Mutex<[RemoteStore.ListedReference]>([])
+    private func settle(_ groups: [[Listed]]) async throws {
+        let kept = Mutex<[Listed]>([])
         var rest = groups[...]
-        try await forEach(atOnce: run.width) {
-            rest.popFirst()
-        } _: { group in
+        try await forEach(atOnce: run.width, next: { rest.popFirst() }) { group in
             let left = try await prune(group)
             kept.withLock { $0 += left }
         }
         try await note(kept.withLock { $0 })
     }
 
-    private func prune(
-        _ references: [RemoteStore.ListedReference]
-    ) async throws -> [RemoteStore.ListedReference] {
+    private func prune(_ references: [Listed]) async throws -> [Listed] {
         let oldest = start.addingTimeInterval(-policy.maximumAge)
         let newest = references.max {
             ($0.known.modified, $0.known.digest) < ($1.known.modified, $1.known.digest)
         }
-        var kept: [RemoteStore.ListedReference] = []
+        var kept: [Listed] = []
         for reference in references {
             let isExpired = reference.known.modified < oldest
             let isReplaced = reference.known != newest?.known && reference.known.modified <= latest
@@ -149,7 +145,7 @@ private struct Eviction: Sendable {
         return kept
     }
 
-    private func note(_ kept: [RemoteStore.ListedReference]) async throws {
+    private func note(_ kept: [Listed]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && run.owns(reference.known.digest.firstByte) {
             // The object was written after the listing, or a killed eviction removed it but not its
@@ -161,7 +157,7 @@ private struct Eviction: Sendable {
     }
 
     /// Returns false, and keeps the reference, if it was renewed after the listing.
-    private func remove(_ reference: RemoteStore.ListedReference) async throws -> Bool {
+    private func remove(_ reference: Listed) async throws -> Bool {
         if policy.isDryRun { return true }
         let now = try await store.storage.head(reference.key)?.modified ?? .distantPast
         // The date in a HEAD response has a resolution of one second.

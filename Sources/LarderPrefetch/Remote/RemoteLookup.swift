@@ -8,7 +8,7 @@ package struct RemoteLookup: Sendable {
 
     /// Returns ascending names after `last`, or an empty array at the end.
     package typealias Wanted = @Sendable (_ last: Digest?) throws -> [Digest]
-    package typealias Found = (name: Digest, known: RemoteStore.Known)
+    package typealias Found = RemoteStore.ListedReference
 
     package init(_ store: RemoteStore, width: Int) {
         self.store = store
@@ -27,20 +27,18 @@ package struct RemoteLookup: Sendable {
         while let first = wanted {
             let page = try await store.list(prefix, after: max(last ?? "", prefix + first.hex))
             var passed = 0
-            for object in page.objects {
-                guard let (reference, digest) = RemoteLayout.reference(object.key) else { continue }
-                while let name = wanted, name < reference.name {
+            for reference in page.objects.compactMap(Found.init) {
+                while let name = wanted, name < reference.name.name {
                     passed += 1
                     wanted = try names.next()
                 }
-                guard wanted == reference.name else { continue }
-                add((reference.name, .init(digest: digest, modified: object.modified)), to: &found)
+                if wanted == reference.name.name { add(reference, to: &found) }
             }
             guard let end = page.next else { break }
             last = end
             if passed < 2 {
                 // The next page may have more references with this name.
-                if let wanted, found.last?.name == wanted { found.removeLast() }
+                if let wanted, found.last?.name.name == wanted { found.removeLast() }
                 try report(found)
                 return try await lookForEach(part, from: wanted, names, report)
             }
@@ -69,16 +67,12 @@ package struct RemoteLookup: Sendable {
         var found: [Found] = []
         var last: String?
         // Pages are limited, because Larder writes few references to one resource.
-        var pages = 0
-        repeat {
-            pages += 1
+        for _ in 0..<10 {
             let page = try await store.list(RemoteLayout.references(to: name), after: last)
-            for object in page.objects {
-                guard let (_, digest) = RemoteLayout.reference(object.key) else { continue }
-                add((name.name, .init(digest: digest, modified: object.modified)), to: &found)
-            }
+            for reference in page.objects.compactMap(Found.init) { add(reference, to: &found) }
             last = page.next
-        } while last != nil && pages < 10
+            if last == nil { break }
+        }
         return found
     }
 

@@ -36,12 +36,12 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     ) async throws {
         store.beginListing()
         var bytes = (UInt8.min...UInt8.max).filter(isWanted)[...]
-        try await forEach(atOnce: width) {
-            try Task.checkCancellation()
-            return bytes.popFirst()
-        } _: { byte in
-            try await body(byte)
-        }
+        try await forEach(
+            atOnce: width,
+            next: {
+                try Task.checkCancellation()
+                return bytes.popFirst()
+            }, body)
     }
 
     func forEachObject(
@@ -52,8 +52,8 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
         try await forEach(atOnce: width) {
             try Task.checkCancellation()
             return try objects.next()
-        } _: { digest, size in
-            try await body(digest, size)
+        } _: {
+            try await body($0.digest, $0.size)
         }
     }
 }

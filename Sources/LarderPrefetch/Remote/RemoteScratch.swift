@@ -71,10 +71,9 @@ final class RemoteScratch: Sendable {
     }
 
     func count(_ state: State) throws -> Int {
-        try database.read { db in
-            let count = try db.prepared("SELECT count(*) FROM objects WHERE state = ?")
-                .firstInteger(Int64(state.rawValue))
-            return Int(count ?? 0)
+        let select = "SELECT count(*) FROM objects WHERE state = ?"
+        return try database.read { db in
+            Int(try db.prepared(select).firstInteger(Int64(state.rawValue)) ?? 0)
         }
     }
 

@@ -8,14 +8,14 @@ import Synchronization
 final class RemoteStage: Sendable {
     private let context: RemoteContext
     private let pullStage: PullStage
-    private let pushStage: PushStage?
+    let pushStage: PushStage?
     private let isStopping = Atomic(false)
 
     init(_ context: RemoteContext) {
         self.context = context
         pullStage = PullStage(context)
-        pushStage =
-            [.mirror, .fill, .store].contains(context.remote.use) ? PushStage(context) : nil
+        let writes = [.mirror, .fill, .store].contains(context.remote.use)
+        pushStage = writes ? PushStage(context) : nil
     }
 
     var report: RemoteReport { context.tally.report }
@@ -37,8 +37,6 @@ final class RemoteStage: Sendable {
         pushStage?.begin(isLookedUp: pullStage.hasLooked)
         return nil
     }
-
-    func add(_ results: [ResourceResult]) { pushStage?.add(results) }
 
     func finish(after failure: CacheError?) throws {
         if failure != nil { stop() }

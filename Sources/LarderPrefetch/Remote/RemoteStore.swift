@@ -48,8 +48,7 @@ package final class RemoteStore: Sendable {
             body.withLock { $0 = new }
             return { try new.append($0) }
         }
-        let last = body.withLock { $0 } ?? store.newBody {}
-        return (last, metadata.flatMap { Reference(metadata: $0) })
+        return (body.withLock { $0 } ?? store.newBody {}, metadata.flatMap(Reference.init(metadata:)))
     }
 
     /// Stores an object if the remote lacks it, and then its reference. Then checks that no
@@ -64,9 +63,8 @@ package final class RemoteStore: Sendable {
         var resource = resource
         resource.object = cache.sized(resource.object)
         let name = ReferenceName(key: resource.key, url: resource.url)
-        let object = resource.object
+        let (object, record) = (resource.object, Reference(resource))
         let place = RemoteLayout.object(object.digest)
-        let record = Reference(resource)
         let (reference, metadata) = (record.bytes, record.metadata)
         var sent: Int64 = 0
         let isWhole = try await isThere ? storage.head(place)?.size == object.size : false
@@ -118,10 +116,22 @@ extension RemoteStore {
         let foreign: Int
     }
 
-    struct ListedReference: Sendable {
+    package struct ListedReference: Sendable {
         let name: ReferenceName
         let known: Known
         var key: String { RemoteLayout.reference(name, to: known.digest) }
+
+        init?(_ object: ListedObject) {
+            func text(_ start: Int, _ count: Int) -> String {
+                String(decoding: object.key.utf8.dropFirst(start).prefix(count), as: UTF8.self)
+            }
+            guard object.key.utf8.count == 137, let part = UInt8(text(5, 2), radix: 16),
+                let name = Digest(hex: text(8, 64)), let digest = Digest(hex: text(73, 64))
+            else { return nil }
+            self.name = ReferenceName(part: part, name: name)
+            known = Known(digest: digest, modified: object.modified)
+            guard key == object.key else { return nil }
+        }
     }
 
     /// Lists a page. `maximumListed` limits the total number of names.
@@ -143,7 +153,7 @@ extension RemoteStore {
         beginningWith byte: UInt8,
         _ body: (Page<(digest: Digest, listed: ListedObject)>) async throws -> Void
     ) async throws {
-        try await forEachPage(of: RemoteLayout.objects(beginningWith: byte), body) { object in
+        try await forEachPage(of: "\(RemoteLayout.objects)\(byte.hex)/", body) { object in
             RemoteLayout.digest(ofObject: object.key).map { ($0, object) }
         }
     }
@@ -151,11 +161,8 @@ extension RemoteStore {
     func forEachReference(
         ofPart part: UInt8, _ body: (Page<ListedReference>) async throws -> Void
     ) async throws {
-        try await forEachPage(of: RemoteLayout.references(ofPart: part), body) { object in
-            RemoteLayout.reference(object.key).map { name, digest in
-                ListedReference(name: name, known: Known(digest: digest, modified: object.modified))
-            }
-        }
+        try await forEachPage(
+            of: RemoteLayout.references(ofPart: part), body, entry: ListedReference.init)
     }
 
     private func forEachPage<Entry>(

@@ -18,8 +18,8 @@ public struct RemoteVerifier: Sendable {
     }
 
     /// Verifies the remote, and calls `onProgress` for each object. With a cache, restores damaged
-    /// objects from it. Removes objects that cannot be restored, and their references, unless they
-    /// are only unreadable.
+    /// objects from it, and removes objects that cannot be restored, except unreadable ones, and
+    /// their references.
     ///
     /// - Throws: `RemoteError`, `CacheError`. A cancellation is recorded in the report.
     public func verify(
@@ -27,51 +27,42 @@ public struct RemoteVerifier: Sendable {
         onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }
     ) async throws -> RemoteVerifyReport {
         try await remote.run(over: transfer, shard: shard, onProgress: onProgress) { run in
-            let verification = Verification(run)
-            try await verification.readObjects()
-            try await verification.checkReferences()
-            try await verification.settle(repairingFrom: cache)
+            try await run.readObjects()
+            try await run.checkReferences()
+            let unreferenced = try run.scratch.count(.unreferenced)
+            run.count { $0.unreferenced = unreferenced }
+            try await run.removeObjects { try await run.settleFindings(repairingFrom: cache) }
         }
     }
 }
 
-private final class Verification: Sendable {
-    private let run: RemoteRun<RemoteVerifyReport>
-    /// The number of consecutive unreadable objects that counts as a failure of the store.
-    private static let maximumUnreadableInRow = 10
-    private let unreadableInRow = Atomic(0)
-
-    init(_ run: RemoteRun<RemoteVerifyReport>) { self.run = run }
-
-    private var store: RemoteStore { run.store }
-    private var scratch: RemoteScratch { run.scratch }
-
+extension RemoteRun<RemoteVerifyReport> {
     /// Lists all objects before reading any, to detect an endless listing early.
-    func readObjects() async throws {
-        try await run.forEachByte(where: run.owns) { [self] byte in
+    fileprivate func readObjects() async throws {
+        try await forEachByte(where: owns) { [self] byte in
             try await store.forEachObject(beginningWith: byte) { page in
                 try scratch.add(page.entries.map { ($0.digest, $0.listed.size, .unreferenced) })
-                run.count { $0.foreign += page.foreign }
+                count { $0.foreign += page.foreign }
             }
         }
-        try await run.forEachObject(.unreferenced) { [self] digest, size in
-            try await read(digest, size)
-            run.count { report in
+        let unreadableInRow = Mutex(0)
+        try await forEachObject(.unreferenced) { [self] digest, size in
+            do {
+                if try await !isWhole(digest, size) { try scratch.set(.corrupt, of: digest) }
+                unreadableInRow.withLock { $0 = 0 }
+            } catch let error as RemoteError where !error.isPermanent {
+                try unreadableInRow.withLock { number in
+                    number += 1
+                    // The store itself seems to fail.
+                    if number >= 10 { throw error }
+                }
+                try scratch.set(.unreadable, of: digest)
+            }
+            count { report in
                 report.objects += 1
                 report.bytes.addForeign(size)
             }
-            run.reportProgress()
-        }
-    }
-
-    private func read(_ digest: Digest, _ size: Int64) async throws {
-        do {
-            if try await !isWhole(digest, size) { try scratch.set(.corrupt, of: digest) }
-            unreadableInRow.store(0, ordering: .relaxed)
-        } catch let error as RemoteError where !error.isPermanent {
-            let count = unreadableInRow.add(1, ordering: .relaxed).newValue
-            guard count < Self.maximumUnreadableInRow else { throw error }
-            try scratch.set(.unreadable, of: digest)
+            reportProgress()
         }
     }
 
@@ -96,11 +87,11 @@ private final class Verification: Sendable {
         return hasher.withLock { $0 }.digest == digest
     }
 
-    func checkReferences() async throws {
-        try await run.forEachByte { [self] part in
+    fileprivate func checkReferences() async throws {
+        try await forEachByte { [self] part in
             try await store.forEachReference(ofPart: part) { page in
-                if run.owns(part) { run.count { $0.foreign += page.foreign } }
-                try await take(page.entries.filter { run.owns($0.known.digest.firstByte) })
+                if owns(part) { count { $0.foreign += page.foreign } }
+                try await take(page.entries.filter { owns($0.known.digest.firstByte) })
             }
         }
     }
@@ -112,25 +103,19 @@ private final class Verification: Sendable {
             case .unreferenced, .referenced, .removed: continue
             case .corrupt, .missing, .unreadable: break
             case nil:
-                guard try await !run.isThere(digest) else { continue }
+                guard try await !isThere(digest) else { continue }
                 try scratch.add([(digest, 0, .missing)])
             }
             try scratch.note(reference.key, to: digest)
         }
-        run.count { $0.references += page.count }
+        count { $0.references += page.count }
     }
 
-    func settle(repairingFrom cache: Cache?) async throws {
-        let unreferenced = try scratch.count(.unreferenced)
-        run.count { $0.unreferenced = unreferenced }
-        try await run.removeObjects { try await settleFindings(repairingFrom: cache) }
-    }
-
-    private func settleFindings(repairingFrom cache: Cache?) async throws {
-        for (state, kind) in [
-            (RemoteScratch.State.corrupt, RemoteVerifyReport.Finding.Kind.corrupt),
-            (.missing, .missing), (.unreadable, .unreadable),
-        ] {
+    fileprivate func settleFindings(repairingFrom cache: Cache?) async throws {
+        for (kind, state) in zip(
+            RemoteVerifyReport.Finding.Kind.allCases,
+            [RemoteScratch.State.corrupt, .missing, .unreadable])
+        {
             var objects = scratch.objects(state)
             while let (digest, _) = try objects.next() {
                 try Task.checkCancellation()
@@ -138,7 +123,7 @@ private final class Verification: Sendable {
                 var finding = RemoteVerifyReport.Finding(
                     kind: kind, digest: digest, references: names.count)
                 if let cache { finding.repair = try await repair(digest, kind, names, from: cache) }
-                run.count { report in
+                count { report in
                     report.counts[kind, default: 0] += 1
                     if finding.repair != nil { report.repaired += 1 }
                     if report.findings.count < RemoteVerifyReport.findingLimit {
@@ -168,7 +153,7 @@ private final class Verification: Sendable {
         let now = try await store.storage.head(place)
         if let now, try await isWhole(digest, now.size) { return .restored }
         for name in names { try await store.storage.delete(name) }
-        if now != nil { try await run.removeObject(digest) }
+        if now != nil { try await removeObject(digest) }
         return .removed
     }
 }
