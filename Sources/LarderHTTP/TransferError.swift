@@ -34,18 +34,15 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         case other
     }
 
-    /// Creates an error. Replaces control characters in `message` with `?`, because it may quote a
-    /// server.
+    /// Replaces control characters in `message` with `?`, because it may quote a server.
     package init(_ code: Code, url: HTTPURL? = nil, _ message: String) {
-        func isControl(_ scalar: Unicode.Scalar) -> Bool {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator: true
-            default: false
-            }
+        let controls: [Unicode.GeneralCategory] = [
+            .control, .format, .lineSeparator, .paragraphSeparator,
+        ]
+        let scalars: [Unicode.Scalar] = message.unicodeScalars.map {
+            controls.contains($0.properties.generalCategory) ? "?" : $0
         }
-        self.code = code
-        self.url = url
-        let scalars: [Unicode.Scalar] = message.unicodeScalars.map { isControl($0) ? "?" : $0 }
+        (self.code, self.url) = (code, url)
         self.message = String(String.UnicodeScalarView(scalars))
     }
 

@@ -3,9 +3,8 @@ import LarderCore
 
 /// The addresses that Larder may connect to.
 ///
-/// Each address is checked between its lookup and the connection, so a name, an unusual notation or
-/// a second lookup cannot bypass the check. URLs are checked, too, because a proxy hides the
-/// servers' addresses.
+/// Each address is checked after its lookup, so that no name, notation or second lookup bypasses
+/// the check. URLs are checked, too, because a proxy hides the servers' addresses.
 public struct AddressPolicy: Sendable {
     /// Allows public internet addresses only, so that manifests cannot reach the local network.
     public static let publicOnly = AddressPolicy(allowsAll: false, hosts: [])
@@ -33,20 +32,14 @@ public struct AddressPolicy: Sendable {
         if host == "localhost" || host.hasSuffix(".localhost") {
             return "\(host) is a loopback address"
         }
-        return IPAddress(literal: host[...]).flatMap(Self.refusal)
+        return IPAddress(literal: host[...])?.refusal
     }
 
     /// Returns the reason to refuse an address, or nil. Ignores the allowed hosts.
     public func refusal(of address: UnsafePointer<sockaddr>, length: Int) -> String? {
-        guard !allowsAll else { return nil }
-        guard let address = IPAddress(address, length: length) else {
-            return "the address is neither IPv4 nor IPv6"
-        }
-        return Self.refusal(of: address)
-    }
-
-    private static func refusal(of address: IPAddress) -> String? {
-        address.specialKind.map { "\(address) is \($0)" }
+        if allowsAll { return nil }
+        return IPAddress(address, length: length).map(\.refusal)
+            ?? "the address is neither IPv4 nor IPv6"
     }
 
     static func advised(_ refusal: String, _ url: HTTPURL) -> String {
@@ -62,13 +55,12 @@ public struct HostPattern: Hashable, Sendable {
 
     /// Parses a pattern, or returns nil.
     public init?(_ text: String) {
-        let colons = text.count { $0 == ":" }
-        let isBareIPv6 = colons > 1 && !text.hasPrefix("[")
+        let isBareIPv6 = text.count { $0 == ":" } > 1 && !text.hasPrefix("[")
         guard !text.contains(where: { "/?#@\\ \t\r\n".contains($0) }),
-            let authority = try? URLAuthority((isBareIPv6 ? "[\(text)]" : text).utf8)
+            let authority = try? URLAuthority((isBareIPv6 ? "[\(text)]" : text).utf8),
+            // A colon without a port is an error, unlike in a URL.
+            isBareIPv6 || authority.port != nil || text.last != ":"
         else { return nil }
-        // A colon without a port is an error, unlike in a URL.
-        guard isBareIPv6 || authority.port != nil || text.last != ":" else { return nil }
         host = authority.host.withoutFinalDot
         port = authority.port
     }
@@ -76,5 +68,50 @@ public struct HostPattern: Hashable, Sendable {
     /// Whether the URL has this host, and this port if any.
     public func matches(_ url: HTTPURL) -> Bool {
         (port == nil || port == url.port) && host == url.host.withoutFinalDot
+    }
+}
+
+/// A host and port to connect to instead of the URL's, as in curl's `--connect-to`:
+/// `HOST1:PORT1:HOST2:PORT2`. An empty HOST1 or PORT1 matches any host or port. An empty HOST2 or
+/// PORT2 keeps the URL's.
+///
+/// TLS and the `Host` field use the URL's host. The ``AddressPolicy`` applies to HOST2.
+public struct ConnectToRule: Hashable, Sendable {
+    let text: String
+
+    /// Parses a rule, or returns nil.
+    public init?(_ text: String) {
+        let rule = /(\[[^\]]*\]|[^:]*):([^:]*):(\[[^\]]*\]|[^:]*):([^:]*)/
+        guard let parts = text.wholeMatch(of: rule)?.output, Self.isHost(parts.1),
+            Self.isPort(parts.2), Self.isHost(parts.3), Self.isPort(parts.4)
+        else { return nil }
+        self.text = text
+    }
+
+    private static func isHost(_ text: Substring) -> Bool {
+        text.isEmpty || HostPattern(String(text)).map { $0.port == nil } ?? false
+    }
+
+    private static func isPort(_ text: Substring) -> Bool {
+        text.isEmpty || UInt16(text).map { $0 > 0 } ?? false
+    }
+}
+
+/// The addresses of a host and port, used instead of a lookup, as in curl's `--resolve`:
+/// `HOST:PORT:ADDRESS[,ADDRESS]…`. The host `*` matches any host. The ``AddressPolicy`` applies to
+/// the addresses.
+public struct ResolveRule: Hashable, Sendable {
+    let text: String
+
+    /// Parses a rule, or returns nil.
+    public init?(_ text: String) {
+        let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, let port = UInt16(parts[1]), port > 0,
+            // libcurl compares the host with the canonical spelling in the URL.
+            let host = parts[0] == "*" ? "*" : HostPattern(String(parts[0]))?.host
+        else { return nil }
+        let addresses = parts[2].split(separator: ",", omittingEmptySubsequences: false)
+        guard addresses.allSatisfy({ IPAddress(literal: $0) != nil }) else { return nil }
+        self.text = "\(host):\(port):\(parts[2])"
     }
 }

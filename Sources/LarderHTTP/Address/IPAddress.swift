@@ -62,10 +62,10 @@ struct IPNetwork: Sendable {
     /// contains no address.
     init?(_ text: Substring) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count <= 2, let first = IPAddress(literal: parts[0]) else { return nil }
-        guard let length = parts.count == 2 ? Int(parts[1]) : first.width else { return nil }
-        self.first = first
-        self.length = length
+        guard parts.count <= 2, let first = IPAddress(literal: parts[0]),
+            let length = parts.count == 2 ? Int(parts[1]) : first.width
+        else { return nil }
+        (self.first, self.length) = (first, length)
     }
 
     func contains(_ address: IPAddress) -> Bool {
@@ -77,6 +77,8 @@ struct IPNetwork: Sendable {
 /// Source: IANA's Special-Purpose Address Registries (RFC 6890 and its updates) and address space
 /// registries.
 extension IPAddress {
+    var refusal: String? { specialKind.map { "\(self) is \($0)" } }
+
     /// The kind of a non-public address, such as `a loopback address`, or nil. An embedded IPv4
     /// address determines the kind.
     var specialKind: String? {

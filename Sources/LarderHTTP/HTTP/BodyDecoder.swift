@@ -1,26 +1,25 @@
 import CZlib
 import LarderCore
 
-/// A decoder of a body's content codings (RFC 9110, section 8.4). It decodes piece by piece, at the
-/// receiver's speed. Used only on the loop's queue.
+/// A decoder of a body's content codings (RFC 9110, section 8.4). Used only on the loop's queue.
 ///
-/// libcurl would decode all received bytes at once. For a paused receiver, it would keep up to 64
-/// MB, even if only 51 bytes were received.
+/// It decodes piece by piece, at the receiver's speed. For a paused receiver, libcurl would keep up
+/// to 64 MB of decoded bytes.
 final class BodyDecoder {
-    /// The maximum number of codings: one by the server and one by a proxy.
-    private static let maximumLayers = 2
-    private static let known = ["gzip", "x-gzip", "deflate"]
     private let layers: [ContentLayer]
     private var refused: UnsafeRawBufferPointer?
     private var last: UnsafeRawBufferPointer?
     /// The number of processed bytes that libcurl will deliver again.
     private var seen = 0
 
-    static func knows(_ coding: String) -> Bool { known.contains { coding.isSame(as: $0) } }
+    static func knows(_ coding: String) -> Bool {
+        ["gzip", "x-gzip", "deflate"].contains { coding.isSame(as: $0) }
+    }
 
     /// - Parameter codings: One or more known codings, in the field's order.
     init(_ codings: [String], limit: Int64) throws(TransferError) {
-        guard codings.count <= Self.maximumLayers else {
+        // One by the server and one by a proxy.
+        guard codings.count <= 2 else {
             throw TransferError(.malformedResponse, "the body has too many content codings")
         }
         layers = try codings.map { _ throws(TransferError) in try ContentLayer(limit: limit) }
@@ -101,17 +100,16 @@ final class ContentLayer {
 
     func next() throws(TransferError) -> UnsafeRawBufferPointer? {
         while mayHoldMore || unread > 0 {
-            switch state {
-            case .start, .inside: state = .inside
-            case .betweenMembers:
+            if state == .betweenMembers {
                 // Bytes that do not start a gzip member are padding.
                 state = stream.pointee.next_in.pointee == 0x1F ? .inside : .end
                 inflateReset(stream)
-                continue
-            case .end:
+            }
+            if state == .end {
                 feed(.init(start: nil, count: 0))
                 continue
             }
+            state = .inside
             stream.pointee.next_out = buffer.bindMemory(to: UInt8.self).baseAddress
             stream.pointee.avail_out = UInt32(buffer.count)
             let code = inflate(stream, Z_NO_FLUSH)

@@ -8,15 +8,12 @@ import LarderCore
 /// Stored as bytes and ranges, because most values are never read.
 package struct HeaderFields: Sendable, CustomStringConvertible {
     private let lines: [UInt8]
-    private let fields: [Field]
-
-    private typealias Field = (name: Range<Int>, value: Range<Int>)
-    private typealias Bytes = ArraySlice<UInt8>
+    private let fields: [(name: Range<Int>, value: Range<Int>)]
 
     init(lines: [UInt8]) {
         self.lines = lines
         fields = lines.withUnsafeBufferPointer { bytes in
-            var fields: [Field] = []
+            var fields: [(name: Range<Int>, value: Range<Int>)] = []
             fields.reserveCapacity(16)
             var start = 0
             while start < bytes.count {
@@ -46,9 +43,8 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         return seconds == -1 ? nil : Date(timeIntervalSince1970: Double(seconds))
     }
 
-    /// The content codings in lower case and in order, without `identity`.
+    /// The content codings in lower case and in order. Some servers send "none".
     package var contentCodings: [String] {
-        // Some servers send "none", which is not a coding.
         words(of: "Content-Encoding", except: ["identity", "none"])
     }
 
@@ -75,8 +71,8 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
             && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
 
-    private func values(of name: String) -> [Bytes] {
-        var values: [Bytes] = []
+    private func values(of name: String) -> [ArraySlice<UInt8>] {
+        var values: [ArraySlice<UInt8>] = []
         for field in fields where field.name.count == name.utf8.count {
             let isSame = zip(lines[field.name], name.utf8).allSatisfy {
                 $0.lowercasedASCII == $1.lowercasedASCII
@@ -86,11 +82,11 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         return values
     }
 
-    private static func text(_ bytes: Bytes) -> String {
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String {
         String(decoding: withoutBlanks(bytes), as: UTF8.self)
     }
 
-    private static func withoutBlanks(_ bytes: Bytes) -> Bytes {
+    private static func withoutBlanks(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         func isText(_ byte: UInt8) -> Bool { !byte.isBlank && byte != 0x0D }
         // `removeLast` would copy all bytes.
         guard let last = bytes.lastIndex(where: isText) else { return [] }

@@ -11,6 +11,7 @@ package struct ResponseHead: Sendable {
 
 /// A parser for interim heads (1xx), the final head and trailers.
 struct ResponseHeadParser {
+    /// The limits apply to the total of all heads and trailers.
     private let maximumBytes: Int
     private let maximumFields: Int
     private var received = 0
@@ -20,10 +21,8 @@ struct ResponseHeadParser {
     private var lines: [UInt8] = []
     private(set) var isComplete = false
 
-    /// Creates a parser. The limits apply to the total of all heads and trailers.
     init(maximumBytes: Int, maximumFields: Int) {
-        self.maximumBytes = maximumBytes
-        self.maximumFields = maximumFields
+        (self.maximumBytes, self.maximumFields) = (maximumBytes, maximumFields)
         lines.reserveCapacity(512)
     }
 
