@@ -62,8 +62,7 @@ extension TransferError.Code {
         [.nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout].contains(self)
     }
 
-    /// libcurl uses one code for all failed connections and one for all timeouts. ``EasyHandle``
-    /// distinguishes these cases.
+    /// ``EasyHandle`` distinguishes kinds of failed connections and of timeouts.
     package init(curlCode: UInt32) {
         self =
             switch CURLcode(curlCode) {

@@ -178,15 +178,13 @@ final class EasyHandle {
         self.fields = nil
         var lines: [String] = []
         var cookie: String?
-        // CURLOPT_ACCEPT_ENCODING is not used, because libcurl would decode the body. Signed
-        // requests have no `Accept-Encoding`, because intermediaries change it.
+        // Not CURLOPT_ACCEPT_ENCODING, which decodes. Intermediaries change signed fields.
         var acceptsGzip = request.signing == nil
         for (name, value) in fields {
             guard HeaderFields.isSendable(name: name, value: value) else {
                 throw TransferError(.invalidRequest, "the header field '\(name)' cannot be sent")
             }
-            // With CURLOPT_COOKIE, libcurl merges the field with a redirect chain's cookies. A
-            // request can have only one `Cookie` field (RFC 6265, section 5.4).
+            // CURLOPT_COOKIE adds a redirect chain's cookies to this field.
             if name.utf8.isWord("cookie"), !value.isEmpty {
                 cookie = value
                 continue
@@ -307,8 +305,7 @@ final class EasyHandle {
         return at(context)
     }
 
-    /// Unretained because this object owns the easy handle, and libcurl uses the pointer only while
-    /// the easy handle exists.
+    /// Unretained because this object owns the easy handle that stores the pointer.
     private static func at(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
         context.map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
     }

@@ -97,8 +97,7 @@ final class MultiHandle {
     func wake() { curl_multi_wakeup(pointer) }
 }
 
-/// A loop's TLS sessions, and libcurl's open sockets by origin. Used only on the loop's queue. Must
-/// outlive the easy handles and the connections.
+/// TLS sessions, and open sockets by origin. Must outlive easy handles and connections.
 final class OpenSockets {
     let sessions: UnsafeMutableRawPointer
     private let logger: Logger?

@@ -60,8 +60,7 @@ final class BodyDecoder {
     }
 }
 
-/// A decoder of one content coding: gzip (RFC 1952) with any number of members, or zlib (RFC 1950),
-/// which HTTP calls deflate.
+/// A decoder of gzip (RFC 1952) with any number of members, or zlib (RFC 1950).
 final class ContentLayer {
     private enum State { case start, inside, betweenMembers, end }
 

@@ -48,8 +48,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         words(of: "Content-Encoding", except: ["identity", "none"])
     }
 
-    /// The first content coding that Larder does not decode. Some servers send words that are not
-    /// codings, such as `UTF-8`, with usable bodies.
+    /// Some servers send words that are not codings, such as `UTF-8`, with usable bodies.
     package var unknownContentCoding: String? { contentCodings.first { !BodyDecoder.knows($0) } }
 
     var transferCodings: [String] {

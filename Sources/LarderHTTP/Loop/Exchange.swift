@@ -24,8 +24,7 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
     private var failure: (any Error)?
     private static let maximumErrorBytes: Int64 = 64 << 10
 
-    /// - Parameter maximumBytes: Maximum size of a successful response's body, in addition to the
-    ///   request's limit.
+    /// - Parameter maximumBytes: Maximum size of a body, in addition to the request's limit.
     package init(on loop: TransferLoop, maximumBytes: Int64 = .max, onHead: @escaping HeadHandler) {
         self.loop = loop
         self.maximumBytes = maximumBytes

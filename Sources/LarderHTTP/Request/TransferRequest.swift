@@ -15,25 +15,21 @@ package struct TransferRequest: Sendable {
     /// The header fields. They can replace the default fields `Host`, `User-Agent` and, in unsigned
     /// requests, `Accept-Encoding`.
     package var headers: [(name: String, value: String)]
-    /// The cookies of the ``ResponseHead`` before a redirect. Each is sent only if it matches the
-    /// URL.
+    /// The cookies of the ``ResponseHead`` before a redirect, sent if they match the URL.
     package var cookies: [String] = []
     /// Maximum size of the decoded body, in bytes.
     package var maximumBodyBytes: Int64
-    /// Whether to use ``TransferConfiguration/clientCertificate`` and
-    /// ``TransferConfiguration/netrcFile``.
+    /// Whether to use the configuration's client certificate and `.netrc` file.
     package var usesStoredCredentials: Bool
     /// Whether libcurl may repeat the request if the connection is lost before a response. An
     /// upload may always be repeated once, without `Expect` (RFC 9110, section 15.5.18).
     package var mayBeRepeated = false
-    /// Whether to only open a connection for a later request. Such a transfer succeeds without a
-    /// head.
+    /// Whether to only open a connection. Such a transfer succeeds without a head.
     package var onlyConnects = false
     /// Whether to wait for a connection that is being opened, because it may support HTTP/2. If it
     /// cannot be opened, the waiting transfers time out one after another.
     package var sharesConnection = true
-    /// Whether to close the connection afterwards, because no other request to the origin is
-    /// expected.
+    /// Whether to close the connection, because no other request is expected.
     package var isLastOfHost = false
 
     package init(
@@ -90,8 +86,7 @@ package struct TransferID: Hashable, Sendable {
 ///
 /// All calls are on the loop's queue and must not block.
 package protocol TransferReceiver: AnyObject, Sendable {
-    /// Receives the final head. If it returns false, the transfer ends as
-    /// ``TransferError/Code-swift.enum/abandoned``.
+    /// Returns whether to receive the body. If not, the transfer ends as `abandoned`.
     func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool
 
     /// Receives decoded bytes, valid during the call.

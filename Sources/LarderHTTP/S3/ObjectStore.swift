@@ -8,8 +8,7 @@ package protocol ObjectStore: Sendable {
     /// Returns the name of the object or the bucket for messages.
     func subject(_ key: String?) -> String
 
-    /// Receives an object, and returns any metadata. Throws ``RemoteError``, the sink's error or
-    /// `CancellationError`.
+    /// Returns the metadata. Throws ``RemoteError``, the sink's error or `CancellationError`.
     @discardableResult
     func get(
         _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
@@ -17,8 +16,7 @@ package protocol ObjectStore: Sendable {
 
     func head(_ key: String) async throws -> ListedObject?
 
-    /// Writes or replaces an object. The store checks the body against `digest`, its SHA-256 in
-    /// hexadecimal. `metadata` is a short ASCII text.
+    /// The store checks the body against `digest`, in hexadecimal. `metadata` is short ASCII.
     func put(
         _ key: String, _ body: RequestBody, digest: String, mediaType: String?, metadata: String?
     ) async throws

@@ -90,8 +90,7 @@ package final class S3Bucket: ObjectStore {
         }
     }
 
-    /// Checks a page. With unrequested names or a wrong order, callers would miss objects or never
-    /// finish.
+    /// With unrequested names or a wrong order, callers would miss objects or never finish.
     private func page(
         of answer: ListAnswer, prefix: String, after last: String?
     ) throws -> ListPage {
@@ -149,8 +148,7 @@ package final class S3Bucket: ObjectStore {
     }
 }
 
-/// A limit on requests in flight. A task may make several requests at once, and HTTP/2 would send
-/// all of them.
+/// A limit on requests in flight. HTTP/2 would send all requests at once.
 private final class RequestSlots: Sendable {
     private let state: Mutex<State>
 
@@ -161,8 +159,7 @@ private final class RequestSlots: Sendable {
 
     init(_ count: Int) { state = Mutex(State(free: max(1, count))) }
 
-    /// Runs `body` in a slot. Waits even if the task is cancelled, because requests in flight end
-    /// soon.
+    /// Waits even if the task is cancelled, because requests in flight end soon.
     func run(_ body: () async throws -> ResponseHead) async throws -> ResponseHead {
         await withCheckedContinuation { waiter in
             state.withLock { $0.waiting.append(waiter) }

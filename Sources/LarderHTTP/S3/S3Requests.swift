@@ -31,8 +31,7 @@ extension S3Settings {
         request.sharesConnection = false
         if let mediaType { request.headers.append(("Content-Type", mediaType)) }
         if let metadata { request.headers.append((Self.metadataField, metadata)) }
-        // Buckets with object lock require a checksum for uploads
-        // (https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html).
+        // Buckets with object lock require a checksum for uploads.
         if let checksum = digest.flatMap({ Digest(hex: $0) }) {
             let text = Data(checksum.bytes).base64EncodedString()
             request.headers.append(("x-amz-checksum-sha256", text))

@@ -193,8 +193,7 @@ extension S3Settings {
 }
 
 extension S3Credentials {
-    /// A slash would end the access key in the signature's scope. A colon is valid: OpenStack
-    /// Swift's keys are `account:user`.
+    /// A slash would end the access key's scope. OpenStack Swift's keys have a colon.
     fileprivate var isSendable: Bool {
         [accessKey, secretKey, sessionToken ?? ""].allSatisfy { text in
             text.utf8.allSatisfy { (0x21...0x7E).contains($0) } && text.utf8.count <= 8192

@@ -29,8 +29,7 @@ final class RateLimit {
         return true
     }
 
-    /// Returns the first waiting transfer if a token is available. Until the next call, this
-    /// transfer can skip the queue.
+    /// Returns the first waiting transfer if a token is available. It may skip the queue.
     func next(now: ContinuousClock.Instant = .now) -> TransferID? {
         turn = nil
         guard !waiting.isEmpty else { return nil }

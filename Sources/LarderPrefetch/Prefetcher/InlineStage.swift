@@ -23,8 +23,7 @@ final class InlineStage: Depositor, Sendable {
                 do {
                     try deposit(fetch, key, bytes)
                 } catch let failure as ResourceFailure {
-                    // The reporter is called on the same queue, so that events keep their order.
-                    // Waiting limits the failures in memory.
+                    // On this queue, events keep their order. Waiting limits memory.
                     let reported = DispatchSemaphore(value: 0)
                     store.afterCommits { [reporter] in
                         reporter.report([ResourceResult(id: fetch, result: .failure(failure))])

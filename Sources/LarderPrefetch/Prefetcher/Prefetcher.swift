@@ -65,8 +65,7 @@ public final class Prefetcher: Sendable {
 
     private var isCancelled: Bool { control.withLock { $0.isCancelled } }
 
-    /// Records damage to the index, so that the next command rebuilds it. If planning finds the
-    /// damage, starts over once.
+    /// Records damage to the index. If planning finds it, rebuilds the index and starts over once.
     private func openAndRun(
         _ manifests: [ManifestSource], _ channel: EventChannel, isLastTry: Bool = false
     ) throws -> Report {
@@ -186,8 +185,7 @@ public final class Prefetcher: Sendable {
 
         var transfer = configuration.loggedTransfer
         transfer.maximumConnections = configuration.maximumConcurrent
-        // The schedule enforces the limit. libcurl would count all hosts behind a proxy or a
-        // `--connect-to` address as one host.
+        // The schedule limits hosts. libcurl would count all hosts behind a proxy as one.
         transfer.maximumConnectionsPerHost = 1_000_000
         let loop = try TransferLoop(configuration: transfer)
         defer { loop.shutdown() }

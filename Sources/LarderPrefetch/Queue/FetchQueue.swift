@@ -62,8 +62,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         for queue in [requests, connections] { queue.underlyingQueue = loop.queue }
         schedule = try HostSchedule(
             plan: plan, cache: cache, slots: slots,
-            // With a rate limit, requests that wait in the queue would start in bursts and exceed
-            // it.
+            // With a rate limit, waiting requests would start in bursts and exceed it.
             ahead: hosts.ratePerHost == nil ? Self.waitingOperationLimit : 0,
             connections: loop.connectionsAhead, limits: hosts, retry: retry,
             isConnected: { [loop] in loop.isConnected(to: $0) })
@@ -76,8 +75,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             attempt { try schedule.begin() }
             feed()
         }
-        // After a flush, there may be new deposits, unreported failures, and fetches that a commit
-        // put back (their object was evicted).
+        // A commit can cause deposits and failures, and put back fetches of evicted objects.
         repeat {
             idle.wait()
             stage.store.flush()
@@ -128,8 +126,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             if let broken { breakOff(broken) }
             arrived -= refused.count
             for (fetch, failure) in refused { retry(fetch, after: failure) }
-            // Subtracted last, so that the queue does not seem idle before these fetches are put
-            // back.
+            // Subtracted last, so that the queue is not idle before fetches are put back.
             uncommitted.subtract(deposits, ordering: .relaxed)
             feed()
         }

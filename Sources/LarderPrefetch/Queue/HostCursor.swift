@@ -110,8 +110,7 @@ final class HostCursor {
 
     func untake() { taken -= 1 }
 
-    /// Whether no URL remains. False for origins that are only redirect targets. Must be read
-    /// directly after ``head(from:)``.
+    /// Whether no planned URL remains. Must be read directly after ``head(from:)``.
     var isLast: Bool {
         planned > 0 && isExhausted && page.isEmpty && returned.isEmpty && waiting == 0
     }

@@ -34,20 +34,17 @@ struct HostSchedule {
     private let connections: Int
     private let limits: HostLimits
     private let retry: RetryPolicy
-    /// The cursors of the last admitted origin and of origins with work in progress. Finished
-    /// cursors are removed, because a manifest may have 100,000 hosts.
+    /// Finished cursors are removed, because a manifest may have 100,000 hosts.
     private(set) var cursors: [Int: HostCursor] = [:]
     private var names: OriginNames
-    /// The planned origins without a cursor, in reverse order. Only their first resources decide
-    /// their order, so only the next origin needs a heap entry.
+    /// Planned origins without a cursor, in reverse order. Only the next needs a heap entry.
     private var newcomers: [Int] = []
     /// The number of planned URLs of each origin, or 0 if it has a cursor.
     private var planned: [Int32]
     private var newcomer: Int?
     private let pageSize: Int
     private let readAhead: Int
-    /// Origins that can start a fetch on an open connection. If `connections` is 0, also origins
-    /// without a connection.
+    /// Origins that can start a fetch in a slot.
     private(set) var ready = Heap<ReadyHost>()
     private var unconnected = Heap<ReadyHost>()
     private var held = Heap<Delayed<ReadyHost>>()
@@ -126,8 +123,7 @@ struct HostSchedule {
         let sharesConnection: Bool
     }
 
-    /// Returns the next fetch. It is in flight until ``ended(_:)`` or
-    /// ``endedConnecting(_:of:isOpen:)`` is called.
+    /// Returns the next fetch, in flight until ``ended(_:)`` or ``endedConnecting(_:of:isOpen:)``.
     mutating func next() throws -> Next? {
         try wakeUp()
         while let (host, onlyConnects) = nextHost() {
@@ -140,8 +136,7 @@ struct HostSchedule {
                 continue
             }
             guard let head = try cursor.head(from: source) else { continue }
-            // The fetch is counted before `take`, which could remove a cursor without requests in
-            // flight.
+            // Counted first, because `take` could remove a cursor without requests in flight.
             cursor.inFlight += 1
             if onlyConnects {
                 cursor.connecting += 1
@@ -199,8 +194,7 @@ struct HostSchedule {
         if let place = reserved.firstIndex(of: priority) { reserved.remove(at: place) }
     }
 
-    /// Whether a fetch of the origin may start. The origin may have requested a delay since the
-    /// fetch was taken.
+    /// Whether a taken fetch may still start. The origin may have requested a delay.
     func mayStart(_ cursor: Int) -> Bool {
         guard let cursor = cursors[cursor] else { return true }
         return cursor.failure == nil && cursor.heldUntil.map { $0 <= now() } ?? true
@@ -303,8 +297,7 @@ struct HostSchedule {
         try announce(number)
     }
 
-    /// Counts a redirected fetch that starts (1) or stops (-1) waiting at another origin. Returns
-    /// the redirecting origin.
+    /// Counts a redirected fetch at its first origin. Returns this origin.
     @discardableResult
     private mutating func countAway(_ fetch: Attempt, at number: Int, _ change: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
@@ -339,8 +332,7 @@ struct HostSchedule {
         }
     }
 
-    /// Returns the origin's maximum number of requests in flight. With a rate limit, this is 1
-    /// unless the origin is answering.
+    /// With a rate limit, 1 unless the origin is answering.
     private func limit(of cursor: HostCursor) -> Int {
         cursor.limit.interval != nil && !cursor.isAnswering ? 1 : cursor.limit.requests
     }

@@ -118,8 +118,7 @@ final class OperationContext: Sendable {
                     hasExpectation: fetch.planned.hasExpectation,
                     mayStore: policy.mayStore(validators), isReplacing: policy.replacesObjects,
                     unknownCoding: head.headers.unknownContentCoding,
-                    // In HTTP/1 without a length or chunks, a lost connection looks like the end of
-                    // a body.
+                    // Without a length or chunks, a lost HTTP/1 connection looks like the end.
                     mayBeCut: head.headers[first: "Content-Length"] == nil
                         && head.headers[first: "Transfer-Encoding"] == nil
                         && head.protocolVersion.utf8.starts(with: "1.".utf8))

@@ -3,8 +3,7 @@ import Foundation
 import LarderCache
 import Synchronization
 
-/// Threads (lanes) for short work items outside the transfer loop. Several run if items wait
-/// because the disk is slow.
+/// Threads (lanes) for short work items. Several run if items wait for a slow disk.
 final class StagingLanes: Sendable {
     static let backlogPerLane = 32
     private static let maximumLanes = 8
@@ -19,8 +18,7 @@ final class StagingLanes: Sendable {
     typealias Work = @Sendable () -> Void
     private let release: @Sendable ([Work]) -> Void
 
-    /// - Parameter release: Releases finished items on the thread that allocated them. A lane would
-    ///   contend with that thread for the allocator's lock.
+    /// - Parameter release: Releases items on their own thread, because of the allocator's lock.
     init(release: @escaping @Sendable ([Work]) -> Void = { _ in }) { self.release = release }
 
     private struct State {

@@ -13,8 +13,7 @@ extension Plan {
         let isUsable: Bool
     }
 
-    /// Lists the resources to look up in a remote. Includes cached resources, which the remote may
-    /// lack, but not inline icons. Must be called before the first report.
+    /// Lists all resources to look up, except inline icons. Must precede the first report.
     func prepareRemote() throws {
         let parts = origins.map { Part(ofHost: (try? HTTPURL($0))?.host ?? "").number }
         try database.writeWithoutTransaction { db in
@@ -96,8 +95,7 @@ extension Plan {
         }
     }
 
-    /// Records twins: pending resources with the same object as an earlier one. Returns whether any
-    /// exist.
+    /// Records pending resources with an earlier one's object. Returns whether any exist.
     func noteTwins() throws -> Bool {
         try database.writeWithoutTransaction { db in
             try db.execute(

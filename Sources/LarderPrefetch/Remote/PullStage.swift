@@ -4,8 +4,7 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The stage that copies missing objects from a remote, before any request to an origin. If an
-/// object is in the cache, only its reference is read.
+/// The stage that copies missing objects, before any request to an origin.
 final class PullStage: Depositor, Sendable {
     private let context: RemoteContext
     private let state = Mutex((failure: CacheError?.none, hasLooked: false))
@@ -139,8 +138,7 @@ final class PullStage: Depositor, Sendable {
         }
     }
 
-    /// Receives an object and, if valid, its copy of the reference. Returns nil if the cache has
-    /// the object or the reference must be read first.
+    /// Receives an object and its copy of the reference. Returns nil if neither is needed yet.
     private func receiveFirst(
         _ fetch: PlannedResource, _ known: RemoteStore.Known
     ) async throws -> (body: StagedBody, reference: Reference?)? {
@@ -202,8 +200,7 @@ final class PullStage: Depositor, Sendable {
         return known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
     }
 
-    /// Reports a resource that stays in the remote. Waits for the report, because listings are read
-    /// faster than results are reported.
+    /// Reports a resource that stays in the remote. Waits, because listings are read faster.
     private func leave(
         _ fetch: PlannedResource, _ known: RemoteStore.Known, _ reference: Reference?
     ) async {
@@ -233,8 +230,7 @@ final class PullStage: Depositor, Sendable {
             case .success where deposited.isFresh: results.append(deposited.result)
             case .success: stale.append(id)
             case .failure(let error):
-                // The queue fetches icons whose objects were evicted or obstructed before the
-                // commit.
+                // The queue fetches icons whose objects were evicted or obstructed.
                 if let failure = ResourceFailure(ofDeposit: error) {
                     fail(id, failure)
                 } else {

@@ -4,11 +4,9 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The stage that stores committed objects in the remote, and then cached objects that the remote
-/// lacks.
+/// The stage that stores committed objects in the remote, then cached ones that it lacks.
 final class PushStage: Sendable {
-    /// The maximum number of objects that wait to be stored. Further commits wait, because after a
-    /// kill, these objects would be fetched again.
+    /// Maximum number of objects that wait. After a kill, these would be fetched again.
     private static let capacity = 512
     private static let rememberedLimit = 65_536
     private let context: RemoteContext

@@ -43,8 +43,7 @@ public struct Remote: Sendable {
     }
 }
 
-/// The names in a remote. Objects are named as in a cache directory. The name of a reference
-/// contains the digest of its object.
+/// The names in a remote. A reference's name contains the digest of its object.
 package enum RemoteLayout {
     static let objects = "objects/sha256/"
 

@@ -52,8 +52,7 @@ private struct Eviction: Sendable {
 
     private let run: RemoteRun<RemoteEvictionReport>
     private let policy: RemoteEvictor.Policy
-    /// The start by this machine's clock. The store's clock is similar, because stores check the
-    /// times of signatures.
+    /// By this machine's clock. Stores check the times of signatures, so theirs is similar.
     private let start = Date()
     private var latest: Date { start.addingTimeInterval(-policy.grace) }
 
@@ -97,8 +96,7 @@ private struct Eviction: Sendable {
             try await store.forEachReference(ofPart: part) { page in
                 var groups: [[Listed]] = []
                 for reference in page.entries {
-                    // A group is limited, because a hostile store may list many references to a
-                    // resource.
+                    // Limited, because a hostile store may list many references to a resource.
                     if let last = group.last, last.name != reference.name || group.count > 1000 {
                         groups.append(group)
                         group = []
@@ -148,8 +146,7 @@ private struct Eviction: Sendable {
     private func note(_ kept: [Listed]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && run.owns(reference.known.digest.firstByte) {
-            // The object was written after the listing, or a killed eviction removed it but not its
-            // reference.
+            // It was written after the listing, or a killed eviction left the reference.
             guard try await !run.isThere(reference.known.digest) else { continue }
             if !policy.isDryRun { try await store.storage.delete(reference.key) }
             run.count { $0.undone += 1 }

@@ -1,7 +1,6 @@
 import LarderCore
 
-/// A lookup of many resources in the listings of their parts. Wanted names and listings are sorted
-/// and read side by side.
+/// A lookup of sorted names in sorted listings, which are read side by side.
 package struct RemoteLookup: Sendable {
     private let store: RemoteStore
     private let width: Int
@@ -48,8 +47,7 @@ package struct RemoteLookup: Sendable {
         try report(found)
     }
 
-    /// Sends a request for each remaining resource, because a page would have a thousand unwanted
-    /// names.
+    /// Sends a request for each name, because a page would have a thousand unwanted names.
     private func lookForEach(
         _ part: UInt8, from first: Digest?, _ names: Pages<Digest>,
         _ report: @escaping @Sendable ([Found]) throws -> Void

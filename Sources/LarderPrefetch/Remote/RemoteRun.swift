@@ -28,8 +28,7 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     func reportProgress() { onProgress(report) }
     func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
 
-    /// Calls `body` for every part or first byte of a digest, several at once. The limit of listed
-    /// names applies to all calls together.
+    /// Calls `body` for every byte, several at once. The limit of listed names applies to all.
     func forEachByte(
         where isWanted: (UInt8) -> Bool = { _ in true },
         _ body: @escaping @Sendable (UInt8) async throws -> Void

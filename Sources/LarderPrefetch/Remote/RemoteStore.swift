@@ -10,8 +10,7 @@ package final class RemoteStore: Sendable {
     let storage: any ObjectStore
     private let maximumListed: Int
     private let listed = Atomic(0)
-    /// Every page except the last counts as at least this many names, because a million short pages
-    /// would take hours.
+    /// The least count of a page before the last, because a million short pages take hours.
     private static let minimumPageCount = 250
 
     package struct Known: Sendable, Hashable {

@@ -2,8 +2,7 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// A client for tasks that wait for a manifest or an icon. Prefetches use ``FetchQueue``, where
-/// fetches return to the schedule between requests.
+/// A client for tasks that wait for a manifest or an icon. Prefetches use ``FetchQueue``.
 struct HTTPClient: Sendable {
     let loop: TransferLoop
     let policy: RequestPolicy
@@ -20,8 +19,7 @@ struct HTTPClient: Sendable {
         let confirmation: Deposit.Content?
     }
 
-    /// Makes one attempt, including redirects. Throws `ResourceFailure`, an error of the sink, or
-    /// `CancellationError`.
+    /// Throws `ResourceFailure`, an error of the sink, or `CancellationError`.
     func fetch(
         _ url: HTTPURL, about known: Resource? = nil,
         into makeSink: @escaping @Sendable () throws -> ByteSink

@@ -24,8 +24,7 @@ public struct RequestHeaders: Sendable {
         self.defaults = defaults
     }
 
-    /// Returns the fields for a URL. A field for the host replaces a field for all hosts, and both
-    /// replace a default.
+    /// A field for the host replaces a field for all hosts, and both replace a default.
     func sent(to url: HTTPURL, isRedirected: Bool) -> [(name: String, value: String)] {
         guard !rules.isEmpty else { return defaults }
         let ofHost = rules.filter { $0.host?.matches(url) ?? false }
