@@ -57,7 +57,6 @@ struct AWSProfiles {
 
 /// A file of AWS profiles. https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
 struct AWSProfileFile {
-    private static let sizeLimit = 1 << 20
     /// Values by section and name. An indented name is stored as `outer.inner`.
     private var sections: [String: [String: String]] = [:]
 
@@ -66,14 +65,14 @@ struct AWSProfileFile {
             if access(path, F_OK) != 0 { return }
             throw S3SettingsError("\(path): \(String(cString: strerror(errno)))")
         }
-        guard let data = try? file.read(upToCount: Self.sizeLimit + 1) ?? Data() else {
+        let limit = 1 << 20
+        guard let data = try? file.read(upToCount: limit + 1) ?? Data() else {
             throw S3SettingsError("\(path): cannot be read")
         }
-        guard data.count <= Self.sizeLimit else {
-            throw S3SettingsError("\(path): longer than \(Self.sizeLimit) bytes")
+        guard data.count <= limit else {
+            throw S3SettingsError("\(path): longer than \(limit) bytes")
         }
-        var section = ""
-        var outer = ""
+        var (section, outer) = ("", "")
         for line in String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline) {
             let content = line.trimmingPrefix { $0.isWhitespace }
             guard let first = content.first, first != "#", first != ";" else { continue }

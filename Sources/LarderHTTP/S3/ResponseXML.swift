@@ -92,16 +92,12 @@ struct ListAnswer {
             }
             if !path.contains(ResponseXML.separator) { (key, size, modified) = (nil, nil, nil) }
         }
-        guard root.elementsEqual("ListBucketResult".utf8) else {
-            throw ResponseXML.ParseError()
-        }
+        guard root.elementsEqual("ListBucketResult".utf8) else { throw ResponseXML.ParseError() }
     }
 
-    private static let whole = Date.ISO8601FormatStyle()
-    private static let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-
     private static func date(_ text: String) -> Date? {
-        try? (text.utf8.contains(UInt8(ascii: ".")) ? fractional : whole).parse(text)
+        let hasFraction = text.utf8.contains(UInt8(ascii: "."))
+        return try? Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction).parse(text)
     }
 }
 

@@ -55,7 +55,7 @@ package final class S3Bucket: ObjectStore {
 
     package func head(_ key: String) async throws -> ListedObject? {
         do {
-            let head = try await answer(to: try settings.request(.head, for: key), about: key)
+            let head = try await answer(to: settings.request(.head, for: key), about: key)
             guard let size = head.headers[first: "Content-Length"].flatMap({ Int64($0) }),
                 let modified = head.headers.date("Last-Modified")
             else { throw malformed(key, "the response has no Content-Length or Last-Modified") }
@@ -75,7 +75,7 @@ package final class S3Bucket: ObjectStore {
 
     package func delete(_ key: String) async throws {
         do {
-            _ = try await answer(to: try settings.request(.delete, for: key), about: key)
+            _ = try await answer(to: settings.request(.delete, for: key), about: key)
         } catch let error as RemoteError where error.code == .notFound {}
     }
 
@@ -150,30 +150,21 @@ package final class S3Bucket: ObjectStore {
 
 /// A limit on requests in flight. HTTP/2 would send all requests at once.
 private final class RequestSlots: Sendable {
+    private typealias State = (free: Int, waiting: [CheckedContinuation<Void, Never>])
     private let state: Mutex<State>
 
-    private struct State {
-        var free: Int
-        var waiting: [CheckedContinuation<Void, Never>] = []
-    }
-
-    init(_ count: Int) { state = Mutex(State(free: max(1, count))) }
+    init(_ count: Int) { state = Mutex((max(1, count), [])) }
 
     /// Waits even if the task is cancelled, because requests in flight end soon.
     func run(_ body: () async throws -> ResponseHead) async throws -> ResponseHead {
-        await withCheckedContinuation { waiter in
-            state.withLock { $0.waiting.append(waiter) }
-            admit()
-        }
-        defer {
-            state.withLock { $0.free += 1 }
-            admit()
-        }
+        await withCheckedContinuation { waiter in admit { $0.waiting.append(waiter) } }
+        defer { admit { $0.free += 1 } }
         return try await body()
     }
 
-    private func admit() {
+    private func admit(after change: (inout State) -> Void) {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            change(&state)
             guard state.free > 0, !state.waiting.isEmpty else { return nil }
             state.free -= 1
             return state.waiting.removeFirst()

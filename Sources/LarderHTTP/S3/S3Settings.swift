@@ -151,11 +151,11 @@ extension S3Settings {
             throw S3SettingsError(
                 "the region must have at most 64 characters: letters, digits and '-._~'")
         }
-        let isIgnored = variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")?.lowercased() == "true"
-        let configured =
-            isIgnored
-            ? nil
-            : variable("AWS_ENDPOINT_URL_S3") ?? variable("AWS_ENDPOINT_URL") ?? profiles.endpoint
+        var configured =
+            variable("AWS_ENDPOINT_URL_S3") ?? variable("AWS_ENDPOINT_URL") ?? profiles.endpoint
+        if variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")?.lowercased() == "true" {
+            configured = nil
+        }
         self.endpoint = try (endpoint ?? configured).map(Self.endpoint)
         certificateAuthorities = variable("AWS_CA_BUNDLE") ?? profiles.value("ca_bundle")
         let names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
@@ -169,16 +169,18 @@ extension S3Settings {
                 accessKey: keys[0], secretKey: keys[1], sessionToken: variable("AWS_SESSION_TOKEN"))
         } else {
             let unset = names.filter { variable($0) == nil }
-            let set = names.filter { !unset.contains($0) }
-            let lack =
-                set.isEmpty
-                ? "\(names.joined(separator: " and ")) are not set"
-                : "\(set[0]) is set, but \(unset[0]) is not"
-            credentials = try profiles.credentials(lackingOthers: lack)
+            let set = names.first { !unset.contains($0) }
+            credentials = try profiles.credentials(
+                lackingOthers: set.map { "\($0) is set, but \(unset[0]) is not" }
+                    ?? "\(names.joined(separator: " and ")) are not set")
         }
-        guard credentials?.isSendable ?? true else {
-            throw S3SettingsError("the credentials contain characters that cannot be sent")
-        }
+        let texts = [credentials?.accessKey, credentials?.secretKey, credentials?.sessionToken]
+        // A slash would end the access key's scope. OpenStack Swift's keys have a colon.
+        guard credentials?.accessKey.utf8.contains(UInt8(ascii: "/")) != true,
+            texts.compactMap(\.self).allSatisfy({ text in
+                text.utf8.count <= 8192 && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+            })
+        else { throw S3SettingsError("the credentials contain characters that cannot be sent") }
     }
 
     private static func endpoint(_ text: String) throws(S3SettingsError) -> HTTPURL {
@@ -192,11 +194,49 @@ extension S3Settings {
     }
 }
 
-extension S3Credentials {
-    /// A slash would end the access key's scope. OpenStack Swift's keys have a colon.
-    fileprivate var isSendable: Bool {
-        [accessKey, secretKey, sessionToken ?? ""].allSatisfy { text in
-            text.utf8.allSatisfy { (0x21...0x7E).contains($0) } && text.utf8.count <= 8192
-        } && !accessKey.utf8.contains(UInt8(ascii: "/"))
+/// Requests in a form that all S3 stores and libcurl's signature support.
+extension S3Settings {
+    static let metadataField = "x-amz-meta-larder-reference"
+    private static let digestOfNothing = Digest(of: [UInt8]()).hex
+
+    func listRequest(_ prefix: String, after last: String?) throws -> TransferRequest {
+        // The signature requires encoded slashes and a sorted query.
+        func encoded(_ key: String) -> String {
+            (location.prefix + key).utf8.percentEncoded(except: \.isUnreserved)
+        }
+        var query = "?list-type=2&max-keys=1000&prefix=\(encoded(prefix))"
+        if let last { query += "&start-after=\(encoded(last))" }
+        return try request(.get, query: query, maximumBytes: 8 << 20)
+    }
+
+    func request(
+        _ method: TransferRequest.Method, for key: String? = nil, query: String = "",
+        digest: String? = nil, mediaType: String? = nil, metadata: String? = nil,
+        maximumBytes: Int64 = 64 << 10
+    ) throws -> TransferRequest {
+        let path = key.map { "/\(location.prefix)\($0)" } ?? ""
+        // An error response may be longer than the object.
+        var request = TransferRequest(
+            url: try HTTPURL(bucketURL + path + query),
+            maximumBodyBytes: max(maximumBytes, 64 << 10), usesStoredCredentials: false)
+        request.method = method
+        // With shared connections, requests to an unresponsive remote would wait for each other.
+        request.sharesConnection = false
+        if let mediaType { request.headers.append(("Content-Type", mediaType)) }
+        if let metadata { request.headers.append((Self.metadataField, metadata)) }
+        // Buckets with object lock require a checksum for uploads.
+        if let checksum = digest.flatMap({ Digest(hex: $0) }) {
+            let text = Data(checksum.bytes).base64EncodedString()
+            request.headers.append(("x-amz-checksum-sha256", text))
+        }
+        guard let credentials else { return request }
+        request.headers.append(("x-amz-content-sha256", digest ?? Self.digestOfNothing))
+        if let token = credentials.sessionToken {
+            request.headers.append(("x-amz-security-token", token))
+        }
+        request.signing = RequestSigning(
+            region: region,
+            credentials: Credentials(user: credentials.accessKey, password: credentials.secretKey))
+        return request
     }
 }

@@ -69,18 +69,19 @@ final class PullStage: Depositor, Sendable {
             try Task.checkCancellation()
             return try found.next()
         } _: { [self] in
-            try await pull($0.fetch, $0.known)
+            try await pull($0)
         }
     }
 
     private var isStopped: Bool { tally.isGivenUp || state.withLock { $0.failure != nil } }
 
-    private func pull(_ fetch: PlannedResource, _ known: RemoteStore.Known) async throws {
+    private func pull(_ found: Plan.FoundFetch) async throws {
         guard !isStopped else { return }
-        if isFreshAsListed(known, fetch) { return await leave(fetch, known, nil) }
+        if isFreshAsListed(found) { return await leave(found, nil) }
+        let (fetch, known) = found
         let start = ContinuousClock.now
         do {
-            let first = try await receiveFirst(fetch, known)
+            let first = try await receiveFirst(found)
             let reference =
                 if let copy = first?.reference { copy } else {
                     try await remoteStore.reference(key: fetch.key, url: fetch.url, known.digest)
@@ -91,8 +92,8 @@ final class PullStage: Depositor, Sendable {
             {
                 return
             }
-            let isFresh = isFresh(reference, known, of: fetch)
-            if isFresh, remote.use == .fill { return await leave(fetch, known, reference) }
+            let isFresh = isFresh(reference, found)
+            if isFresh, remote.use == .fill { return await leave(found, reference) }
             let limit = context.maximumObjectBytes
             let place = remoteStore.storage.subject(RemoteLayout.object(known.digest))
             guard record.size <= limit else {
@@ -139,17 +140,18 @@ final class PullStage: Depositor, Sendable {
     }
 
     /// Receives an object and its copy of the reference. Returns nil if neither is needed yet.
-    private func receiveFirst(
-        _ fetch: PlannedResource, _ known: RemoteStore.Known
-    ) async throws -> (body: StagedBody, reference: Reference?)? {
+    private func receiveFirst(_ found: Plan.FoundFetch) async throws -> RemoteStore.Received? {
+        let (fetch, known) = found
         guard remote.use != .fill, try context.cache.object(known.digest) == nil,
             try !fetch.hasExpectation || plan.names(known.digest, by: fetch.id)
         else { return nil }
         do {
-            let received = try await receive(known)
-            guard let reference = received.reference,
-                reference.resourceKey.isSame(as: fetch.key), reference.canReplace(known)
-            else { return (body: received.body, reference: nil) }
+            var received = try await receive(known)
+            if let reference = received.reference,
+                !reference.resourceKey.isSame(as: fetch.key) || !reference.canReplace(known)
+            {
+                received.reference = nil
+            }
             return received
         } catch let error as RemoteError where [.tooLarge, .notFound].contains(error.code) {
             // The reference is read next, because it may show a different reason for the failure.
@@ -157,9 +159,7 @@ final class PullStage: Depositor, Sendable {
         }
     }
 
-    private func receive(
-        _ known: RemoteStore.Known
-    ) async throws -> (body: StagedBody, reference: Reference?) {
+    private func receive(_ known: RemoteStore.Known) async throws -> RemoteStore.Received {
         try await remoteStore.receive(
             known.digest, limit: context.maximumObjectBytes, into: context.store)
     }
@@ -177,10 +177,9 @@ final class PullStage: Depositor, Sendable {
         context.onProgress()
     }
 
-    private func isFresh(
-        _ reference: Reference, _ known: RemoteStore.Known, of fetch: PlannedResource
-    ) -> Bool {
+    private func isFresh(_ reference: Reference, _ found: Plan.FoundFetch) -> Bool {
         if remote.use == .only { return true }
+        let (fetch, known) = found
         let resource = NamedResource(
             id: fetch.id, key: fetch.key, url: fetch.url,
             hasCredentials: fetch.credentials != nil, priority: 0)
@@ -193,22 +192,22 @@ final class PullStage: Depositor, Sendable {
         return resource.mayBeUsed(row, policy: context.policy, headers: context.headers)
     }
 
-    private func isFreshAsListed(_ known: RemoteStore.Known, _ fetch: PlannedResource) -> Bool {
-        guard remote.use == .fill, let limit = remote.freshFor, !fetch.hasExpectation,
+    private func isFreshAsListed(_ found: Plan.FoundFetch) -> Bool {
+        guard remote.use == .fill, let limit = remote.freshFor, !found.fetch.hasExpectation,
             context.policy.revalidation != .always
         else { return false }
-        return known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
+        return found.known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
     }
 
     /// Reports a resource that stays in the remote. Waits, because listings are read faster.
-    private func leave(
-        _ fetch: PlannedResource, _ known: RemoteStore.Known, _ reference: Reference?
-    ) async {
+    private func leave(_ found: Plan.FoundFetch, _ reference: Reference?) async {
+        let record = reference?.record
         let success = ResourceResult.Success(
-            digest: known.digest, size: reference?.record.size,
-            attributes: ObjectAttributes(mediaType: reference?.record.mediaType), outcome: .shared)
+            digest: found.known.digest, size: record?.size,
+            attributes: ObjectAttributes(mediaType: record?.mediaType), outcome: .shared)
         let result = ResourceResult(
-            id: fetch.id, result: .success(success), waiting: fetch.waiting, attempts: 1)
+            id: found.fetch.id, result: .success(success), waiting: found.fetch.waiting,
+            attempts: 1)
         await withCheckedContinuation { reported in
             context.store.afterCommits { [context] in
                 context.reporter.report([result])

@@ -35,10 +35,10 @@ package final class RemoteStore: Sendable {
         return reference
     }
 
+    typealias Received = (body: StagedBody, reference: Reference?)
+
     /// Does not check the object's digest.
-    func receive(
-        _ digest: Digest, limit: Int64, into store: Store
-    ) async throws -> (body: StagedBody, reference: Reference?) {
+    func receive(_ digest: Digest, limit: Int64, into store: Store) async throws -> Received {
         let body = Mutex<StagedBody?>(nil)
         let metadata = try await storage.get(
             RemoteLayout.object(digest), maximumBytes: limit
@@ -47,7 +47,8 @@ package final class RemoteStore: Sendable {
             body.withLock { $0 = new }
             return { try new.append($0) }
         }
-        return (body.withLock { $0 } ?? store.newBody {}, metadata.flatMap(Reference.init(metadata:)))
+        let reference = metadata.flatMap { Reference(metadata: $0) }
+        return (body.withLock { $0 } ?? store.newBody {}, reference)
     }
 
     /// Stores an object if the remote lacks it, and then its reference. Then checks that no
