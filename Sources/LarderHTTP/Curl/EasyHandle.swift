@@ -34,7 +34,6 @@ final class EasyHandle {
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         try setConstants()
         try setLimits()
-        try setIdentity()
         try set(CURLOPT_SHARE, pointer: sockets.sessions)
         try setCallbacks()
     }
@@ -110,8 +109,10 @@ final class EasyHandle {
         try set(CURLOPT_FORBID_REUSE, request.isLastOfHost ? 1 : 0)
         // The following calls also reset the previous request's options.
         try setMethod(of: request)
-        try setSecrets(of: request, proxy: transfer.proxy)
-        try setCookies(of: request)
+        try setSecrets(of: transfer)
+        if hasCookies { try set(CURLOPT_COOKIELIST, "ALL") }
+        hasCookies = !request.cookies.isEmpty
+        for cookie in request.cookies { try set(CURLOPT_COOKIELIST, cookie) }
         errorText.pointee = 0
         self.transfer = transfer
     }
@@ -143,9 +144,8 @@ final class EasyHandle {
         isUnsignedGET = false
     }
 
-    private func setSecrets(
-        of request: TransferRequest, proxy: ProxyServer?
-    ) throws(TransferError) {
+    private func setSecrets(of transfer: Transfer) throws(TransferError) {
+        let (request, proxy) = (transfer.order.request, transfer.proxy)
         let credentials = request.signing?.credentials ?? request.url.credentials
         try set(CURLOPT_USERNAME, credentials?.user)
         try set(CURLOPT_PASSWORD, credentials?.password)
@@ -199,12 +199,6 @@ final class EasyHandle {
         try set(CURLOPT_HTTPHEADER, pointer: list.pointer)
         headers = list
         (self.fields, hasSignedHeaders) = (fields, request.signing != nil)
-    }
-
-    private func setCookies(of request: TransferRequest) throws(TransferError) {
-        if hasCookies { try set(CURLOPT_COOKIELIST, "ALL") }
-        hasCookies = !request.cookies.isEmpty
-        for cookie in request.cookies { try set(CURLOPT_COOKIELIST, cookie) }
     }
 
     private var cookies: [String] {

@@ -41,9 +41,6 @@ extension EasyHandle {
         // With a rate limit, eight pieces arrive per second. libcurl's minimum is 1 KiB.
         let eighth = configuration.maximumBytesPerSecond.map { max(1 << 10, Int($0 / 8)) }
         try set(CURLOPT_BUFFERSIZE, min(16 << 10, eighth ?? .max))
-    }
-
-    func setIdentity() throws(TransferError) {
         try set(CURLOPT_USERAGENT, configuration.userAgent)
         if let authorities = configuration.certificateAuthorities ?? CurlLibrary.certificateBundle {
             try set(CURLOPT_CAINFO, authorities)

@@ -13,8 +13,7 @@ final class MultiHandle {
         guard CurlLibrary.initialization == CURLE_OK, let pointer = curl_multi_init() else {
             throw Self.failure(CURLM_OUT_OF_MEMORY)
         }
-        self.pointer = pointer
-        self.sockets = sockets
+        (self.pointer, self.sockets) = (pointer, sockets)
         let inUse = max(1, configuration.maximumConnections)
         idleConnections = Self.idleConnections(
             atMost: configuration.maximumIdleConnections, openFiles: Self.openFileLimit)
@@ -52,8 +51,7 @@ final class MultiHandle {
     }
 
     private static func failure(_ code: CURLMcode) -> TransferError {
-        let reason = String(cString: curl_multi_strerror(code))
-        return TransferError(.other, "libcurl: \(reason)")
+        TransferError(.other, "libcurl: \(String(cString: curl_multi_strerror(code)))")
     }
 
     func add(_ handle: EasyHandle) throws(TransferError) {

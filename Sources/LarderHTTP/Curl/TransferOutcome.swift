@@ -73,10 +73,17 @@ extension EasyHandle {
         if code == .outOfFiles { return "the process has no free file descriptors" }
         if code == .headersTooLarge { return "the response's head is too long" }
         let words = errorMessage.isEmpty ? result.text : errorMessage
-        let host = transfer.order.request.url.host
-        let advice =
-            [.certificate, .tls].contains(code)
-            ? Self.advice(on: words.replacing(host, with: "")) : ""
+        var advice = ""
+        if code == .certificate || code == .tls {
+            let text = words.replacing(transfer.order.request.url.host, with: "")
+            let plain = ["wrong version number", "packet length too long"]
+            let unknown = ["self-signed", "self signed", "unable to get local issuer"]
+            if plain.contains(where: text.contains) {
+                advice = "; the server or proxy seems to use http; write http:// in its URL"
+            } else if unknown.contains(where: text.contains) {
+                advice = "; use --ca-cert FILE to trust the certificate authority in FILE"
+            }
+        }
         guard let proxy = transfer.proxy, !isConnected else {
             return code == .connectionRefused
                 ? words + "; check the port in the URL, and that the server is running"
@@ -86,16 +93,6 @@ extension EasyHandle {
             return "the proxy \(proxy) answered with status \(proxyStatus)"
         }
         return "through the proxy \(proxy): \(words)\(advice)"
-    }
-
-    private static func advice(on words: String) -> String {
-        let plain = ["wrong version number", "packet length too long"]
-        let unknown = ["self-signed", "self signed", "unable to get local issuer"]
-        if plain.contains(where: words.contains) {
-            return "; the server or proxy seems to use http; write http:// in its URL"
-        }
-        return unknown.contains(where: words.contains)
-            ? "; use --ca-cert FILE to trust the certificate authority in FILE" : ""
     }
 
     /// Whether no file descriptor is free. A lookup then fails like an unknown name.

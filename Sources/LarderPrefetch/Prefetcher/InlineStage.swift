@@ -9,9 +9,8 @@ final class InlineStage: Depositor, Sendable {
     private let check: BodyCheck
     private let failure = Mutex<CacheError?>(nil)
 
-    init(reporter: Reporter, check: BodyCheck) {
-        self.reporter = reporter
-        self.check = check
+    init(_ reporter: Reporter, _ check: BodyCheck) {
+        (self.reporter, self.check) = (reporter, check)
     }
 
     private var store: Store { check.store }

@@ -99,11 +99,9 @@ public final class Prefetcher: Sendable {
         wait.isCancelled = { [self] in isCancelled || isWaitCancelled() }
         let (path, log) = (configuration.cache, CacheLog(configuration.logger))
         // Even an offline run may store icons from a remote.
-        let isReading =
-            configuration.policy.isOffline && configuration.remote == nil
-            && Cache.isUnwritable(at: path)
+        let mayBeReadOnly = configuration.policy.isOffline && configuration.remote == nil
         do {
-            return try isReading
+            return try mayBeReadOnly && Cache.isUnwritable(at: path)
                 ? Cache.open(at: path, wait: wait, log: log)
                 : Cache.create(at: path, wait: wait, log: log)
         } catch {
@@ -154,7 +152,14 @@ public final class Prefetcher: Sendable {
             plan: plan, channel: channel, namesSuccesses: configuration.namesSuccesses,
             isLocking: configuration.onLocked != nil)
         try reporter.reportSettled()
-        try recordUse(of: plan, in: cache)
+        do {
+            try plan.forEachUse { objects in
+                if isCancelled { throw CancellationError() }
+                try cache.recordUse(of: objects)
+            }
+        } catch is CacheError, is CancellationError {
+            // The run can succeed without these records.
+        }
         try plan.releaseIndex()
         func finish(
             after failure: CacheError? = nil, receivedBytes: Int64 = 0, remote: RemoteReport? = nil
@@ -176,8 +181,7 @@ public final class Prefetcher: Sendable {
 
         let check = BodyCheck(
             plan: plan, store: store, acceptsAnyContent: configuration.acceptsAnyContent)
-        let inlineFailure = try InlineStage(reporter: reporter, check: check)
-            .run { self.isCancelled }
+        let inlineFailure = try InlineStage(reporter, check).run { self.isCancelled }
 
         let remoteStage = try remoteStage(cache, reporter, check, channel)
         defer { remoteStage?.close() }
@@ -192,9 +196,15 @@ public final class Prefetcher: Sendable {
         let stage = OperationContext(
             loop: loop, policy: configuration.requestPolicy, check: check,
             logger: configuration.logger)
+        let (perHost, slots) = (configuration.maximumPerHost, configuration.maximumConcurrent)
+        // A silent origin must not occupy every slot.
+        let most = plan.origins.count > 1 && slots > 1 ? min(perHost, slots - 1) : perHost
         let queue = try FetchQueue(
-            plan: plan, cache: cache, stage: stage, slots: configuration.maximumConcurrent,
-            hosts: hostLimits(for: plan), retry: configuration.retry, grace: configuration.grace,
+            plan: plan, cache: cache, stage: stage, slots: slots,
+            hosts: HostLimits(
+                perHost: perHost, most: most, ratePerHost: configuration.ratePerHost,
+                shard: configuration.shard),
+            retry: configuration.retry, grace: configuration.grace,
             remembersFailures: configuration.remembersFailures
         ) { results in
             reporter.report(results)
@@ -259,17 +269,6 @@ public final class Prefetcher: Sendable {
         return metadata
     }
 
-    /// Records the use of cached resources. Ignores failures, because the run can succeed without
-    /// these records.
-    private func recordUse(of plan: Plan, in cache: Cache) throws {
-        do {
-            try plan.forEachUse { objects in
-                if isCancelled { throw CancellationError() }
-                try cache.recordUse(of: objects)
-            }
-        } catch is CacheError, is CancellationError {}
-    }
-
     private func fetch(with queue: FetchQueue) throws -> CacheError? {
         let isCancelled = control.withLock { control in
             control.queue = queue
@@ -285,15 +284,6 @@ public final class Prefetcher: Sendable {
         }
     }
 
-    private func hostLimits(for plan: Plan) -> HostLimits {
-        // A silent origin must not occupy every slot.
-        let (perHost, concurrent) = (configuration.maximumPerHost, configuration.maximumConcurrent)
-        let isShared = plan.origins.count > 1 && concurrent > 1
-        return HostLimits(
-            perHost: perHost, most: isShared ? min(perHost, concurrent - 1) : perHost,
-            ratePerHost: configuration.ratePerHost, shard: configuration.shard)
-    }
-
     private func sendingProgress<Value>(
         of queue: FetchQueue, _ reporter: Reporter, _ channel: EventChannel,
         _ body: () throws -> Value
@@ -303,8 +293,9 @@ public final class Prefetcher: Sendable {
         let send: @Sendable (Progress) -> Void = { sample in
             let settled = reporter.progress
             var progress = sample
-            (progress.total, progress.done, progress.failed) =
-                (settled.total, settled.done, settled.failed)
+            progress.total = settled.total
+            progress.done = settled.done
+            progress.failed = settled.failed
             progress.arrived = max(before + sample.arrived, settled.done)
             progress.seconds = (ContinuousClock.now - start) / .seconds(1)
             isStopped.withLock { if !$0 { channel.offer(.progress(progress)) } }

@@ -42,7 +42,8 @@ public struct RemoteEvictor: Sendable {
         onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }
     ) async throws -> RemoteEvictionReport {
         try await remote.run(over: transfer, shard: policy.shard, onProgress: onProgress) { run in
-            try await Eviction(run, policy).evict()
+            run.count { $0.isDryRun = policy.isDryRun }
+            try await Eviction(run: run, policy: policy).evict()
         }
     }
 }
@@ -50,17 +51,11 @@ public struct RemoteEvictor: Sendable {
 private struct Eviction: Sendable {
     private typealias Listed = RemoteStore.ListedReference
 
-    private let run: RemoteRun<RemoteEvictionReport>
-    private let policy: RemoteEvictor.Policy
+    let run: RemoteRun<RemoteEvictionReport>
+    let policy: RemoteEvictor.Policy
     /// By this machine's clock. Stores check the times of signatures, so theirs is similar.
     private let start = Date()
     private var latest: Date { start.addingTimeInterval(-policy.grace) }
-
-    init(_ run: RemoteRun<RemoteEvictionReport>, _ policy: RemoteEvictor.Policy) {
-        self.run = run
-        self.policy = policy
-        run.count { $0.isDryRun = policy.isDryRun }
-    }
 
     private var store: RemoteStore { run.store }
     private var scratch: RemoteScratch { run.scratch }
@@ -183,7 +178,7 @@ private struct Eviction: Sendable {
 /// The result of a ``RemoteEvictor``.
 public struct RemoteEvictionReport: Sendable, RemoteRunReport {
     /// The remote's location, as `s3://bucket/prefix`.
-    public internal(set) var location: String
+    public internal(set) var location = ""
     /// Whether references and objects were only counted.
     public internal(set) var isDryRun = false
     /// The number of references.
@@ -206,6 +201,4 @@ public struct RemoteEvictionReport: Sendable, RemoteRunReport {
     public internal(set) var seconds: Double = 0
     /// Whether the eviction was cancelled. The next eviction continues.
     public internal(set) var isInterrupted = false
-
-    init(location: String) { self.location = location }
 }

@@ -20,7 +20,9 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
         scratch = try RemoteScratch()
         self.shard = shard
         self.onProgress = onProgress
-        state = Mutex(Report(location: storage.subject(nil)))
+        var report = Report()
+        report.location = storage.subject(nil)
+        state = Mutex(report)
     }
 
     fileprivate var report: Report { state.withLock { $0 } }
@@ -58,9 +60,10 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
 }
 
 protocol RemoteRunReport: Sendable {
+    var location: String { get set }
     var seconds: Double { get set }
     var isInterrupted: Bool { get set }
-    init(location: String)
+    init()
 }
 
 extension Remote {

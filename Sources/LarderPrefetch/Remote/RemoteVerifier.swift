@@ -194,7 +194,7 @@ public struct RemoteVerifyReport: Sendable, RemoteRunReport {
     public static let findingLimit = 1000
 
     /// The remote's location, as `s3://bucket/prefix`.
-    public internal(set) var location: String
+    public internal(set) var location = ""
     /// The number of objects read.
     public internal(set) var objects = 0
     /// The total size of the objects read, in bytes.
@@ -215,8 +215,6 @@ public struct RemoteVerifyReport: Sendable, RemoteRunReport {
     public internal(set) var seconds: Double = 0
     /// Whether the verification was cancelled.
     public internal(set) var isInterrupted = false
-
-    init(location: String) { self.location = location }
 
     /// Whether there were no problems, or all were repaired.
     public var isSound: Bool { counts.values.reduce(0, +) == repaired }
