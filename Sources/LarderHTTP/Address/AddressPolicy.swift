@@ -24,8 +24,7 @@ public struct AddressPolicy: Sendable {
         allowsAll || hosts.contains { $0.matches(url) }
     }
 
-    /// Returns the reason to refuse a URL before its host is looked up, or nil. Checks literal
-    /// addresses and `localhost` (RFC 6761, section 6.3).
+    /// Returns the reason to refuse a URL with a literal address or `localhost`, or nil.
     public func refusal(of url: HTTPURL) -> String? {
         guard !allowsAnyAddress(of: url) else { return nil }
         let host = url.host.withoutFinalDot
@@ -72,10 +71,8 @@ public struct HostPattern: Hashable, Sendable {
 }
 
 /// A host and port to connect to instead of the URL's, as in curl's `--connect-to`:
-/// `HOST1:PORT1:HOST2:PORT2`. An empty HOST1 or PORT1 matches any host or port. An empty HOST2 or
-/// PORT2 keeps the URL's.
-///
-/// TLS and the `Host` field use the URL's host. The ``AddressPolicy`` applies to HOST2.
+/// `HOST1:PORT1:HOST2:PORT2`. An empty HOST1 or PORT1 matches any, an empty HOST2 or PORT2 keeps
+/// the URL's. TLS and the `Host` field use the URL's host. The ``AddressPolicy`` applies to HOST2.
 public struct ConnectToRule: Hashable, Sendable {
     let text: String
 
@@ -97,9 +94,8 @@ public struct ConnectToRule: Hashable, Sendable {
     }
 }
 
-/// The addresses of a host and port, used instead of a lookup, as in curl's `--resolve`:
-/// `HOST:PORT:ADDRESS[,ADDRESS]…`. The host `*` matches any host. The ``AddressPolicy`` applies to
-/// the addresses.
+/// The addresses of a host (or `*`) and port, used instead of a lookup, as in curl's `--resolve`:
+/// `HOST:PORT:ADDRESS[,ADDRESS]…`. The ``AddressPolicy`` applies to them.
 public struct ResolveRule: Hashable, Sendable {
     let text: String
 

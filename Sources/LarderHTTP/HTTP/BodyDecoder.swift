@@ -1,10 +1,8 @@
 import CZlib
 import LarderCore
 
-/// A decoder of a body's content codings (RFC 9110, section 8.4). Used only on the loop's queue.
-///
-/// It decodes piece by piece, at the receiver's speed. For a paused receiver, libcurl would keep up
-/// to 64 MB of decoded bytes.
+/// A decoder of a body's content codings, piece by piece, at the receiver's speed. For a paused
+/// receiver, libcurl would keep up to 64 MB of decoded bytes.
 final class BodyDecoder {
     private let layers: [ContentLayer]
     private var refused: UnsafeRawBufferPointer?
@@ -35,8 +33,6 @@ final class BodyDecoder {
     }
 
     /// Returns the next piece, valid until the next call, or nil after the last piece.
-    ///
-    /// - Throws: ``TransferError`` for damaged bytes, or a layer whose output exceeds the limit.
     func next() throws(TransferError) -> UnsafeRawBufferPointer? {
         if let piece = refused.take() { return piece }
         last = try next(of: layers.count - 1)

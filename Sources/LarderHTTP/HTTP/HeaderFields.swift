@@ -2,10 +2,8 @@ import CCurl
 import Foundation
 import LarderCore
 
-/// The fields of an HTTP head, in order. Names are case-insensitive and may repeat (RFC 9110,
-/// section 5).
-///
-/// Stored as bytes and ranges, because most values are never read.
+/// The fields of an HTTP head, in order. Names are case-insensitive and may repeat. Stored as bytes
+/// and ranges, because most values are never read.
 package struct HeaderFields: Sendable, CustomStringConvertible {
     private let lines: [UInt8]
     private let fields: [(name: Range<Int>, value: Range<Int>)]

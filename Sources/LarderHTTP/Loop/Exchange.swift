@@ -122,8 +122,7 @@ extension TransferLoop: TaskExecutor {
 /// Runs `body` as a task, and blocks the thread until the task ends. Every 50 ms, cancels the task
 /// if `isCancelled` returns true.
 ///
-/// - Parameter executor: Default: the thread pool. If all its threads are waiting in this function,
-///   the task cannot start.
+/// - Parameter executor: Default: the thread pool, in which this function must not use all threads.
 package func waitForTask<Answer: Sendable>(
     on executor: (any TaskExecutor)? = nil, unless isCancelled: () -> Bool = { false },
     _ body: @escaping @Sendable () async throws -> Answer

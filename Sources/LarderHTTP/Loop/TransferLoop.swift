@@ -54,10 +54,8 @@ package final class TransferLoop: @unchecked Sendable {
     /// HTTP/2 streams a second late (curl/curl#17636).
     private static let firstWait = Duration.milliseconds(10)
 
-    /// - Parameter queue: A serial queue.
     /// - Throws: ``TransferError`` if a file of the configuration cannot be read, libcurl is older
-    ///   than 7.88, or memory is exhausted. Programs must first check that threads can be created,
-    ///   because Dispatch waits for a thread.
+    ///   than 7.88, or memory is exhausted. Dispatch waits if threads cannot be created.
     package init(
         configuration: TransferConfiguration = .init(),
         queue: DispatchQueue = DispatchQueue(label: "larder.loop")

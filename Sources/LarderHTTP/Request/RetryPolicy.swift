@@ -1,10 +1,8 @@
 import Foundation
 import LarderCore
 
-/// The rules for retries.
-///
-/// Exponential backoff with full jitter (Marc Brooker, "Exponential Backoff And Jitter", AWS
-/// Architecture Blog, 2015): each delay is random, up to a maximum that doubles with each failure.
+/// The rules for retries: exponential backoff with full jitter (Marc Brooker, AWS Architecture
+/// Blog, 2015). Each delay is random, up to a maximum that doubles with each failure.
 public struct RetryPolicy: Sendable {
     /// Maximum number of attempts for a URL, including the first attempt. Default: 5.
     public var attempts = 5
@@ -14,8 +12,7 @@ public struct RetryPolicy: Sendable {
     public var overloadBase: Duration = .seconds(5)
     /// Maximum delay after any failure, unless the server requests a longer one. Default: 60 s.
     public var cap: Duration = .seconds(60)
-    /// Maximum time between the starts of a URL's first and last attempts. A host is skipped if it
-    /// gives no useful response for this time. Default: 10 min.
+    /// Maximum time from a URL's first attempt to its last, and of a host's silence. Default: 600 s.
     public var maximumTime: Duration = .seconds(600)
 
     /// Creates the default policy.

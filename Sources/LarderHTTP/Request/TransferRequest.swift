@@ -36,8 +36,7 @@ package struct TransferRequest: Sendable {
         url: HTTPURL, headers: [(name: String, value: String)] = [],
         maximumBodyBytes: Int64 = 16 << 20, usesStoredCredentials: Bool = true
     ) {
-        self.url = url
-        self.headers = headers
+        (self.url, self.headers) = (url, headers)
         self.maximumBodyBytes = maximumBodyBytes
         self.usesStoredCredentials = usesStoredCredentials
     }
@@ -45,17 +44,16 @@ package struct TransferRequest: Sendable {
 
 /// A request body, which is read while it is sent.
 package struct RequestBody: Sendable {
-    package let count: Int64
-    package let read: @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
+    package typealias Reader =
+        @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
 
-    /// - Parameter read: Returns the number of copied bytes, or nil to end the transfer. Called on
-    ///   the loop's queue. A repeated request starts at offset 0 again.
-    package init(
-        count: Int64,
-        read: @escaping @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
-    ) {
-        self.count = count
-        self.read = read
+    package let count: Int64
+    /// Returns the number of copied bytes, or nil to end the transfer. Called on the loop's queue.
+    /// A repeated request starts at offset 0 again.
+    package let read: Reader
+
+    package init(count: Int64, read: @escaping Reader) {
+        (self.count, self.read) = (count, read)
     }
 
     package init(_ bytes: [UInt8]) {
@@ -67,10 +65,8 @@ package struct RequestBody: Sendable {
     }
 }
 
-/// An AWS Signature Version 4, computed by libcurl.
-///
-/// libcurl 7.88 requires the field `x-amz-content-sha256`, a sorted query, and no field whose name
-/// is a prefix of another's (lib/http_aws_sigv4.c).
+/// An AWS Signature Version 4, computed by libcurl. libcurl 7.88 requires the field
+/// `x-amz-content-sha256`, a sorted query, and no field whose name is a prefix of another's.
 package struct RequestSigning: Sendable {
     package var region: String
     package var credentials: Credentials
@@ -81,10 +77,8 @@ package struct TransferID: Hashable, Sendable {
     let number: UInt64
 }
 
-/// Receives the events of a transfer: at most one head, any number of body pieces, then exactly one
-/// end.
-///
-/// All calls are on the loop's queue and must not block.
+/// Receives a transfer's events on the loop's queue, without blocking: at most one head, any number
+/// of body pieces, then exactly one end.
 package protocol TransferReceiver: AnyObject, Sendable {
     /// Returns whether to receive the body. If not, the transfer ends as `abandoned`.
     func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool

@@ -1,9 +1,7 @@
 import Foundation
 
-/// A store of named objects, like S3.
-///
-/// Listings are sorted by the bytes of names. A finished write is visible to all later requests,
-/// including listings (S3 since December 2020, Ceph always).
+/// A store of named objects, like S3. Listings are sorted by the bytes of names. A finished write
+/// is visible to all later requests, including listings.
 package protocol ObjectStore: Sendable {
     /// Returns the name of the object or the bucket for messages.
     func subject(_ key: String?) -> String
@@ -79,10 +77,8 @@ public struct RemoteError: Error, RetriableFailure, Sendable, CustomStringConver
     package init(
         _ code: Code, subject: String, _ message: String, underlying: TransferError? = nil
     ) {
-        self.code = code
-        self.subject = subject
-        self.message = message
-        self.underlying = underlying
+        (self.code, self.subject) = (code, subject)
+        (self.message, self.underlying) = (message, underlying)
     }
 
     /// Whether the same request may succeed later.

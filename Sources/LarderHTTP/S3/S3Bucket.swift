@@ -1,10 +1,8 @@
 import Logging
 import Synchronization
 
-/// A bucket of an S3-compatible server, with a separate transfer loop.
-///
-/// The user's server may have a private address. In a shared loop, an icon's URL could use the
-/// connection to it.
+/// A bucket of an S3-compatible server. In a shared transfer loop, an icon's URL could use the
+/// connection to the user's server, which may have a private address.
 package final class S3Bucket: ObjectStore {
     private let loop: TransferLoop
     private let settings: S3Settings
@@ -12,10 +10,8 @@ package final class S3Bucket: ObjectStore {
     private let slots: RequestSlots
     private let logger: Logger?
 
-    /// - Parameters:
-    ///   - connections: The maximum number of connections, and of requests in flight.
-    ///   - transfer: The base configuration, except for address policy, connection limits, stored
-    ///     credentials and total timeout.
+    /// - Parameter transfer: The base configuration, except for address policy, connection limits,
+    ///   stored credentials and total timeout.
     package init(
         _ settings: S3Settings, connections: Int = 16, retry: RetryPolicy = .ofRemote(),
         transfer: TransferConfiguration = TransferConfiguration()

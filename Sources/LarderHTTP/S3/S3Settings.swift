@@ -74,8 +74,7 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
     /// Parses `s3://bucket` or `s3://bucket/prefix`.
     ///
     /// A bucket name has 3 to 63 of the characters `a-z`, `0-9`, `.` and `-`. A prefix has letters,
-    /// digits and `-._~` between slashes. All S3 stores and their signatures encode these
-    /// characters in the same way (RFC 3986, section 2.3).
+    /// digits and `-._~` between slashes, which all S3 stores encode in the same way.
     public init(_ text: String) throws(S3SettingsError) {
         guard text.utf8.starts(with: "s3://".utf8) else {
             throw S3SettingsError("expected s3://BUCKET/PREFIX")

@@ -1,7 +1,5 @@
-/// A token bucket for received body bytes, with a queue of waiting transfers.
-///
-/// A piece of any size passes if a token remains, so tokens can become negative. Transfers can
-/// exceed the rate by at most one piece and the bytes of 250 ms. Used only on the loop's queue.
+/// A token bucket for received body bytes, with a queue of waiting transfers. A piece of any size
+/// passes if a token remains, so tokens can become negative.
 final class RateLimit {
     private let bytesPerSecond: Double
     private let capacity: Double

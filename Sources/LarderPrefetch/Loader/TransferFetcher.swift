@@ -5,8 +5,7 @@ import LarderHTTP
 import LarderIcons
 import Synchronization
 
-/// A fetcher of complete icons, without retries. Its `IconLoader` records failures and limits
-/// concurrent fetches.
+/// A fetcher of complete icons, without retries, which its `IconLoader` may add.
 public final class TransferFetcher: IconFetcher {
     private static let freshnessFields = [
         "ETag", "Last-Modified", "Date", "Age", "Cache-Control", "Expires", "Vary",
@@ -47,9 +46,7 @@ public final class TransferFetcher: IconFetcher {
         DispatchQueue.global(qos: .utility).async { [client] in client.loop.shutdown() }
     }
 
-    /// Fetches an icon in one attempt.
-    ///
-    /// - Throws: `IconFailure` or `CancellationError`.
+    /// Fetches an icon in one attempt. Throws `IconFailure` or `CancellationError`.
     public func fetch(_ request: IconRequest) async throws -> FetchedIcon {
         let body = CollectedBytes()
         do {

@@ -23,8 +23,7 @@ public struct PrefetchConfiguration: Sendable {
     public var maximumObjectBytes: Int64 = 16 << 20
     /// Whether to store bodies that are not images. Default: false.
     public var acceptsAnyContent = false
-    /// Whether to store `no-store` responses, which are then always stale. If false (the default),
-    /// such responses are only checked.
+    /// Whether to store `no-store` responses, which are then always stale. Default: false.
     public var storesUnstorable = false
     /// The rules that decide which resources to fetch.
     public var policy = PlanPolicy()
@@ -33,9 +32,8 @@ public struct PrefetchConfiguration: Sendable {
     /// Whether each successful icon has an event. If false, most are only counted. Default: true.
     public var namesSuccesses = true
     var remembersFailures = true
-    /// Called at the end of the run for each icon, in manifest order, but once for equal entries.
-    /// Not called if any icon failed or was left out by `policy` or `shard` (see
-    /// ``Report/isLocked``). Default: nil.
+    /// Called at the end for each distinct icon in manifest order, if none failed or was left out
+    /// by `policy` or `shard` (see ``Report/isLocked``). Default: nil.
     public var onLocked: (@Sendable (LockedEntry) -> Void)?
     /// Additional header fields of requests. Default: none.
     public var headers: [HeaderRule] = []
@@ -49,8 +47,8 @@ public struct PrefetchConfiguration: Sendable {
     public var lockWait = LockWait.none
     /// The time after an interruption in which transfers in flight may finish. Default: 2 s.
     public var grace: Duration = .seconds(2)
-    /// The logger for the run, and for connections unless ``transfer`` sets another logger.
-    /// Credentials and queries are removed from logged URLs. Default: nil.
+    /// The logger of the run and its connections. URLs have no credentials or queries. Default:
+    /// nil.
     public var logger: Logger?
 
     var loggedTransfer: TransferConfiguration {
@@ -84,15 +82,9 @@ extension CacheLog {
             self = .none
             return
         }
+        let levels: [Logger.Level] = [.debug, .info, .notice, .warning]
         self.init { level, message in
-            let level: Logger.Level =
-                switch level {
-                case .debug: .debug
-                case .info: .info
-                case .notice: .notice
-                case .warning: .warning
-                }
-            logger.log(level: level, "\(message())")
+            logger.log(level: levels[level.rawValue], "\(message())")
         }
     }
 }

@@ -25,17 +25,14 @@ public final class Prefetcher: Sendable {
         var remoteStage: RemoteStage?
     }
 
-    /// Creates a prefetcher. Installs libcurl's conversion of international host names
-    /// (`CurlHosts`), unless the process has another conversion.
+    /// Creates a prefetcher. Installs `CurlHosts` unless the process has another conversion.
     public init(_ configuration: PrefetchConfiguration) {
         CurlHosts.install()
         self.configuration = configuration
     }
 
-    /// Returns the events of a run over `manifests`. The run starts when the sequence is iterated.
-    ///
-    /// All manifests are read before the first request. The sequence throws only if the run cannot
-    /// start.
+    /// Returns the events of a run, which starts when the sequence is iterated. All manifests are
+    /// read before the first request. Throws only if the run cannot start.
     public func prefetch(_ manifests: [ManifestSource]) -> PrefetchEvents {
         PrefetchEvents { [self] in
             let channel = EventChannel(capacity: 1024)
@@ -51,9 +48,8 @@ public final class Prefetcher: Sendable {
         }
     }
 
-    /// Stops the run: it starts no further requests, cancels requests in flight after
-    /// ``PrefetchConfiguration/grace``, commits and reports. Can be called on any thread, even
-    /// before the run starts.
+    /// Stops the run: cancels requests in flight after ``PrefetchConfiguration/grace``, commits and
+    /// reports. Can be called on any thread, even before the run starts.
     public func cancel() {
         let (queue, remoteStage) = control.withLock { control in
             control.isCancelled = true

@@ -54,8 +54,8 @@ final class HostCursor {
 
     typealias Source = (Int, PlannedResource.Place?, Int) throws -> [PlannedResource]
 
-    /// Records the result of a request. Gives up the origin if it was silent for longer than
-    /// `patience`, or requested a longer delay, so that the run can end.
+    /// Records the result of a request. Gives up the origin after a silence or delay longer than
+    /// `patience`, so that the run can end.
     func note(_ sign: HostSign, patience: Duration) {
         let now = ContinuousClock.now
         switch sign {

@@ -192,8 +192,8 @@ struct BodyCheck: Sendable {
         return (.staged(staged), success)
     }
 
-    /// Returns an image's attributes. Other bytes with an unknown coding require
-    /// `acceptsAnyContent` and a manifest with their digest (`isDemanded`).
+    /// Returns an image's attributes. Other bytes require `acceptsAnyContent`, and a manifest with
+    /// their digest (`isDemanded`) if their coding is unknown.
     static func attributes(
         of bytes: UnsafeRawBufferPointer, acceptsAnyContent: Bool, unknownCoding: String?,
         isDemanded: @autoclosure () throws -> Bool = false,

@@ -4,17 +4,15 @@ import Synchronization
 
 /// An evictor that removes a remote's old references, and then objects without references.
 ///
-/// Other machines may write at the same time, and a removal cannot be conditional. A writer stores
-/// the reference and then checks the object (`RemoteStore.keep`). An eviction removes the object
-/// and then checks for new references. The later of the two checks sees the other machine's change,
-/// so the objects of all remaining references exist.
+/// A removal cannot be conditional. A writer stores the reference and then checks the object
+/// (`RemoteStore.keep`). An eviction removes the object and then checks for new references. The
+/// later check sees the other machine's change, so all referenced objects exist.
 public struct RemoteEvictor: Sendable {
     /// The rules for an eviction.
     public struct Policy: Sendable {
         /// The maximum age of references, in seconds since their last renewal.
         public var maximumAge: TimeInterval
-        /// The minimum age of removed objects, in seconds. References to newer objects may still be
-        /// written. Default: a day.
+        /// The minimum age of removed objects, in seconds, for references to come. Default: a day.
         public var grace: TimeInterval = 86_400
         /// Whether to count without removing. Default: false.
         public var isDryRun = false
@@ -34,9 +32,8 @@ public struct RemoteEvictor: Sendable {
         self.transfer = transfer
     }
 
-    /// Evicts references and objects. Calls `onProgress` for each listed page.
-    ///
-    /// - Throws: `RemoteError`. A cancellation is recorded in the report.
+    /// Evicts references and objects. Calls `onProgress` for each listed page. Throws
+    /// `RemoteError`. A cancellation is recorded in the report.
     public func evict(
         _ policy: Policy,
         onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }

@@ -51,12 +51,9 @@ package final class RemoteStore: Sendable {
         return (body.withLock { $0 } ?? store.newBody {}, reference)
     }
 
-    /// Stores an object if the remote lacks it, and then its reference. Then checks that no
-    /// eviction has removed the object (see ``RemoteEvictor``). Returns the number of bytes sent.
-    ///
-    /// The object's metadata is a copy of its first reference, so that one request reads both.
-    ///
-    /// - Parameter isThere: Whether the remote is expected to have the object.
+    /// Stores an object if the remote lacks it (see `isThere`), with a copy of its first reference
+    /// as metadata, and then its reference. Then checks that no eviction has removed the object
+    /// (see ``RemoteEvictor``). Returns the number of bytes sent.
     func keep(
         _ resource: Resource, of cache: Cache, replacing known: Known?, isThere: Bool
     ) async throws -> Int64 {
