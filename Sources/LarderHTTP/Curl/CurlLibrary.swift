@@ -10,12 +10,10 @@ package enum CurlLibrary {
     /// Never followed by `curl_global_cleanup`, because other code may use libcurl.
     static let initialization = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-    /// The first readable file of libcurl's default and the distributions' files.
+    /// The first readable file of libcurl's default and the distributions' files. Requires libcurl
+    /// 7.70.
     static let certificateBundle: String? = {
-        let own = larder_version_info().flatMap { information in
-            information.pointee.age.rawValue >= CURLVERSION_SEVENTH.rawValue
-                ? information.pointee.cainfo.map { String(cString: $0) } : nil
-        }
+        let own = larder_version_info()?.pointee.cainfo.map { String(cString: $0) }
         return ([own].compactMap(\.self) + distributionBundles).first { access($0, R_OK) == 0 }
     }()
 
@@ -38,13 +36,9 @@ public enum CurlHosts {
     public static func install() { InternationalHosts.install(ascii) }
 
     // Safe because the locale is never changed or freed.
-    private nonisolated(unsafe) static let utf8Locale: locale_t? = {
-        let mask = Int32(LC_CTYPE_MASK)
-        for name in ["C.UTF-8", "en_US.UTF-8", "UTF-8"] {
-            if let locale = newlocale(mask, name, nil) { return locale }
-        }
-        return nil
-    }()
+    private nonisolated(unsafe) static let utf8Locale: locale_t? =
+        ["C.UTF-8", "en_US.UTF-8", "UTF-8"].lazy
+        .compactMap { newlocale(Int32(LC_CTYPE_MASK), $0, nil) }.first
 
     private static func ascii(_ host: String) -> String? {
         guard let handle = curl_url() else { return nil }

@@ -35,11 +35,9 @@ final class PushStage: Sendable {
 
     /// Blocks while too many results are pending.
     func add(_ results: [ResourceResult]) {
-        committed.send(
-            results.compactMap { result in
-                guard case .success(let success) = result.result else { return nil }
-                return [.fetched, .revalidated].contains(success.outcome) ? result.id : nil
-            })
+        let outcomes: [EntryResult.Outcome?] = [.fetched, .revalidated]
+        let stored = results.filter { outcomes.contains((try? $0.result.get())?.outcome) }
+        committed.send(stored.map(\.id))
     }
 
     func finish() throws {

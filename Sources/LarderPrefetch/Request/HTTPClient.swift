@@ -53,13 +53,12 @@ struct HTTPClient: Sendable {
             case .failed(let failure): throw failure
             case .restart, .held, .broken: throw ResourceFailure(status: head.status)
             }
-            let confirmation =
-                try head.status == 304
-                ? asked.map { try policy.confirmation(of: $0, by: validators) } : nil
+            let confirmed = head.status == 304 ? asked : nil
             return Response(
                 head: head, target: target, validators: validators,
                 variant: policy.variant(validators, at: target),
-                delay: ContinuousClock.now - start, confirmation: confirmation)
+                delay: ContinuousClock.now - start,
+                confirmation: try confirmed.map { try policy.confirmation(of: $0, by: validators) })
         }
     }
 }
