@@ -13,7 +13,7 @@ final class EasyHandle {
     // Retained because libcurl has pointers to this object.
     private let sockets: OpenSockets
     private var headers: StringList?
-    private var fields: [(name: String, value: String)]?
+    private var fields: FieldList?
     private var hasSignedHeaders = false
     private var isUnsignedGET = true
     private var hasCookies = false

@@ -12,7 +12,7 @@ public struct RetryPolicy: Sendable {
     public var overloadBase: Duration = .seconds(5)
     /// Maximum delay after any failure, unless the server requests a longer one. Default: 60 s.
     public var cap: Duration = .seconds(60)
-    /// Maximum time from a URL's first attempt to its last, and of a host's silence. Default: 600 s.
+    /// Maximum time from a URL's first to last attempt, and of a host's silence. Default: 600 s.
     public var maximumTime: Duration = .seconds(600)
 
     /// Creates the default policy.

@@ -20,7 +20,7 @@ public struct TransferConfiguration: Sendable {
     public var stallTimeout: Duration = .seconds(30)
     /// The lowest speed that is not a stall, in bytes per second. Default: 100.
     public var stallSpeed = 100
-    /// Maximum time of a transfer in a slot. Ignored with ``maximumBytesPerSecond``. Default: 300 s.
+    /// Maximum time of a transfer in a slot, without ``maximumBytesPerSecond``. Default: 300 s.
     public var totalTimeout: Duration = .seconds(300)
     /// The `User-Agent` header field. Default: `larder`.
     public var userAgent = "larder"

@@ -1,5 +1,7 @@
 import LarderCore
 
+package typealias FieldList = [(name: String, value: String)]
+
 package struct TransferRequest: Sendable {
     package enum Method: Sendable {
         case get, head
@@ -14,7 +16,7 @@ package struct TransferRequest: Sendable {
     package var signing: RequestSigning?
     /// The header fields. They can replace the default fields `Host`, `User-Agent` and, in unsigned
     /// requests, `Accept-Encoding`.
-    package var headers: [(name: String, value: String)]
+    package var headers: FieldList
     /// The cookies of the ``ResponseHead`` before a redirect, sent if they match the URL.
     package var cookies: [String] = []
     /// Maximum size of the decoded body, in bytes.
@@ -33,8 +35,8 @@ package struct TransferRequest: Sendable {
     package var isLastOfHost = false
 
     package init(
-        url: HTTPURL, headers: [(name: String, value: String)] = [],
-        maximumBodyBytes: Int64 = 16 << 20, usesStoredCredentials: Bool = true
+        url: HTTPURL, headers: FieldList = [], maximumBodyBytes: Int64 = 16 << 20,
+        usesStoredCredentials: Bool = true
     ) {
         (self.url, self.headers) = (url, headers)
         self.maximumBodyBytes = maximumBodyBytes

@@ -79,19 +79,15 @@ package final class S3Bucket: ObjectStore {
         let bytes = CollectedBytes()
         let request = try settings.listRequest(prefix, after: last)
         _ = try await answer(to: request, about: nil) { _ in bytes.sink() }
+        let listing: ListAnswer
         do {
-            return try page(of: try ListAnswer(bytes.bytes), prefix: prefix, after: last)
+            listing = try ListAnswer(bytes.bytes)
         } catch is ResponseXML.ParseError {
             throw malformed(prefix, "the listing cannot be read")
         }
-    }
-
-    /// With unrequested names or a wrong order, callers would miss objects or never finish.
-    private func page(
-        of answer: ListAnswer, prefix: String, after last: String?
-    ) throws -> ListPage {
+        // With unrequested names or a wrong order, callers would miss objects or never finish.
         var objects: [ListedObject] = []
-        for var object in answer.objects {
+        for var object in listing.objects {
             guard object.key.utf8.starts(with: (location.prefix + prefix).utf8) else {
                 throw malformed(prefix, "the listing contains names that were not requested")
             }
@@ -106,10 +102,10 @@ package final class S3Bucket: ObjectStore {
             }
             objects.append(object)
         }
-        guard !answer.isTruncated || !objects.isEmpty else {
+        guard !listing.isTruncated || !objects.isEmpty else {
             throw malformed(prefix, "the listing has an empty page before its last page")
         }
-        return ListPage(objects: objects, next: answer.isTruncated ? objects.last?.key : nil)
+        return ListPage(objects: objects, next: listing.isTruncated ? objects.last?.key : nil)
     }
 
     private func malformed(_ key: String, _ message: String) -> RemoteError {

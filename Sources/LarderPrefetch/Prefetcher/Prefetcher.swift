@@ -241,12 +241,7 @@ public final class Prefetcher: Sendable {
                 maximumObjectBytes: configuration.maximumObjectBytes, grace: configuration.grace,
                 headers: configuration.requestHeaders, remote: remote,
                 remoteStore: RemoteStore(storage, maximumListed: remote.maximumListed),
-                tally: tally, cache: cache, reporter: reporter, check: check
-            ) {
-                var progress = reporter.progress
-                progress.arrived = progress.done
-                channel.offer(.progress(progress))
-            })
+                tally: tally, cache: cache, reporter: reporter, check: check, channel: channel))
         let isCancelled = control.withLock { control in
             control.remoteStage = remoteStage
             return control.isCancelled

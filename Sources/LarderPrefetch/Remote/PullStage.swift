@@ -173,8 +173,7 @@ final class PullStage: Depositor, Sendable {
 
     private func fail(_ fetch: Int64, _ failure: ResourceFailure) {
         guard remote.use == .only else { return }
-        context.reporter.report([ResourceResult(id: fetch, result: .failure(failure))])
-        context.onProgress()
+        context.report([ResourceResult(id: fetch, result: .failure(failure))])
     }
 
     private func isFresh(_ reference: Reference, _ found: Plan.FoundFetch) -> Bool {
@@ -210,8 +209,7 @@ final class PullStage: Depositor, Sendable {
             attempts: 1)
         await withCheckedContinuation { reported in
             context.store.afterCommits { [context] in
-                context.reporter.report([result])
-                context.onProgress()
+                context.report([result])
                 reported.resume()
             }
         }
@@ -221,9 +219,7 @@ final class PullStage: Depositor, Sendable {
         var results: [ResourceResult] = []
         var stale: [Int64] = []
         for outcome in outcomes {
-            guard let deposited = outcome.context as? Deposited,
-                case .success = deposited.result.result
-            else { continue }
+            guard let deposited = outcome.context as? Deposited else { continue }
             let id = deposited.result.id
             switch outcome.result {
             case .success where deposited.isFresh: results.append(deposited.result)
@@ -242,8 +238,7 @@ final class PullStage: Depositor, Sendable {
                 report.pulledBytes += deposited.receivedBytes
             }
         }
-        context.reporter.report(results)
-        context.onProgress()
+        context.report(results)
         plan.pending.withLock { for fetch in stale { $0.markStale(fetch) } }
     }
 }

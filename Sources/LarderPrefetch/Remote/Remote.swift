@@ -84,7 +84,14 @@ struct RemoteContext: Sendable {
     let cache: Cache
     let reporter: Reporter
     let check: BodyCheck
-    let onProgress: @Sendable () -> Void
+    let channel: EventChannel
     var plan: Plan { check.plan }
     var store: Store { check.store }
+
+    func report(_ results: [ResourceResult]) {
+        reporter.report(results)
+        var progress = reporter.progress
+        progress.arrived = progress.done
+        channel.offer(.progress(progress))
+    }
 }

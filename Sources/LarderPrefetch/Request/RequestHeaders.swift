@@ -5,7 +5,7 @@ import LarderHTTP
 /// The header fields of requests, except conditions and ranges. Plans use them for `Vary`.
 public struct RequestHeaders: Sendable {
     private let rules: [HeaderRule]
-    private let defaults: [(name: String, value: String)]
+    private let defaults: FieldList
     private let usesNetrc: Bool
 
     /// - Parameters:
@@ -16,15 +16,14 @@ public struct RequestHeaders: Sendable {
         rules: [HeaderRule] = [], accept: String = "image/*,*/*;q=0.8",
         userAgent: String = LarderVersion.userAgent, usesNetrc: Bool = false
     ) {
-        self.usesNetrc = usesNetrc
-        self.rules = rules
+        (self.rules, self.usesNetrc) = (rules, usesNetrc)
         var defaults = [(name: "Accept", value: accept)]
         if !userAgent.isEmpty { defaults.append((name: "User-Agent", value: userAgent)) }
         self.defaults = defaults
     }
 
     /// A field for the host replaces a field for all hosts, and both replace a default.
-    func sent(to url: HTTPURL, isRedirected: Bool) -> [(name: String, value: String)] {
+    func sent(to url: HTTPURL, isRedirected: Bool) -> FieldList {
         guard !rules.isEmpty else { return defaults }
         let ofHost = rules.filter { $0.host?.matches(url) ?? false }
         let general = isRedirected ? [] : rules.filter { $0.host == nil }
@@ -52,9 +51,7 @@ public struct RequestHeaders: Sendable {
 
     /// Returns the fields that select a variant, with random values in place of secrets, which a
     /// digest could reveal. Such variants are always revalidated.
-    func selecting(
-        for url: HTTPURL, isRedirected: Bool, hasCredentials: Bool
-    ) -> [(name: String, value: String)] {
+    func selecting(for url: HTTPURL, isRedirected: Bool, hasCredentials: Bool) -> FieldList {
         let open: Set = ["accept", "accept-charset", "accept-language", "user-agent"]
         var fields = sent(to: url, isRedirected: isRedirected).map { name, value in
             open.contains(name.lowercased()) ? (name, value) : (name, UUID().uuidString)

@@ -28,9 +28,7 @@ struct RequestPolicy: Sendable {
         return request
     }
 
-    private func conditions(
-        on known: Resource?, at target: RequestTarget
-    ) -> [(name: String, value: String)] {
+    private func conditions(on known: Resource?, at target: RequestTarget) -> FieldList {
         guard let known else { return [] }
         // `Vary: *` matches no request (RFC 9111, section 4.1).
         let isAny = known.validators.vary.map { Vary($0).isAny } ?? false
@@ -54,8 +52,8 @@ struct RequestPolicy: Sendable {
     ) -> RequestOutcome? {
         switch head.status {
         case 200, 203:
-            if let partial, Resumption.isSlice(head, insteadOf: partial.trailer) { return .restart }
-            return nil
+            let isSlice = partial.map { Resumption.isSlice(head, insteadOf: $0.trailer) } ?? false
+            return isSlice ? .restart : nil
         case 304
         where partial == nil
             && (known?.validators.sendableETag != nil
@@ -91,9 +89,7 @@ struct RequestPolicy: Sendable {
         storesUnstorable || !CacheControl(validators.cacheControl).isNoStore
     }
 
-    func confirmation(
-        of known: Resource, by validators: Validators
-    ) throws(ResourceFailure) -> Deposit.Content {
+    func confirmation(of known: Resource, by validators: Validators) throws -> Deposit.Content {
         guard validators.vouch(for: known.validators) else {
             throw ResourceFailure(.validator, "the server confirmed a version that is not cached")
         }

@@ -7,7 +7,7 @@ import LarderHTTP
 /// unencoded body, a strong validator, a server that supports ranges, and a 206 response with
 /// exactly the missing bytes.
 enum Resumption {
-    static func headers(for partial: PartialTrailer) -> [(name: String, value: String)] {
+    static func headers(for partial: PartialTrailer) -> FieldList {
         [
             ("Range", "bytes=\(partial.count)-"), ("If-Range", partial.validator),
             // An encoded body would have different offsets.
