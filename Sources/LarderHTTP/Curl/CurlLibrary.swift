@@ -10,8 +10,7 @@ package enum CurlLibrary {
     /// Never followed by `curl_global_cleanup`, because other code may use libcurl.
     static let initialization = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-    /// The first readable file of libcurl's default and the distributions' files. Requires libcurl
-    /// 7.70.
+    /// The first readable file of libcurl's default (since 7.70) and the distributions' files.
     static let certificateBundle: String? = {
         let own = larder_version_info()?.pointee.cainfo.map { String(cString: $0) }
         return ([own].compactMap(\.self) + distributionBundles).first { access($0, R_OK) == 0 }
@@ -36,9 +35,12 @@ public enum CurlHosts {
     public static func install() { InternationalHosts.install(ascii) }
 
     // Safe because the locale is never changed or freed.
-    private nonisolated(unsafe) static let utf8Locale: locale_t? =
-        ["C.UTF-8", "en_US.UTF-8", "UTF-8"].lazy
-        .compactMap { newlocale(Int32(LC_CTYPE_MASK), $0, nil) }.first
+    private nonisolated(unsafe) static let utf8Locale: locale_t? = {
+        for name in ["C.UTF-8", "en_US.UTF-8", "UTF-8"] {
+            if let locale = newlocale(Int32(LC_CTYPE_MASK), name, nil) { return locale }
+        }
+        return nil
+    }()
 
     private static func ascii(_ host: String) -> String? {
         guard let handle = curl_url() else { return nil }

@@ -47,8 +47,7 @@ public struct PrefetchConfiguration: Sendable {
     public var lockWait = LockWait.none
     /// The time after an interruption in which transfers in flight may finish. Default: 2 s.
     public var grace: Duration = .seconds(2)
-    /// The logger of the run and its connections. URLs have no credentials or queries. Default:
-    /// nil.
+    /// The logger of the run and its connections, without credentials and queries. Default: nil.
     public var logger: Logger?
 
     var loggedTransfer: TransferConfiguration {
