@@ -5,16 +5,12 @@ extension EasyHandle {
         try set(CURLOPT_CONNECT_TO, pointer: connectTo.pointer)
         try set(CURLOPT_RESOLVE, pointer: resolve.pointer)
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
-        try set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
-        try set(CURLOPT_FOLLOWLOCATION, 0)
         // Enables cookies, in memory only.
         try set(CURLOPT_COOKIEFILE, "")
         try set(CURLOPT_PATH_AS_IS, 1)
         // With nil, libcurl would use environment variables.
         try set(CURLOPT_PROXY, "")
         try set(CURLOPT_NOPROXY, "")
-        // Header fields are not sent to the proxy.
-        try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         try set(CURLOPT_NOSIGNAL, 1)
         // By default, removing a transfer would wait for its lookup and block all transfers.
@@ -25,8 +21,6 @@ extension EasyHandle {
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         // If libcurl was built without HTTP/2, this call fails, and libcurl uses HTTP/1.
         _ = larder_easy_set_long(pointer, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        try set(CURLOPT_TCP_NODELAY, 1)
-        try set(CURLOPT_NOPROGRESS, 1)
     }
 
     func setLimits() throws(TransferError) {

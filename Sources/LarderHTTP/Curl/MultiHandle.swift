@@ -14,10 +14,11 @@ final class MultiHandle {
             throw Self.failure(CURLM_OUT_OF_MEMORY)
         }
         (self.pointer, self.sockets) = (pointer, sockets)
-        let inUse = max(1, configuration.maximumConnections)
+        let openFiles = sysconf(Int32(_SC_OPEN_MAX))
         idleConnections = Self.idleConnections(
-            atMost: configuration.maximumIdleConnections, openFiles: Self.openFileLimit)
-        let total = inUse + idleConnections
+            atMost: configuration.maximumIdleConnections,
+            openFiles: openFiles > 0 ? openFiles : 256)
+        let total = max(1, configuration.maximumConnections) + idleConnections
         try set(CURLMOPT_MAX_TOTAL_CONNECTIONS, total)
         try set(CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumConnectionsPerHost))
         try set(CURLMOPT_MAXCONNECTS, total)
@@ -30,16 +31,6 @@ final class MultiHandle {
 
     static func idleConnections(atMost limit: Int, openFiles: Int) -> Int {
         max(0, min(limit, openFiles / 4))
-    }
-
-    private static var openFileLimit: Int {
-        var limit = rlimit()
-        #if canImport(Glibc)
-            let isKnown = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
-        #else
-            let isKnown = getrlimit(RLIMIT_NOFILE, &limit) == 0
-        #endif
-        return isKnown ? Int(clamping: limit.rlim_cur) : 256
     }
 
     private func set(_ option: CURLMoption, _ value: Int) throws(TransferError) {

@@ -17,8 +17,8 @@ public struct RemoteVerifier: Sendable {
     }
 
     /// Verifies the remote, and calls `onProgress` for each object. With a cache, restores damaged
-    /// objects from it, and removes objects that cannot be restored, except unreadable ones, and
-    /// their references.
+    /// objects from it. Removes objects that cannot be restored, and their references, unless they
+    /// are only unreadable.
     ///
     /// - Throws: `RemoteError`, `CacheError`. A cancellation is recorded in the report.
     public func verify(
