@@ -62,7 +62,11 @@ package final class CacheServer: Sendable {
                     ])
                 }
             }
-            let names = OwnNames(configuration, listeningOn: listener.localAddress)
+            let address = listener.localAddress
+            let names = OwnNames(
+                host: configuration.host, address: address?.ipAddress ?? configuration.host,
+                port: address?.port ?? configuration.port, publicURL: configuration.publicURL,
+                isMirror: configuration.isMirror)
             let ready = RequestAnswerer(
                 configuration: configuration,
                 router: Router(names: names, configuration: configuration), icons: icons,
@@ -72,9 +76,8 @@ package final class CacheServer: Sendable {
                 pool: pool, log: log)
             answerer.withLock { $0 = ready }
             let server = RunningServer(
-                ready, group: group, listener: listener, loops: loops, missing: missing,
-                limit: limit)
-            server.begin()
+                answerer: ready, group: group, listener: listener, loops: loops, missing: missing)
+            server.begin(limit: limit)
             try await listener.setOption(.autoRead, value: true).get()
             running.withLock { $0 = server }
             return "http://\(names.authority)/"
@@ -145,6 +148,71 @@ package final class CacheServer: Sendable {
                 }
             throw ServerError(
                 address: "\(configuration.host):\(configuration.port)", message: reason)
+        }
+    }
+}
+
+private struct RunningServer: Sendable {
+    let answerer: RequestAnswerer
+    let group: MultiThreadedEventLoopGroup
+    let listener: any Channel
+    let loops: [(any EventLoop, NIOLoopBoundBox<LoopConnections>)]
+    let missing: MissingList?
+
+    func begin(limit: Int) {
+        for (loop, connections) in loops {
+            loop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
+                let open = answerer.metrics.openConnections.load(ordering: .relaxed)
+                connections.value.sweep(isFull: open >= limit)
+            }
+        }
+        repeatedly(every: .seconds(1)) { answerer.icons.refresh() }
+        repeatedly(every: .seconds(5)) { recordAll() }
+    }
+
+    private func repeatedly(every time: TimeAmount, _ body: @escaping @Sendable () -> Void) {
+        let loop = loops[0].0
+        loop.scheduleRepeatedAsyncTask(initialDelay: time, delay: time) { _ in
+            answerer.pool.runIfActive(eventLoop: loop, body)
+        }
+    }
+
+    private func recordAll() {
+        answerer.icons.cache.recordUse()
+        missing?.save(answerer.icons.cache, answerer.log)
+    }
+
+    func stop(grace: Duration) async -> Bool {
+        try? await listener.close()
+        for (loop, connections) in loops {
+            try? await loop.submit { connections.value.drain() }.get()
+        }
+        let end = ContinuousClock.now + grace
+        // Idle connections count until the client closes them, because it may still be reading.
+        var left = await connectionsLeft
+        while left.open > 0, ContinuousClock.now < end {
+            try? await Task.sleep(for: .milliseconds(20))
+            left = await connectionsLeft
+        }
+        for (loop, connections) in loops {
+            try? await loop.submit { connections.value.closeAll() }.get()
+        }
+        try? await answerer.pool.runIfActive { recordAll() }
+        // The pool ends first, because its work completes on the loops.
+        try? await answerer.pool.shutdownGracefully()
+        try? await group.shutdownGracefully()
+        return left.busy == 0
+    }
+
+    private var connectionsLeft: (open: Int, busy: Int) {
+        get async {
+            var sum = (open: 0, busy: 0)
+            for (loop, connections) in loops {
+                let counts = try? await loop.submit { connections.value.counts }.get()
+                sum.open += counts?.open ?? 0
+                sum.busy += counts?.busy ?? 0
+            }
+            return sum
         }
     }
 }

@@ -2,6 +2,7 @@ import LarderCache
 import Logging
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 
 /// The connection of one client, used only on its event loop.
 ///
@@ -12,22 +13,25 @@ final class ConnectionHandler: ChannelDuplexHandler {
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
 
-    enum Activity { case idle, answering, sending }
+    private enum Activity { case idle, answering, sending }
 
     private static let crowdedIdleTimeout = TimeAmount.seconds(2)
     private static let closeTimeout = TimeAmount.seconds(2)
+    /// The maximum size of a body that is copied into the head's buffer, in bytes. Sending two
+    /// buffers takes longer.
+    private static let smallBody = 16 << 10
 
-    let answerer: RequestAnswerer
-    let connections: LoopConnections
+    private let answerer: RequestAnswerer
+    private let connections: LoopConnections
     /// Requests that wait for earlier responses. One read can add dozens.
     private var queue: [ServerRequest] = []
-    private(set) var context: ChannelHandlerContext?
+    private var context: ChannelHandlerContext?
     private let client = Client()
-    var activity = Activity.idle
+    private var activity = Activity.idle
     private var isEnding = false
     private var inputEnd: NIODeadline?
     private var isReadPending = false
-    var hasUnflushed = false
+    private var hasUnflushed = false
     private var isAdvancing = false
     private var hasRead = false
     private var isInHead = false
@@ -35,12 +39,15 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var idleSince = NIODeadline.now()
     /// The number of buffered bytes, and the time of its last change.
     private var backlog: (bytes: Int, since: NIODeadline)?
-    var lent: LentFile?
-    var entry: AccessEntry?
+    private var entry: AccessEntry?
+    /// Whether the current response is the last one of the connection.
+    private var isLast = false
+    private var lent: LentFile?
+    /// The number of bytes of a manifest that have not been read yet.
+    private var left: Int64 = 0
 
     init(_ answerer: RequestAnswerer, _ connections: LoopConnections) {
-        self.answerer = answerer
-        self.connections = connections
+        (self.answerer, self.connections) = (answerer, connections)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -123,22 +130,27 @@ final class ConnectionHandler: ChannelDuplexHandler {
         connections.remove(self)
     }
 
-    func advance() {
+    private var mayAnswer: Bool {
+        activity == .idle && !isEnding && !queue.isEmpty && context?.channel.isWritable ?? false
+    }
+
+    private func advance() {
         guard !isAdvancing, let context else { return }
         isAdvancing = true
         repeat {
-            while activity == .idle, !isEnding, !queue.isEmpty, context.channel.isWritable {
-                begin(queue.removeFirst(), on: context.eventLoop)
-            }
+            while mayAnswer { begin(queue.removeFirst(), on: context.eventLoop) }
             if hasUnflushed {
                 hasUnflushed = false
                 context.flush()
             }
-        } while activity == .idle && !isEnding && !queue.isEmpty && context.channel.isWritable
-            && self.context != nil
+        } while mayAnswer
         isAdvancing = false
         if activity == .idle, queue.isEmpty { rest() }
-        guard isReadPending, mayRead, self.context != nil else { return }
+        resumeReading()
+    }
+
+    private func resumeReading() {
+        guard isReadPending, mayRead, let context else { return }
         isReadPending = false
         context.read()
     }
@@ -154,7 +166,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private func begin(_ request: ServerRequest, on loop: any EventLoop) {
         if answerer.configuration.accessLog != nil {
-            entry = AccessEntry(request, context?.remoteAddress)
+            entry = AccessEntry(request: request, client: address)
         }
         let handler = NIOLoopBound(self, eventLoop: loop)
         let response = answerer.answer(request) { response in
@@ -171,26 +183,128 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private func respond(_ response: Response, _ request: ServerRequest) {
-        var response = response
-        response.isLast =
+        isLast =
             response.isLast || !request.isKeepAlive || connections.isDraining
             || inputEnd != nil && queue.isEmpty
         write(response, to: request)
-        if response.isLast, activity == .idle { end() }
+        if isLast, activity == .idle { end() }
     }
 
-    func sent(isWhole: Bool, isLast: Bool) {
+    /// Writes the head, and starts the body.
+    private func write(_ response: Response, to request: ServerRequest) {
+        guard let context else { return }
+        var response = response
+        let hasBody = !request.isHead && response.hasLength
+        var file: NIOFileHandle?
+        if hasBody, case .file(let lent, _) = response.body {
+            do {
+                file = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: try lent.descriptor())
+            } catch {
+                answerer.log.problem("\(error)")
+                response = Response(503, text: "Too many files are open.")
+            }
+        }
+        var head = head(of: response, request, context)
+        if let entry {
+            answerer.configuration.accessLog?(
+                entry.line(status: response.status, bytes: hasBody ? response.length : 0))
+        }
+        entry = nil
+        hasUnflushed = true
+        func write(_ bytes: ByteBuffer) {
+            context.write(wrapOutboundOut(.byteBuffer(bytes)), promise: nil)
+        }
+        guard hasBody else { return write(head) }
+        switch response.body {
+        case .bytes(var bytes):
+            answerer.metrics.bytes.add(bytes.readableBytes, ordering: .relaxed)
+            if bytes.readableBytes <= Self.smallBody {
+                head.writeBuffer(&bytes)
+                return write(head)
+            }
+            write(head)
+            write(bytes)
+        case .file(let lent, let range):
+            guard let file else { return }
+            write(head)
+            (self.lent, activity) = (lent, .sending)
+            let (start, end) = (Int(range.lowerBound), Int(range.upperBound))
+            let region = FileRegion(fileHandle: file, readerIndex: start, endIndex: end)
+            let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
+            context.writeAndFlush(wrapOutboundOut(.fileRegion(region))).whenComplete { result in
+                try? file.close()
+                handler.value.sent(range.count, result)
+            }
+        case .chunks(let text):
+            write(head)
+            context.flush()
+            (left, activity) = (text.length, .sending)
+            sendNext(of: text)
+        }
+    }
+
+    private func head(
+        of response: Response, _ request: ServerRequest, _ context: ChannelHandlerContext
+    ) -> ByteBuffer {
+        var small = 0
+        if case .bytes(let bytes) = response.body, bytes.readableBytes <= Self.smallBody {
+            small = bytes.readableBytes
+        }
+        var head = context.channel.allocator.buffer(capacity: 256 + response.fields.count + small)
+        head.writeBytes(HeadLine.status(response.status))
+        head.writeBytes(connections.dateLine)
+        head.writeBytes(response.fields)
+        if response.hasLength {
+            head.writeStaticString("Content-Length: ")
+            head.writeString(String(response.length))
+            head.writeStaticString("\r\n")
+        }
+        if isLast {
+            head.writeStaticString("Connection: close\r\n")
+        } else if request.isOld {
+            head.writeStaticString("Connection: keep-alive\r\n")
+        }
+        head.writeStaticString("\r\n")
+        return head
+    }
+
+    private func sendNext(of text: ManifestText) {
+        guard let loop = context?.eventLoop else { return }
+        let handler = NIOLoopBound(self, eventLoop: loop)
+        answerer.pool.submit { _ in
+            let piece = Result { try text.next() }
+            loop.execute { handler.value.send(piece, of: text) }
+        }
+    }
+
+    private func send(_ piece: Result<ByteBuffer?, any Error>, of text: ManifestText) {
+        guard let context else { return }
+        guard case .success(let bytes?) = piece, bytes.readableBytes <= left
+        else { return abort() }
+        let count = bytes.readableBytes
+        left -= Int64(count)
+        let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
+        context.writeAndFlush(wrapOutboundOut(.byteBuffer(bytes))).whenComplete { result in
+            handler.value.sent(count, result, of: text)
+        }
+    }
+
+    /// Continues with the rest of a text, or ends the response.
+    private func sent(
+        _ count: Int, _ result: Result<Void, any Error>, of text: ManifestText? = nil
+    ) {
+        guard case .success = result else { return abort() }
+        answerer.metrics.bytes.add(count, ordering: .relaxed)
         guard context != nil else { return }
-        activity = .idle
-        lent = nil
-        guard isWhole else { return abort() }
+        if let text, left > 0 { return sendNext(of: text) }
+        (activity, lent) = (.idle, nil)
         if isLast { end() }
         advance()
     }
 
     /// Closes the connection after all responses, and after the client has closed its side, because
     /// a client that is still sending would lose the response.
-    func end() {
+    private func end() {
         guard !isEnding, let context else { return }
         isEnding = true
         queue = []
@@ -207,9 +321,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if inputEnd != nil { return abort() }
         deadline = .now() + Self.closeTimeout
         context.close(mode: .output, promise: nil)
-        guard isReadPending else { return }
-        isReadPending = false
-        context.read()
+        resumeReading()
     }
 
     var isBusy: Bool { context != nil && (activity != .idle || !queue.isEmpty) }
@@ -253,16 +365,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if !isEnding {
             answerer.metrics.timeouts.add(1, ordering: .relaxed)
             answerer.log.logger?.info(
-                "slow client",
-                metadata: [
-                    "client": "\(context?.remoteAddress?.ipAddress ?? "")", "reason": "\(reason)",
-                ])
+                "slow client", metadata: ["client": "\(address)", "reason": "\(reason)"])
         }
         abort()
     }
 
     private func log(_ event: Logger.Message) {
-        answerer.log.logger?.debug(
-            event, metadata: ["client": "\(context?.remoteAddress?.ipAddress ?? "")"])
+        answerer.log.logger?.debug(event, metadata: ["client": "\(address)"])
     }
+
+    private var address: String { context?.remoteAddress?.ipAddress ?? "" }
 }

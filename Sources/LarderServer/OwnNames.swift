@@ -1,6 +1,5 @@
 import Foundation
 import LarderCore
-import NIOCore
 
 /// The server's names in `Host` and in targets. A server on a loopback address must not answer to
 /// other names, because a web page whose host name resolves to that address (DNS rebinding) could
@@ -66,12 +65,5 @@ struct OwnNames: Sendable {
         let name = String(decoding: text, as: UTF8.self)
         var (four, six) = (in_addr(), in6_addr())
         return inet_pton(AF_INET, name, &four) == 1 || inet_pton(AF_INET6, name, &six) == 1
-    }
-
-    init(_ configuration: ServerConfiguration, listeningOn address: SocketAddress?) {
-        let number = address?.ipAddress ?? configuration.host
-        self.init(
-            host: configuration.host, address: number, port: address?.port ?? configuration.port,
-            publicURL: configuration.publicURL, isMirror: configuration.isMirror)
     }
 }

@@ -195,23 +195,16 @@ struct RequestAnswerer: Sendable {
 }
 
 struct AccessEntry {
-    private let client: String
-    private let method: String
-    private let target: String
-    private let start = ContinuousClock.now
-
-    init(_ request: ServerRequest, _ client: SocketAddress?) {
-        self.client = client?.ipAddress ?? ""
-        method = request.method.rawValue
-        target = request.target
-    }
+    let request: ServerRequest
+    let client: String
+    let start = ContinuousClock.now
 
     /// Returns a JSON object and a line end. Line breaks and terminal controls are escaped.
     func line(status: Int, bytes: Int64) -> String {
         var object: JSONObject = [
-            "time": UTCTime.timestamp(Date()), "client": client, "method": method,
+            "time": UTCTime.timestamp(Date()), "client": client, "method": request.method.rawValue,
         ]
-        object.set("target", exactly: TargetMask.shown(target))
+        object.set("target", exactly: TargetMask.shown(request.target))
         object.set(["status": status, "bytes": bytes])
         object.set("seconds", fine: (ContinuousClock.now - start) / .seconds(1))
         return object.text + "\n"
