@@ -68,8 +68,7 @@ package final class CacheServer: Sendable {
                 port: address?.port ?? configuration.port, publicURL: configuration.publicURL,
                 isMirror: configuration.isMirror)
             let ready = RequestAnswerer(
-                configuration: configuration,
-                router: Router(names: names, configuration: configuration), icons: icons,
+                configuration: configuration, names: names, icons: icons,
                 icon: IconAnswer(configuration, missing: missing, metrics: metrics),
                 gallery: ServedGallery(icons, configuration, log: log),
                 manifests: manifests, status: CachedStatus(icons.cache), metrics: metrics,

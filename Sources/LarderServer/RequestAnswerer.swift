@@ -10,7 +10,7 @@ struct RequestAnswerer: Sendable {
     private static let health = Response(200, text: "ok")
 
     let configuration: ServerConfiguration
-    let router: Router
+    let names: OwnNames
     let icons: IconStore
     let icon: IconAnswer
     let gallery: ServedGallery
@@ -26,8 +26,8 @@ struct RequestAnswerer: Sendable {
         _ request: ServerRequest, _ done: @escaping @Sendable (Response) -> Void
     ) -> Response? {
         metrics.requests.add(1, ordering: .relaxed)
-        do throws(Router.RefusalError) {
-            let request = try router.route(request)
+        do throws(RefusalError) {
+            let request = try route(request)
             if let response = atOnce(request) { return response }
             submit(request, done)
             return nil
@@ -87,8 +87,7 @@ struct RequestAnswerer: Sendable {
         case .icon: try ofIcon(request)
         case .object: try ofObject(request)
         case .mirror: try ofMirror(request)
-        case .manifest: try ofManifest(request)
-        case .catalogue: try ofCatalogue(request)
+        case .manifest, .catalogue: try ofManifest(request)
         case .metrics: ofMetrics()
         case .gallery: gallery.answer(request)
         case .health: Self.health
@@ -140,41 +139,34 @@ struct RequestAnswerer: Sendable {
     }
 
     private func ofManifest(_ request: RoutedRequest) throws -> Response {
-        guard let name = PercentDecoding.text(request.path.utf8.dropFirst(Route.manifests.count)),
-            let spool = try manifests.spool(name)
+        let isPlain = request.route == .manifest
+        let prefix = isPlain ? Route.manifests : Route.catalogues
+        guard let name = PercentDecoding.text(request.path.utf8.dropFirst(prefix.count)),
+            let manifest = manifests[name]
         else { return Response(404, text: "No manifest has this name.") }
-        let text = ManifestText(spool, base: request.base)
-        return manifest(request.request, text.entityTag, "application/json", .chunks(text))
-    }
-
-    private func ofCatalogue(_ request: RoutedRequest) throws -> Response {
-        guard let name = PercentDecoding.text(request.path.utf8.dropFirst(Route.catalogues.count)),
-            let answer = try manifests.catalogue(name, base: request.base)
-        else { return Response(404, text: "No manifest has this name.") }
-        guard let spool = answer else {
+        let tag, mediaType: String
+        let body: Response.Body
+        if isPlain, let spool = try manifests.spool(of: manifest) {
+            let text = ManifestText(spool, base: request.base)
+            (tag, mediaType, body) = (text.entityTag, "application/json", .chunks(text))
+        } else if !isPlain, let spool = try manifests.catalogue(of: manifest, base: request.base) {
+            (tag, mediaType) = (spool.entityTag, spool.mediaType)
+            body = .file(spool.file, 0..<spool.file.size)
+        } else {
             return Response(
                 503, text: "The manifest cannot be read at the moment.", [("Retry-After", "1")])
         }
-        return manifest(
-            request.request, spool.entityTag, spool.mediaType,
-            .file(spool.file, 0..<spool.file.size))
-    }
-
-    private func manifest(
-        _ request: ServerRequest, _ entityTag: String, _ mediaType: String, _ body: Response.Body
-    ) -> Response {
         var fields = [
-            ("Cache-Control", "no-cache"), ("ETag", entityTag),
-            ("X-Content-Type-Options", "nosniff"), ("Vary", "Host"),
-            ("Cross-Origin-Resource-Policy", "same-origin"),
+            ("Cache-Control", "no-cache"), ("ETag", tag), ("X-Content-Type-Options", "nosniff"),
+            ("Vary", "Host"), ("Cross-Origin-Resource-Policy", "same-origin"),
         ]
         if let origin = configuration.allowedOrigin {
             fields.append(("Access-Control-Allow-Origin", origin))
         }
-        if let tags = request.ifMatch, !EntityTagList(tags).matchesStrongly(entityTag) {
+        if let tags = request.request.ifMatch, !EntityTagList(tags).matchesStrongly(tag) {
             return Response(412, text: "The manifest has a different entity tag.")
         }
-        if let tags = request.ifNoneMatch, EntityTagList(tags).matchesWeakly(entityTag) {
+        if let tags = request.request.ifNoneMatch, EntityTagList(tags).matchesWeakly(tag) {
             return .notModified(fields: Response.lines(fields))
         }
         return Response(200, [("Content-Type", mediaType)] + fields, body: body)

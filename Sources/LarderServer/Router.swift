@@ -23,25 +23,15 @@ enum Route: Sendable {
     static let manifests = "/manifest/"
     static let catalogues = "/catalogue/"
 
-    fileprivate init?(_ path: Substring.UTF8View, hasGallery: Bool) {
-        func isPath(_ other: String) -> Bool { path.elementsEqual(other.utf8) }
-        if isPath("/icon") {
-            self = .icon
-        } else if path.starts(with: Self.objects.utf8) {
-            self = .object
-        } else if path.starts(with: Self.manifests.utf8) {
-            self = .manifest
-        } else if path.starts(with: Self.catalogues.utf8) {
-            self = .catalogue
-        } else if isPath("/healthz") {
-            self = .health
-        } else if isPath("/metrics") {
-            self = .metrics
-        } else if hasGallery, isPath("/") || path.starts(with: "/gallery/".utf8) {
-            self = .gallery
-        } else {
-            return nil
-        }
+    fileprivate static func at(_ path: Substring.UTF8View, hasGallery: Bool) -> Route? {
+        if path.elementsEqual("/icon".utf8) { return .icon }
+        if path.starts(with: objects.utf8) { return .object }
+        if path.starts(with: manifests.utf8) { return .manifest }
+        if path.starts(with: catalogues.utf8) { return .catalogue }
+        if path.elementsEqual("/healthz".utf8) { return .health }
+        if path.elementsEqual("/metrics".utf8) { return .metrics }
+        let isGallery = path.elementsEqual("/".utf8) || path.starts(with: "/gallery/".utf8)
+        return isGallery && hasGallery ? .gallery : nil
     }
 }
 
@@ -56,12 +46,9 @@ struct RoutedRequest: Sendable {
     let key: CacheKey
 }
 
-struct Router: Sendable {
-    struct RefusalError: Error { let response: Response }
+struct RefusalError: Error { let response: Response }
 
-    let names: OwnNames
-    let configuration: ServerConfiguration
-
+extension RequestAnswerer {
     func route(_ request: ServerRequest) throws(RefusalError) -> RoutedRequest {
         try Self.check(request)
         let target = request.target
@@ -108,7 +95,7 @@ struct Router: Sendable {
     ) throws(RefusalError) -> RoutedRequest {
         let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
         let path = target[..<(mark ?? target.endIndex)]
-        guard let route = Route(path.utf8, hasGallery: configuration.hasGallery) else {
+        guard let route = Route.at(path.utf8, hasGallery: configuration.hasGallery) else {
             throw Self.refusal(404, "The server has no such path.", isLast: false)
         }
         return RoutedRequest(

@@ -25,17 +25,14 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         var value: Value?
         var source: Source?
         var builtAt: NIODeadline?
-        var lifetime: TimeAmount
+        var lifetime = TimeAmount.zero
         var isBuilding = false
     }
 
     private let pace: Pace
-    private let state: Mutex<State>
+    private let state = Mutex(State())
 
-    init(_ pace: Pace) {
-        self.pace = pace
-        state = Mutex(State(lifetime: pace.least))
-    }
+    init(_ pace: Pace) { self.pace = pace }
 
     var last: Value? { state.withLock { $0.value } }
 

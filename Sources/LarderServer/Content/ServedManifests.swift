@@ -1,5 +1,7 @@
+import Foundation
 import LarderCache
 import LarderCore
+import LarderExport
 import LarderManifest
 import NIOCore
 import Synchronization
@@ -11,7 +13,9 @@ final class ServedManifests: Sendable {
         case unchanging
     }
 
-    private let manifests: [(manifest: ServedManifest, spool: Rebuilt<Identity, ManifestSpool>)]
+    typealias Manifest = (manifest: ServedManifest, spool: Rebuilt<Identity, ManifestSpool>)
+
+    private let manifests: [Manifest]
     private let rules: ManifestRules
     private let cache: LiveCache
     private let log: ServerLog
@@ -32,10 +36,8 @@ final class ServedManifests: Sendable {
     ) throws {
         self.manifests = manifests.map { manifest in
             let source = manifest.source.cached(cache.manifest)
-            return (
-                ServedManifest(name: manifest.name, source: source),
-                Rebuilt(.init(retriesFailures: false))
-            )
+            let spool = Rebuilt<Identity, ManifestSpool>(.init(retriesFailures: false))
+            return (ServedManifest(name: manifest.name, source: source), spool)
         }
         (self.rules, self.cache, self.log) = (rules, cache, log)
         for (manifest, spool) in self.manifests {
@@ -44,30 +46,27 @@ final class ServedManifests: Sendable {
         }
     }
 
-    /// Returns the manifest with a name, or nil for unknown names. Reads a changed manifest again.
-    /// If that fails, returns the previous version.
-    func spool(_ name: String) throws -> ManifestSpool? {
-        guard let (manifest, spool) = manifests.first(where: { $0.manifest.name.isSame(as: name) })
-        else { return nil }
-        return try current(spool, of: manifest) { try read(manifest) }
+    subscript(name: String) -> Manifest? { manifests.first { $0.manifest.name.isSame(as: name) } }
+
+    /// Returns a manifest's plain form. Reads a changed manifest again. If that fails, returns the
+    /// previous version.
+    func spool(of manifest: Manifest) throws -> ManifestSpool? {
+        try current(manifest.spool, of: manifest.manifest) { try read(manifest.manifest) }
     }
 
-    /// Returns a manifest's catalogue, or nil if no manifest has the name. The inner value is nil
-    /// if no version has been read yet.
-    func catalogue(_ name: String, base: String) throws -> CatalogueSpool?? {
-        guard let (manifest, _) = manifests.first(where: { $0.manifest.name.isSame(as: name) })
-        else { return nil }
+    /// Returns a manifest's catalogue, or nil if no version has been read yet.
+    func catalogue(of manifest: Manifest, base: String) throws -> CatalogueSpool? {
+        let manifest = manifest.manifest
         let spool = catalogues.withLock { all in
-            let known = all.first { $0.name.isSame(as: name) && $0.base.isSame(as: base) }
+            let known = all.first { $0.name.isSame(as: manifest.name) && $0.base.isSame(as: base) }
             if let known { return known.spool }
             let new = Rebuilt<Identity, CatalogueSpool>(.init(retriesFailures: false))
-            all = [(name, base, new)] + all.prefix(Self.catalogueLimit - 1)
+            all = [(manifest.name, base, new)] + all.prefix(Self.catalogueLimit - 1)
             return new
         }
-        return .some(
-            try current(spool, of: manifest) {
-                try CatalogueSpool(manifest, rules: rules, base: base)
-            })
+        return try current(spool, of: manifest) {
+            try CatalogueSpool(manifest, rules: rules, base: base)
+        }
     }
 
     private func current<Spool>(
@@ -110,5 +109,41 @@ final class ServedManifests: Sendable {
         case .url(let url, _): .cached(try cache.resource(url.string)?.object.digest)
         case .standardInput, .descriptor, .bytes: .unchanging
         }
+    }
+}
+
+/// A copy of a manifest in its own format, in a temporary file. Its icon URLs refer to the server.
+final class CatalogueSpool: Sendable {
+    let file: LentFile
+    let mediaType: String
+    let entityTag = "\"\(String(UInt64.random(in: .min ... .max), radix: 36))\""
+
+    init(_ manifest: ServedManifest, rules: ManifestRules, base: String) throws {
+        let catalogue = try Catalogue(manifest.source, limits: rules.limits)
+        let edits = try CatalogueEdits()
+        let source = catalogue.source
+        let summary = try ManifestReader(source: source, rules: rules).read { item in
+            guard case .entry(let entry) = item.result, let value = item.value,
+                !value.span.isEmpty, !LocalizeTarget.server(base).isOwn(value.text)
+            else { return }
+            let url = LocalizeTarget.url(of: entry.resourceKey, at: base)
+            let identity = Digest(of: Array(url.utf8))
+            try edits.add(value.span, number: edits.add(identity, written: value.text, new: url))
+        }
+        if let refusal = summary.refusalIfAllWereRead(of: source) { throw refusal }
+        let copy = try LarderCache.FileDescriptor.unnamed()
+        let output = GeneratedFile(copy)
+        _ = try catalogue.copy(as: summary.format, replacing: edits.next) { try output.write($0) }
+        file = LentFile(copy, size: try output.finish().count)
+        mediaType =
+            switch summary.format {
+            case _ where catalogue.isPacked: "application/gzip"
+            case .json: "application/json"
+            case .jsonLines: "application/jsonl"
+            case .yaml: "application/yaml"
+            case .xml, .xmlPlist: "application/xml"
+            case .binaryPlist: "application/octet-stream"
+            case .urlList: "text/plain; charset=utf-8"
+            }
     }
 }

@@ -12,17 +12,22 @@ final class ServedGallery: Sendable {
     /// The time that an unused build is kept, because open pages may request its files.
     private static let unusedLifetime = TimeAmount.minutes(5)
     private static let maximumBuilds = 4
-
-    private struct Kept {
-        let build: GalleryBuild
-        var usedAt = NIODeadline.now()
+    private static let policy = """
+        default-src 'none'; img-src 'self' data:; script-src 'self'; style-src 'self'; \
+        base-uri 'none'; form-action 'none'; frame-ancestors 'none'
+        """
+    /// The field that keeps other sites from including the scripts, which describe the icons.
+    private static let isolation = ("Cross-Origin-Resource-Policy", "same-origin")
+    private static let files = GalleryFile.page.map { file in
+        (file: file, text: GalleryText(file, digest: Digest(of: file.bytes)))
     }
 
     private let icons: IconStore
     private let configuration: ServerConfiguration
     private let log: ServerLog
     private let newest: Rebuilt<GallerySources, GalleryBuild>
-    private let kept = Mutex<[Kept]>([])
+    /// The newest build is the last one.
+    private let kept = Mutex<[(build: GalleryBuild, usedAt: NIODeadline)]>([])
 
     init(
         _ icons: IconStore, _ configuration: ServerConfiguration,
@@ -31,6 +36,51 @@ final class ServedGallery: Sendable {
         (self.icons, self.configuration, self.log) = (icons, configuration, log)
         newest = Rebuilt(
             .init(least: leastLifetime, factor: lifetimeFactor, most: Self.longestLifetime))
+    }
+
+    func atOnce(_ request: RoutedRequest) -> Response? {
+        // A page of another site could include a script and read its data.
+        if request.request.isCrossSite, !request.path.utf8.elementsEqual("/".utf8) {
+            return Response(403, text: "This file is only for the gallery page.", [Self.isolation])
+        }
+        let path = Self.path(of: request)
+        return Self.files.first { $0.file.path.isSame(as: path) }
+            .map { Self.response($0.file.mediaType, $0.text, request) }
+    }
+
+    func answer(_ request: RoutedRequest) -> Response {
+        let path = Self.path(of: request)
+        let text = path.isSame(as: GalleryFile.catalogue) ? description() : self.text(of: path)
+        guard let text else {
+            return Response(404, text: "This file no longer exists.", [Self.isolation])
+        }
+        return Self.response(GalleryFile.script, text, request)
+    }
+
+    private static func path(of request: RoutedRequest) -> String {
+        let path = request.path.dropFirst()
+        return path.utf8.isEmpty ? "index.html" : String(path)
+    }
+
+    private static func response(
+        _ mediaType: String, _ text: GalleryText, _ request: RoutedRequest
+    ) -> Response {
+        let tag = text.digest.map { "\"\($0.hex)\"" }
+        // A shared cache would not check which site includes the scripts.
+        let lifetime =
+            text.isUnchanging
+            ? "private, max-age=31536000, immutable" : tag == nil ? "no-store" : "no-cache"
+        var fields = [("Cache-Control", lifetime), isolation]
+        if let tag { fields.append(("ETag", tag)) }
+        if let tag, let tags = request.request.ifNoneMatch, EntityTagList(tags).matchesWeakly(tag) {
+            return .notModified(fields: Response.lines(fields))
+        }
+        return Response(
+            200,
+            [
+                ("Content-Type", mediaType), ("X-Content-Type-Options", "nosniff"),
+                ("Content-Security-Policy", policy), ("Referrer-Policy", "no-referrer"),
+            ] + fields, body: text.body)
     }
 
     /// Returns the latest build's description. If it is too old, starts a new build and returns
@@ -42,28 +92,23 @@ final class ServedGallery: Sendable {
             start(sources)
             return .notYet
         case .building: return .notYet
-        case .last(let build?):
-            return text(of: GalleryFile.catalogue, in: build) ?? .notYet
+        case .last(.some): return text(of: GalleryFile.catalogue) ?? .notYet
         case .last(nil):
             return GalleryText(
                 GalleryFile.description(
-                    ofProblem: "The gallery cannot be built. See the server's messages."),
-                digest: nil)
+                    ofProblem: "The gallery cannot be built. See the server's messages."))
         }
     }
 
     func text(of path: String) -> GalleryText? {
-        let build = kept.withLock { $0.last { $0.build.has(path) }?.build }
-        return build.flatMap { text(of: path, in: $0) }
-    }
-
-    private func text(of path: String, in build: GalleryBuild) -> GalleryText? {
-        kept.withLock { kept in
-            if let index = kept.firstIndex(where: { $0.build === build }) {
-                kept[index].usedAt = .now()
+        let path = Array(path.utf8)
+        return kept.withLock { kept in
+            guard let index = kept.lastIndex(where: { $0.build.parts[path] != nil }) else {
+                return nil
             }
+            kept[index].usedAt = .now()
+            return kept[index].build.text(of: path)
         }
-        return build.text(of: path)
     }
 
     /// Starts a build in its own thread, because long manifests would block the pool.
@@ -88,12 +133,12 @@ final class ServedGallery: Sendable {
                 {
                     kept.remove(at: index)
                 }
-                kept.append(Kept(build: build))
+                kept.append((build, .now()))
             }
             log.logger?.info(
                 "gallery built",
                 metadata: [
-                    "files": "\(build.fileCount)",
+                    "files": "\(build.parts.count)",
                     "milliseconds": "\((NIODeadline.now() - start).nanoseconds / 1_000_000)",
                 ])
         case .failure(let error):
@@ -118,11 +163,11 @@ struct GallerySources: Sendable, Equatable {
 }
 
 /// The gallery's files in one temporary file, so that slow clients need no memory.
-final class GalleryBuild: Sendable {
-    private typealias Part = (range: Range<Int64>, digest: Digest)
+struct GalleryBuild: Sendable {
+    fileprivate typealias Part = (range: Range<Int64>, digest: Digest)
 
     private let file: LentFile
-    private let parts: [[UInt8]: Part]
+    fileprivate let parts: [[UInt8]: Part]
 
     init(_ icons: IconStore, _ configuration: ServerConfiguration) throws {
         let place = try icons.cache.using { cache in
@@ -137,23 +182,20 @@ final class GalleryBuild: Sendable {
         parts = place.parts
     }
 
-    var fileCount: Int { parts.count }
-
-    func has(_ path: String) -> Bool { parts[Array(path.utf8)] != nil }
-
-    func text(of path: String) -> GalleryText? {
-        guard let part = parts[Array(path.utf8)] else { return nil }
-        return GalleryText(
-            body: .file(file, part.range), digest: part.digest,
-            isUnchanging: !path.isSame(as: GalleryFile.catalogue))
+    fileprivate func text(of path: [UInt8]) -> GalleryText? {
+        parts[path].map { part in
+            GalleryText(
+                body: .file(file, part.range), digest: part.digest,
+                isUnchanging: !path.elementsEqual(GalleryFile.catalogue.utf8))
+        }
     }
 
     private final class Place: GalleryPlace {
         let objects = "objects/sha256/"
         let file: LarderCache.FileDescriptor
         private(set) var parts: [[UInt8]: Part] = [:]
-        private let icons: IconStore
         private(set) var end: Int64 = 0
+        private let icons: IconStore
 
         init(_ icons: IconStore) throws {
             self.icons = icons
@@ -179,16 +221,15 @@ final class GalleryBuild: Sendable {
 }
 
 struct GalleryText: Sendable {
+    static let notYet = GalleryText(.notYet)
+
     let body: Response.Body
     let digest: Digest?
-    let isUnchanging: Bool
-
-    static let notYet = GalleryText(GalleryFile.notYet, digest: nil)
+    var isUnchanging = false
 }
 
 extension GalleryText {
-    init(_ file: GalleryFile, digest: Digest?) {
-        self.init(
-            body: .bytes(ByteBuffer(bytes: file.bytes)), digest: digest, isUnchanging: false)
+    init(_ file: GalleryFile, digest: Digest? = nil) {
+        self.init(body: .bytes(ByteBuffer(bytes: file.bytes)), digest: digest)
     }
 }
