@@ -41,29 +41,24 @@ struct IconAnswer: Sendable {
         let mayBePart =
             !request.isHead
             && request.ifRange.map({ EntityTagList($0).isStrongly(icon.entityTag) }) ?? true
+        var (status, fields, range) = (200, icon.typeField + icon.fields, 0..<icon.size)
         switch mayBePart ? RequestedRange(request.range, size: icon.size) : .whole {
-        case .whole:
-            return Response(
-                200, fields: icon.typeField + icon.fields, body: body(found, 0..<icon.size))
+        case .whole: break
         case .part(let part):
+            (status, range) = (206, part)
             let place = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(icon.size)"
-            return Response(
-                206,
-                fields: icon.typeField + icon.fields + Response.lines([("Content-Range", place)]),
-                body: body(found, part))
+            fields += Response.lines([("Content-Range", place)])
         case .none:
             return Response(
                 416, text: "The range starts after the end of the icon (\(icon.size) bytes).",
                 [("Content-Range", "bytes */\(icon.size)")] + allowed)
         }
-    }
-
-    private func body(_ found: FoundIcon, _ range: Range<Int64>) -> Response.Body {
         switch found.bytes {
-        case .file(let file): return .file(file, range)
+        case .file(let file): return Response(status, fields: fields, body: .file(file, range))
         case .memory(let bytes):
             let start = bytes.readerIndex + Int(range.lowerBound)
-            return .bytes(bytes.getSlice(at: start, length: range.count) ?? ByteBuffer())
+            let part = bytes.getSlice(at: start, length: range.count) ?? ByteBuffer()
+            return Response(status, fields: fields, body: .bytes(part))
         }
     }
 

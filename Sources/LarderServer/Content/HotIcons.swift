@@ -7,7 +7,6 @@ final class KnownIcon: Sendable {
     private static let overhead = 1_024
 
     let digest: Digest
-    let size: Int64
     let entityTag: String
     let fields: [UInt8]
     let typeField: [UInt8]
@@ -18,17 +17,17 @@ final class KnownIcon: Sendable {
     /// The estimated size in bytes. Includes the key, because clients choose its length.
     let cost: Int
 
+    var size: Int64 { file.size }
+
     init(
         _ object: StoredObject, for key: CacheKey, body: ByteBuffer?, file: FileIdentity,
         generation: Int, fields: [UInt8]
     ) {
         digest = object.digest
-        size = file.size
         entityTag = "\"sha256-\(object.digest.hex)\""
         self.fields = fields + Response.lines([("ETag", entityTag)])
-        typeField = Response.lines([
-            ("Content-Type", object.mediaType ?? "application/octet-stream")
-        ])
+        let type = object.mediaType ?? "application/octet-stream"
+        typeField = Response.lines([("Content-Type", type)])
         (self.body, self.file, self.generation) = (body, file, generation)
         foundAt = .now()
         cost = (body?.readableBytes ?? 0) + key.byteCount + Self.overhead

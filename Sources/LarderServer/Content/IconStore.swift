@@ -98,21 +98,15 @@ final class IconStore: Sendable {
             return nil
         }
         cache.noteUse(of: object)
-        if let last = state.withLock({ $0.hot[key] }), last.digest == object.digest,
-            let body = last.body
-        {
-            let icon = KnownIcon(
-                object, for: key, body: body, file: last.file, generation: generation,
-                fields: fields)
-            keep(icon, for: key)
-            metrics.memoryHits.add(1, ordering: .relaxed)
-            return FoundIcon(icon: icon, bytes: .memory(body))
-        }
         do {
-            let found = try read(object, key, generation, fields, client)
-            keep(found.icon, for: key)
-            metrics.diskHits.add(1, ordering: .relaxed)
-            return found
+            let (file, bytes) = try read(object, state.withLock { $0.hot[key] }, client)
+            var body: ByteBuffer?
+            if keepsBytes, case .memory(let bytes) = bytes { body = bytes }
+            let icon = KnownIcon(
+                object, for: key, body: body, file: file, generation: generation, fields: fields)
+            let dropped = state.withLock { $0.hot.insert(icon, for: key) }
+            withExtendedLifetime(dropped) {}
+            return FoundIcon(icon: icon, bytes: bytes)
         } catch let error as CacheError where error.isOfDamagedObject {
             state.withLock { $0.hot.remove(key) }
             // The object may have been replaced since the look-up.
@@ -120,32 +114,36 @@ final class IconStore: Sendable {
             guard now.digest == object.digest else {
                 return try icon(key, fields: fields, for: client, lookUp)
             }
-            report(error, of: object.digest)
+            metrics.corrupt.add(1, ordering: .relaxed)
+            let isNew = state.withLock {
+                $0.reported.count < 1_000 && $0.reported.insert(object.digest).inserted
+            }
+            if isNew {
+                let repair = Suggestion.command("verify --repair")
+                log.problem("\(error); to download it again: \(repair)")
+            }
             throw error
         }
     }
 
-    private func keep(_ icon: KnownIcon, for key: CacheKey) {
-        let dropped = state.withLock { $0.hot.insert(icon, for: key) }
-        withExtendedLifetime(dropped) {}
-    }
-
     private func read(
-        _ object: StoredObject, _ key: CacheKey, _ generation: Int, _ fields: [UInt8],
-        _ client: Client
-    ) throws -> FoundIcon {
-        let object = cache.opened?.sized(object) ?? object
-        func known(_ file: FileIdentity, _ body: ByteBuffer? = nil) -> KnownIcon {
-            KnownIcon(
-                object, for: key, body: body, file: file, generation: generation, fields: fields)
+        _ object: StoredObject, _ last: KnownIcon?, _ client: Client
+    ) throws -> (file: FileIdentity, bytes: FoundIcon.Bytes) {
+        if let last, last.digest == object.digest, let body = last.body {
+            metrics.memoryHits.add(1, ordering: .relaxed)
+            return (last.file, .memory(body))
         }
+        let object = cache.opened?.sized(object) ?? object
+        let found: (file: FileIdentity, bytes: FoundIcon.Bytes)
         if object.size <= Self.largestInMemory {
             let (data, file) = try cache.data(of: object)
-            let body = ByteBuffer(bytes: data)
-            return FoundIcon(icon: known(file, keepsBytes ? body : nil), bytes: .memory(body))
+            found = (file, .memory(ByteBuffer(bytes: data)))
+        } else {
+            let (file, identity) = try file(of: object, for: client)
+            found = (identity, .file(file))
         }
-        let (file, identity) = try file(of: object, for: client)
-        return FoundIcon(icon: known(identity), bytes: .file(file))
+        metrics.diskHits.add(1, ordering: .relaxed)
+        return found
     }
 
     private static func bytesAtOnce(of file: LentFile) -> FoundIcon.Bytes? {
@@ -160,16 +158,6 @@ final class IconStore: Sendable {
         return isWhole ? .memory(buffer) : nil
     }
 
-    private func report(_ error: CacheError, of digest: Digest) {
-        metrics.corrupt.add(1, ordering: .relaxed)
-        let isNew = state.withLock {
-            $0.reported.count < 1_000 && $0.reported.insert(digest).inserted
-        }
-        if isNew {
-            log.problem("\(error); to download it again: \(Suggestion.command("verify --repair"))")
-        }
-    }
-
     /// Opens the object's file, and verifies it unless its identity is known.
     ///
     /// - Throws: `CacheError`; ``ObjectReadings/BusyError`` if there is a client and no thread can
@@ -179,37 +167,31 @@ final class IconStore: Sendable {
     ) throws -> (file: LentFile, identity: FileIdentity) {
         try cache.using { cache in
             let (file, status) = try cache.open(object)
-            let identity = FileIdentity(status)
-            if identity != self.cache.identity(of: object.digest) {
-                try confirm(file, identity, object, cache, client)
+            let (identity, digest) = (FileIdentity(status), object.digest)
+            let opened = (file: LentFile(file, size: object.size), identity: identity)
+            if identity == self.cache.identity(of: digest) { return opened }
+            guard state.withLock({ $0.damaged[digest] }) != identity else {
+                throw CacheError(
+                    .corrupt, subject: "\(digest)", message: "the bytes have another digest")
             }
-            return (LentFile(file, size: object.size), identity)
-        }
-    }
-
-    private func confirm(
-        _ file: LarderCache.FileDescriptor, _ identity: FileIdentity, _ object: StoredObject,
-        _ cache: Cache, _ client: Client?
-    ) throws {
-        let digest = object.digest
-        guard state.withLock({ $0.damaged[digest] }) != identity else {
-            throw CacheError(
-                .corrupt, subject: "\(digest)", message: "the bytes have another digest")
-        }
-        if client != nil, !readings.begin(digest) { throw ObjectReadings.BusyError(digest: digest) }
-        defer { if client != nil { readings.end(digest) } }
-        do {
-            let isWhole = try cache.confirm(file, is: object) {
-                client?.isGone == true && !readings.isAwaited(digest)
+            if client != nil, !readings.begin(digest) {
+                throw ObjectReadings.BusyError(digest: digest)
             }
-            guard isWhole else { throw CancellationError() }
-            self.cache.remember(identity, as: digest)
-        } catch let error as CacheError where error.code == .corrupt {
-            state.withLock { state in
-                if state.damaged.count >= Self.maximumIdentities { state.damaged.removeAll() }
-                state.damaged[digest] = identity
+            defer { if client != nil { readings.end(digest) } }
+            do {
+                let isWhole = try cache.confirm(file, is: object) {
+                    client?.isGone == true && !readings.isAwaited(digest)
+                }
+                guard isWhole else { throw CancellationError() }
+                self.cache.remember(identity, as: digest)
+                return opened
+            } catch let error as CacheError where error.code == .corrupt {
+                state.withLock { state in
+                    if state.damaged.count >= Self.maximumIdentities { state.damaged.removeAll() }
+                    state.damaged[digest] = identity
+                }
+                throw error
             }
-            throw error
         }
     }
 

@@ -90,41 +90,35 @@ final class MissingList: Sendable {
             // Read before the look-up, so that the next call sees later changes.
             let generation = cache.refresh()
             if state.withLock({ $0.generation != generation }) { removeCached(cache, generation) }
-            do { try write() } catch { log.problem("the list of missing icons: \(error)") }
+            let items: [Item]? = state.withLock { state in
+                defer { state.isChanged = false }
+                return state.isChanged ? Array(state.items.values) : nil
+            }
+            guard let items else { return }
+            let urls = items.sorted { $0.number < $1.number }.map(\.url)
+            do {
+                try output.store(MissingListOutput.text(of: urls))
+            } catch {
+                state.withLock { $0.isChanged = true }
+                log.problem("the list of missing icons: \(error)")
+            }
         }
     }
 
     private func removeCached(_ cache: LiveCache, _ generation: Int) {
-        let items = state.withLock { $0.items }
-        var isKnown = true
-        let cached = items.filter { _, item in
+        var known: Int? = generation
+        let cached = state.withLock { $0.items }.filter { _, item in
             do {
                 return try cache.resource(item.url) != nil
             } catch {
-                isKnown = false
+                known = nil
                 return false
             }
         }
         state.withLock { state in
-            state.generation = isKnown ? generation : nil
+            state.generation = known
             for key in cached.keys { state.remove(key) }
             if !cached.isEmpty { state.isFull = false }
-        }
-    }
-
-    private func write() throws {
-        let items: [Item]? = state.withLock { state in
-            guard state.isChanged else { return nil }
-            state.isChanged = false
-            return Array(state.items.values)
-        }
-        guard let items else { return }
-        let urls = items.sorted { $0.number < $1.number }.map(\.url)
-        do {
-            try output.store(MissingListOutput.text(of: urls))
-        } catch {
-            state.withLock { $0.isChanged = true }
-            throw error
         }
     }
 }

@@ -7,27 +7,21 @@ import Synchronization
 final class ObjectReadings: Sendable {
     struct BusyError: Error { let digest: Digest }
 
-    private struct Waiter {
-        let digest: Digest
-        let client: Client
-        let retry: @Sendable () -> Void
-    }
-
     private struct State {
         var reading: Set<Digest> = []
-        var waiting: [Waiter] = []
+        var waiting: [(digest: Digest, client: Client, retry: @Sendable () -> Void)] = []
+
+        func mayRead(_ digest: Digest) -> Bool {
+            reading.count < ObjectReadings.threads - 1 && !reading.contains(digest)
+        }
     }
 
     static let threads = 4
-    private static let limit = threads - 1
     private let state = Mutex(State())
 
     /// Whether the calling thread may read the object now. It must then call ``end(_:)``.
     func begin(_ digest: Digest) -> Bool {
-        state.withLock { state in
-            guard state.reading.count < Self.limit else { return false }
-            return state.reading.insert(digest).inserted
-        }
+        state.withLock { $0.mayRead(digest) && $0.reading.insert(digest).inserted }
     }
 
     /// Retries the requests that wait for the object, and one request for a different object.
@@ -47,10 +41,8 @@ final class ObjectReadings: Sendable {
     /// Calls `retry` when the object can be read, immediately if possible.
     func wait(for busy: BusyError, _ client: Client, _ retry: @escaping @Sendable () -> Void) {
         let isFree = state.withLock { state in
-            let isFree = state.reading.count < Self.limit && !state.reading.contains(busy.digest)
-            if !isFree {
-                state.waiting.append(Waiter(digest: busy.digest, client: client, retry: retry))
-            }
+            let isFree = state.mayRead(busy.digest)
+            if !isFree { state.waiting.append((busy.digest, client, retry)) }
             return isFree
         }
         if isFree { retry() }

@@ -20,61 +20,47 @@ final class ManifestSpool: Sendable {
 
     init(_ source: ManifestSource, rules: ManifestRules) throws {
         let file = try LarderCache.FileDescriptor.unnamed()
-        var writer = SpoolWriter(file: GeneratedFile(file))
-        var unusable = 0
+        let output = GeneratedFile(file)
+        var (marks, unusable) = (0, 0)
         let summary = try ManifestReader(source: source, rules: rules).read { item in
-            let expectation = item.result.expectation
+            var (name, priority) = ("", 0)
             switch item.result {
-            case .entry(let entry):
-                try writer.add(entry.name, entry.resourceKey, entry.priority, expectation)
-            case .inline(let entry):
-                try writer.add(entry.name, entry.resourceKey, entry.priority, expectation)
-            case .failed: unusable += 1
-            case .skipped, .unfetched: break
+            case .entry(let entry): (name, priority) = (entry.name, entry.priority)
+            case .inline(let entry): (name, priority) = (entry.name, entry.priority)
+            case .failed:
+                unusable += 1
+                return
+            case .skipped, .unfetched: return
             }
+            guard let key = item.resourceKey else { return }
+            var object = JSONObject()
+            if !name.isEmpty { object.set("name", exactly: name) }
+            if priority != 0 { object.set("priority", priority) }
+            let expectation = item.result.expectation
+            if let digest = expectation.digest {
+                object.set("integrity", "sha256-" + Data(digest.bytes).base64EncodedString())
+            }
+            if let size = expectation.size { object.set("size", size) }
+            let rest = object.text.utf8.dropFirst()
+            var line = Array((marks == 0 ? "[\n" : ",\n").utf8)
+            line += #"{"icon":""#.utf8
+            line.append(ManifestSpool.mark)
+            line += LocalizeTarget.url(of: key, at: "").utf8
+            line += (rest.count > 1 ? "\"," : "\"").utf8
+            line += rest
+            marks += 1
+            try output.write(line)
         }
         if let refusal = summary.refusal(of: source) { throw refusal }
-        self.file = file
-        self.unusable = unusable
-        size = try writer.finish()
-        marks = writer.marks
+        try output.write((marks == 0 ? "[]\n" : "\n]\n").utf8)
+        size = try output.finish().count
+        (self.file, self.marks, self.unusable) = (file, marks, unusable)
     }
 
     fileprivate func read(at offset: Int64, atMost limit: Int) throws(CacheError) -> [UInt8] {
         let bytes = try file.read(at: offset, atMost: limit)
         guard !bytes.isEmpty else { throw CacheError("read", subject: file.subject, errno: EIO) }
         return bytes
-    }
-}
-
-private struct SpoolWriter {
-    let file: GeneratedFile
-    private(set) var marks = 0
-
-    mutating func add(
-        _ name: String, _ key: String, _ priority: Int, _ expectation: Expectation
-    ) throws(CacheError) {
-        var object = JSONObject()
-        if !name.isEmpty { object.set("name", exactly: name) }
-        if priority != 0 { object.set("priority", priority) }
-        if let digest = expectation.digest {
-            object.set("integrity", "sha256-" + Data(digest.bytes).base64EncodedString())
-        }
-        if let size = expectation.size { object.set("size", size) }
-        let rest = object.text.utf8.dropFirst()
-        var line = Array((marks == 0 ? "[\n" : ",\n").utf8)
-        line += #"{"icon":""#.utf8
-        line.append(ManifestSpool.mark)
-        line += LocalizeTarget.url(of: key, at: "").utf8
-        line += (rest.count > 1 ? "\"," : "\"").utf8
-        line += rest
-        marks += 1
-        try file.write(line)
-    }
-
-    func finish() throws(CacheError) -> Int64 {
-        try file.write((marks == 0 ? "[]\n" : "\n]\n").utf8)
-        return try file.finish().count
     }
 }
 
