@@ -152,38 +152,27 @@ public final class IconCache: Sendable {
             return entry
         }
         var failure: (any Error)?
-        for (layer, resource) in try copies(key) {
-            do {
-                let object = resource.object
-                guard let data = try layer.data(of: object) else { continue }
-                let entry = MemoryCache.Entry(
-                    data: data, mediaType: object.mediaType, source: layer.source)
-                memory.insert(entry, for: key)
-                if layer.source == .disk { noteUse(of: object, in: layer.cache) }
-                return entry
-            } catch {
+        func attempt<Value>(_ body: () throws -> Value?) -> Value? {
+            do { return try body() } catch {
                 // The other cache may have an undamaged copy.
                 failure = failure ?? error
+                return nil
             }
+        }
+        let copies = layers.compactMap { layer in
+            attempt { try layer.resource(key) }.map { (layer: layer, resource: $0) }
+        }.sorted { $0.resource.receivedAt > $1.resource.receivedAt }
+        for (layer, resource) in copies {
+            let object = resource.object
+            guard let data = attempt({ try layer.data(of: object) }) else { continue }
+            let entry = MemoryCache.Entry(
+                data: data, mediaType: object.mediaType, source: layer.source)
+            memory.insert(entry, for: key)
+            if layer.source == .disk { noteUse(of: object, in: layer.cache) }
+            return entry
         }
         if let failure { throw failure }
         return nil
-    }
-
-    /// Returns the copies of an icon, the most recently received first.
-    private func copies(_ key: String) throws -> [(layer: CacheLayer, resource: Resource)] {
-        var found: [(layer: CacheLayer, resource: Resource)] = []
-        var failure: (any Error)?
-        for layer in layers {
-            do {
-                if let resource = try layer.resource(key) { found.append((layer, resource)) }
-            } catch {
-                failure = failure ?? error
-            }
-        }
-        if found.isEmpty, let failure { throw failure }
-        let times = found.map(\.resource.receivedAt)
-        return times.count == 2 && times[1] > times[0] ? found.reversed() : found
     }
 
     private func noteUse(of object: StoredObject, in cache: LiveCache) {

@@ -19,11 +19,6 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let isReplacing: Bool
     }
 
-    private struct Deposited: Sendable {
-        let key: String
-        let number: Int
-    }
-
     /// The total size of the waiting icons, in bytes, above which a batch is committed.
     private static let maximumWaitingBytes = 16 << 20
     /// The time in seconds until an idle directory is closed, and until icons are stored again
@@ -100,7 +95,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let problem = problems.first { ![.missing, .obstructed].contains($0.code) }
         lock.withLock {
             failure = problem ?? problems.first
-            for case let deposited as Deposited in outcomes.map(\.context) { remove(deposited) }
+            for case let unstored as Unstored in outcomes.map(\.context) { remove(unstored) }
         }
         if problem != nil { queue.async { [self] in closeAfterFailure() } }
     }
@@ -109,22 +104,19 @@ final class IconWriter: Depositor, @unchecked Sendable {
         waitingBytes > Self.maximumWaitingBytes || waiting.count >= Store.batchLimit
     }
 
-    private func remove(_ deposited: Deposited) {
+    private func remove(_ unstored: Unstored) {
         // The icon may have been fetched again.
-        guard let unstored = waiting[deposited.key], unstored.number == deposited.number else {
-            return
-        }
+        guard waiting[unstored.url.key]?.number == unstored.number else { return }
         waitingBytes -= unstored.entry.data.count
-        waiting[deposited.key] = nil
+        waiting[unstored.url.key] = nil
     }
 
     // The functions below run on the queue.
 
     private func write(_ unstored: Unstored) {
         lastUse = Date()
-        let deposited = Deposited(key: unstored.url.key, number: unstored.number)
         do {
-            guard lastUse >= notBefore else { return lock.withLock { remove(deposited) } }
+            guard lastUse >= notBefore else { return lock.withLock { remove(unstored) } }
             let store = try openStore()
             let data = unstored.entry.data
             let body = try store.newBody { append in try data.withUnsafeBytes(append) }
@@ -134,7 +126,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
                 isReplacing: unstored.isReplacing)
             store.add(
                 Deposit(
-                    context: deposited, key: unstored.url.key, url: unstored.url.string,
+                    context: unstored, key: unstored.url.key, url: unstored.url.string,
                     responseURL: unstored.icon.responseURL, validators: unstored.validators,
                     receivedAt: lastUse, content: .staged(staged)),
                 for: self)
@@ -144,7 +136,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
                 error as? CacheError ?? CacheError(.unusable, subject: path, message: "\(error)")
             lock.withLock {
                 failure = problem
-                remove(deposited)
+                remove(unstored)
             }
             closeAfterFailure()
         }

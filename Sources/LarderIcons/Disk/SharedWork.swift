@@ -12,20 +12,15 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     private typealias Waiter = CheckedContinuation<Value, any Error>
 
     private struct Job {
+        /// The number of the first caller.
         let serial: Int
-        var waiters: [ObjectIdentifier: Waiter]
+        var waiters: [Int: Waiter] = [:]
         var cancel: (@Sendable () -> Void)?
-    }
-
-    private final class Caller: @unchecked Sendable {
-        // Unchecked because the `lock` of `SharedWork` guards the variables.
-        var hasJoined = false
-        var isCancelled = false
     }
 
     private let lock = NSLock()
     private var jobs: [String: Job] = [:]
-    private var serial = 0
+    private var lastCaller = 0
 
     var count: Int { lock.withLock { jobs.count } }
     var callers: Int { lock.withLock { jobs.values.reduce(0) { $0 + $1.waiters.count } } }
@@ -33,7 +28,10 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     /// Waits for the key's work, and starts it unless it is in progress. Throws `CancellationError`
     /// as soon as the calling task is cancelled.
     func value(for key: String, start: Start) async throws -> Value {
-        let caller = Caller()
+        let caller = lock.withLock {
+            lastCaller += 1
+            return lastCaller
+        }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in join(key, caller, waiter, start) }
         } onCancel: {
@@ -41,46 +39,34 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
         }
     }
 
-    private func join(_ key: String, _ caller: Caller, _ waiter: Waiter, _ start: Start) {
-        lock.lock()
-        if caller.isCancelled {
-            lock.unlock()
-            return waiter.resume(throwing: CancellationError())
+    private func join(_ key: String, _ caller: Int, _ waiter: Waiter, _ start: Start) {
+        let isFirst: Bool? = lock.withLock {
+            // A later cancellation finds the waiter.
+            guard !Task.isCancelled else { return nil }
+            let isFirst = jobs[key] == nil
+            jobs[key, default: Job(serial: caller)].waiters[caller] = waiter
+            return isFirst
         }
-        caller.hasJoined = true
-        let id = ObjectIdentifier(caller)
-        if jobs[key] != nil {
-            jobs[key]?.waiters[id] = waiter
-            return lock.unlock()
+        guard let isFirst else { return waiter.resume(throwing: CancellationError()) }
+        guard isFirst else { return }
+        let cancel = start { [self] in finish(key, caller, $0) }
+        let isOver = lock.withLock {
+            guard jobs[key]?.serial == caller else { return true }
+            jobs[key]?.cancel = cancel
+            return false
         }
-        serial += 1
-        let job = Job(serial: serial, waiters: [id: waiter])
-        jobs[key] = job
-        lock.unlock()
-
-        let cancel = start { [self] in finish(key, job.serial, $0) }
-        lock.lock()
-        guard jobs[key]?.serial == job.serial else {
-            // The work has ended, or its only caller was cancelled.
-            lock.unlock()
-            return cancel()
-        }
-        jobs[key]?.cancel = cancel
-        lock.unlock()
+        // The work has ended, or its only caller was cancelled.
+        if isOver { cancel() }
     }
 
-    private func leave(_ key: String, _ caller: Caller) {
-        lock.lock()
-        caller.isCancelled = true
-        // A caller without a waiter has not joined yet or has already received the result.
-        guard caller.hasJoined,
-            let waiter = jobs[key]?.waiters.removeValue(forKey: ObjectIdentifier(caller))
-        else { return lock.unlock() }
-        var cancel: (@Sendable () -> Void)?
-        if jobs[key]?.waiters.isEmpty ?? false { cancel = jobs.removeValue(forKey: key)?.cancel }
-        lock.unlock()
+    private func leave(_ key: String, _ caller: Int) {
+        let (waiter, cancel) = lock.withLock {
+            let waiter = jobs[key]?.waiters.removeValue(forKey: caller)
+            let isUnused = jobs[key]?.waiters.isEmpty ?? false
+            return (waiter, isUnused ? jobs.removeValue(forKey: key)?.cancel : nil)
+        }
         cancel?()
-        waiter.resume(throwing: CancellationError())
+        waiter?.resume(throwing: CancellationError())
     }
 
     private func finish(_ key: String, _ serial: Int, _ result: Result<Value, any Error>) {

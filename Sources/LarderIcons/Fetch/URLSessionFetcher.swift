@@ -71,14 +71,11 @@
                 CGImageSourceGetStatus(image) == .statusComplete,
                 let type = CGImageSourceGetType(image)
             else { throw IconFailure(.fetch, url: request.url, "the body is not a complete image") }
-            let headers = response.allHeaderFields.compactMap { name, value in
-                (name as? String).flatMap { name in
-                    (value as? String).map { (name: name, value: $0) }
-                }
-            }
+            let headers = response.allHeaderFields as? [String: String] ?? [:]
             let url = response.url?.absoluteString
             return FetchedIcon(
-                data: data, mediaType: UTType(type as String)?.preferredMIMEType, headers: headers,
+                data: data, mediaType: UTType(type as String)?.preferredMIMEType,
+                headers: headers.map { (name: $0.key, value: $0.value) },
                 responseURL: url == request.url.absoluteString ? nil : url)
         }
 

@@ -16,6 +16,13 @@ final class Loads: @unchecked Sendable {
         let slots: Int
         var taken = 0
         var waiting = TurnQueue()
+
+        /// Takes a slot for the next waiting key.
+        mutating func next() -> String? {
+            guard taken < slots, let key = waiting.next() else { return nil }
+            taken += 1
+            return key
+        }
     }
 
     private let cache: IconCache
@@ -184,10 +191,9 @@ final class Loads: @unchecked Sendable {
     }
 
     private func advance() {
-        while readers.taken < readers.slots, let key = readers.waiting.next() {
-            guard let load = loads[key] else { continue }
-            readers.taken += 1
-            begin(key) { [cache, weak self] in
+        // Each waiting key has a load.
+        while let key = readers.next(), let load = loads[key] {
+            loads[key]?.task = Task(priority: .userInitiated) { [cache, weak self] in
                 do {
                     let entry = try await cache.entry(onDiskFor: load.url)
                     self?.readEnded(key, load.serial, .success(entry))
@@ -196,12 +202,10 @@ final class Loads: @unchecked Sendable {
                 }
             }
         }
-        while fetches.taken < fetches.slots, let key = fetches.waiting.next() {
-            guard let load = loads[key], let fetcher else { continue }
-            fetches.taken += 1
+        while let fetcher, let key = fetches.next(), let load = loads[key] {
             let request = IconRequest(url: load.url, priority: load.priority)
             loads[key]?.request = request
-            begin(key) { [cache, weak self] in
+            loads[key]?.task = Task(priority: .userInitiated) { [cache, weak self] in
                 do {
                     // Since the disk was read, a cancelled load may have fetched the icon.
                     if let entry = cache.entry(keptFor: load.url) {
@@ -216,23 +220,23 @@ final class Loads: @unchecked Sendable {
                         if isStored { await cache.waitUntilStorable() }
                     }
                 } catch {
+                    let known = error as? IconFailure
                     // Logs only the type of other errors, whose text may contain the URL with its
                     // secrets.
-                    cache.log(
-                        .info,
-                        """
-                        could not fetch \(load.url.masked): \
-                        \((error as? IconFailure)?.message ?? "\(type(of: error))")
-                        """)
-                    self?.fetchFailed(key, load.serial, error)
+                    let reason = known?.message ?? "\(type(of: error))"
+                    cache.log(.info, "could not fetch \(load.url.masked): \(reason)")
+                    let failure =
+                        known
+                        ?? IconFailure(.fetch, url: load.url, "\(error)", underlying: error)
+                    // A fetcher's own cancellation is not remembered as the icon's failure.
+                    let isRemembered = !(error is CancellationError)
+                    self?.settle(
+                        key, load.serial, .failed(failure, from: .network),
+                        isRemembered: isRemembered)
                 }
                 self?.fetchEnded()
             }
         }
-    }
-
-    private func begin(_ key: String, _ work: @escaping @Sendable () async -> Void) {
-        loads[key]?.task = Task(priority: .userInitiated, operation: work)
     }
 
     private func readEnded(
@@ -262,23 +266,14 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    private func fetchFailed(_ key: String, _ serial: Int, _ error: any Error) {
-        withEffects { effects in
-            guard let load = loads[key], load.serial == serial else { return }
-            let failure =
-                error as? IconFailure
-                ?? IconFailure(.fetch, url: load.url, "\(error)", underlying: error)
-            // A fetcher's own cancellation is not remembered as the icon's failure.
-            if !(error is CancellationError) {
-                failures.remember(failure, of: key, for: failureLifetime, at: now())
-            }
-            finish(key, .failed(failure, from: .network), &effects)
-        }
-    }
-
-    private func settle(_ key: String, _ serial: Int, _ state: IconState) {
+    private func settle(
+        _ key: String, _ serial: Int, _ state: IconState, isRemembered: Bool = false
+    ) {
         withEffects { effects in
             guard loads[key]?.serial == serial else { return }
+            if isRemembered, case .failed(let failure, _) = state {
+                failures.remember(failure, of: key, for: failureLifetime, at: now())
+            }
             finish(key, state, &effects)
         }
     }

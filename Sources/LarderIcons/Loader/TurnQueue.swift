@@ -3,17 +3,9 @@ import Foundation
 /// A priority queue of unique keys, in the order of insertion within a priority. Operations take
 /// constant time on average.
 struct TurnQueue {
-    private struct Place {
-        let key: String
-        let ticket: Int
-    }
+    private typealias Place = (key: String, ticket: Int)
 
-    private struct Level {
-        var places: [Place] = []
-        var head = 0
-    }
-
-    private var levels = Array(repeating: Level(), count: IconPriority.allCases.count)
+    private var levels = IconPriority.allCases.map { _ in ArraySlice<Place>() }
     private var tickets: [String: (priority: IconPriority, ticket: Int)] = [:]
     private var lastTicket = 0
     private var outdatedPlaces = 0
@@ -28,7 +20,7 @@ struct TurnQueue {
         }
         lastTicket += 1
         tickets[key] = (priority, lastTicket)
-        levels[priority.rawValue].places.append(Place(key: key, ticket: lastTicket))
+        levels[priority.rawValue].append((key, lastTicket))
         if outdatedPlaces > 64, outdatedPlaces > tickets.count { sweep() }
     }
 
@@ -38,40 +30,24 @@ struct TurnQueue {
     }
 
     mutating func next() -> String? {
-        for priority in IconPriority.allCases.reversed() {
-            while let place = takeFirst(of: priority) {
-                guard tickets[place.key]?.ticket == place.ticket else {
-                    outdatedPlaces -= 1
-                    continue
+        for level in levels.indices.reversed() {
+            while let place = levels[level].popFirst() {
+                if tickets[place.key]?.ticket == place.ticket {
+                    tickets[place.key] = nil
+                    return place.key
                 }
-                tickets[place.key] = nil
-                return place.key
+                outdatedPlaces -= 1
             }
+            // A slice keeps the memory of the places before it.
+            levels[level] = []
         }
         return nil
-    }
-
-    private mutating func takeFirst(of priority: IconPriority) -> Place? {
-        let level = priority.rawValue
-        let head = levels[level].head
-        guard head < levels[level].places.count else {
-            levels[level] = Level()
-            return nil
-        }
-        let place = levels[level].places[head]
-        levels[level].head += 1
-        if head > 64, 2 * head > levels[level].places.count {
-            levels[level].places.removeFirst(head + 1)
-            levels[level].head = 0
-        }
-        return place
     }
 
     /// Removes outdated places, which accumulate while rows scroll.
     private mutating func sweep() {
         for level in levels.indices {
-            let places = levels[level].places[levels[level].head...]
-            levels[level] = Level(places: places.filter { tickets[$0.key]?.ticket == $0.ticket })
+            levels[level] = levels[level].filter { tickets[$0.key]?.ticket == $0.ticket }[...]
         }
         outdatedPlaces = 0
     }

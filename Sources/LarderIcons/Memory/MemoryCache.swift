@@ -63,7 +63,7 @@ public final class MemoryCache: @unchecked Sendable {
     ///   In this case, the entry is not added, and the key's previous entry is removed.
     @discardableResult
     public func insert(_ entry: Entry, for key: String) -> Bool {
-        let item = RecencyTable.Item(
+        let item = MemoryStore.Item(
             key: CacheKey(kept: key), entry: entry, cost: Self.cost(of: entry, for: key))
         return whileLocked { $0.insert(item, &$1) }
     }

@@ -7,10 +7,11 @@ import Foundation
 public final class MemoryPressure: @unchecked Sendable {
     // Unchecked because `lock` guards the handlers, and `watch` is set before the source is shared.
     private let lock = NSLock()
-    private var handlers: [(number: Int, handler: @Sendable (Level) -> Void)] = []
+    private var handlers: [Int: @Sendable (Level) -> Void] = [:]
     private var observations = 0
+    // Not yet compiled on Apple's platforms.
     #if canImport(Darwin)
-        private var watch: DispatchWatch?
+        private var watch: (any DispatchSourceMemoryPressure)?
     #endif
 
     /// The level of memory pressure.
@@ -35,7 +36,17 @@ public final class MemoryPressure: @unchecked Sendable {
     private static let shared: MemoryPressure = {
         let source = MemoryPressure()
         #if canImport(Darwin)
-            source.watch = DispatchWatch(of: source)
+            let queue = DispatchQueue(label: "larder.pressure")
+            let watch = DispatchSource.makeMemoryPressureSource(eventMask: .all, queue: queue)
+            // Weak, because the watch retains its handler and the source retains the watch.
+            watch.setEventHandler { [weak source, weak watch] in
+                guard let event = watch?.data else { return }
+                source?.report(
+                    event.contains(.critical)
+                        ? .critical : event.contains(.warning) ? .warning : .normal)
+            }
+            watch.activate()
+            source.watch = watch
         #endif
         return source
     }()
@@ -48,7 +59,7 @@ public final class MemoryPressure: @unchecked Sendable {
     public func observe(_ handler: @escaping @Sendable (Level) -> Void) -> Observation {
         let number = lock.withLock {
             observations += 1
-            handlers.append((observations, handler))
+            handlers[observations] = handler
             return observations
         }
         return Observation(of: self, number)
@@ -57,13 +68,11 @@ public final class MemoryPressure: @unchecked Sendable {
     /// Calls all handlers on the current thread, for example in `didReceiveMemoryWarning`.
     public func report(_ level: Level) {
         // Handlers run without the lock because they may add or end observations.
-        for handler in lock.withLock({ handlers.map(\.handler) }) { handler(level) }
+        for handler in lock.withLock({ Array(handlers.values) }) { handler(level) }
     }
 
     fileprivate func end(_ number: Int) {
-        let ended = lock.withLock {
-            handlers.firstIndex { $0.number == number }.map { handlers.remove(at: $0) }
-        }
+        let ended = lock.withLock { handlers.removeValue(forKey: number) }
         // Freed without the lock, because freeing the handler may end other observations.
         withExtendedLifetime(ended) {}
     }
@@ -74,34 +83,9 @@ public final class MemoryPressure: @unchecked Sendable {
         private let number: Int
 
         fileprivate init(of source: MemoryPressure, _ number: Int) {
-            self.source = source
-            self.number = number
+            (self.source, self.number) = (source, number)
         }
 
         deinit { source.end(number) }
     }
 }
-
-// Not yet compiled on Apple's platforms.
-#if canImport(Darwin)
-    private final class DispatchWatch: @unchecked Sendable {
-        // Unchecked because dispatch sources are not `Sendable`. This source is only set up and
-        // cancelled.
-        private let source: any DispatchSourceMemoryPressure
-
-        init(of pressure: MemoryPressure) {
-            let queue = DispatchQueue(label: "larder.pressure")
-            source = DispatchSource.makeMemoryPressureSource(eventMask: .all, queue: queue)
-            // Weak, because the source retains its handler and `pressure` retains the source.
-            source.setEventHandler { [weak source, weak pressure] in
-                guard let event = source?.data else { return }
-                pressure?.report(
-                    event.contains(.critical)
-                        ? .critical : event.contains(.warning) ? .warning : .normal)
-            }
-            source.activate()
-        }
-
-        deinit { source.cancel() }
-    }
-#endif

@@ -2,103 +2,15 @@ import LarderCore
 
 /// The entries and counters of a ``MemoryCache``. Functions pass removed items to the caller, which
 /// frees them without the lock.
+///
+/// The entries are in the order of their last use, a doubly linked ring in an array, which needs no
+/// object per entry. Operations take constant time.
 struct MemoryStore {
-    typealias Item = RecencyTable.Item
-
     struct Limits {
         var cost: Int
         var count = Int.max
     }
 
-    private var table = RecencyTable()
-    private var tally = MemoryCache.Counts()
-    private(set) var dataBytes = 0
-    private let entryShare: Double
-    var limits: Limits
-
-    init(_ limits: Limits, entryShare: Double) {
-        self.limits = limits
-        self.entryShare = entryShare
-    }
-
-    var entryCostLimit: Int {
-        if entryShare >= 1 { return limits.cost }
-        return entryShare > 0 ? Int(Double(limits.cost) * entryShare) : 0
-    }
-
-    var counts: MemoryCache.Counts {
-        var counts = tally
-        counts.entries = table.count
-        return counts
-    }
-
-    func contains(_ key: CacheKey) -> Bool { table.contains(key) }
-
-    mutating func entry(for key: CacheKey) -> MemoryCache.Entry? {
-        guard let entry = table.use(key) else {
-            tally.misses += 1
-            return nil
-        }
-        tally.hits += 1
-        return entry
-    }
-
-    mutating func insert(_ item: Item, _ removed: inout [Item]) -> Bool {
-        guard item.cost <= entryCostLimit, limits.count > 0 else {
-            tally.refusals += 1
-            // The previous item of the key is outdated.
-            _ = remove(item.key, &removed)
-            return false
-        }
-        tally.insertions += 1
-        tally.cost += item.cost
-        dataBytes += item.entry.data.count
-        if let replaced = table.insert(item) {
-            tally.replacements += 1
-            forget(replaced, &removed)
-        }
-        evict(to: limits, &removed)
-        tally.peakCost = max(tally.peakCost, tally.cost)
-        return true
-    }
-
-    mutating func remove(_ key: CacheKey, _ removed: inout [Item]) -> MemoryCache.Entry? {
-        guard let item = table.remove(key) else { return nil }
-        tally.removals += 1
-        forget(item, &removed)
-        return item.entry
-    }
-
-    mutating func evict(to limits: Limits, atMost most: Int = .max, _ removed: inout [Item]) {
-        var left = most
-        while tally.cost > limits.cost || table.count > limits.count, left > 0,
-            let item = table.removeOldest()
-        {
-            left -= 1
-            tally.evictions += 1
-            forget(item, &removed)
-        }
-    }
-
-    mutating func empty(_ counter: WritableKeyPath<MemoryCache.Counts, Int>) -> RecencyTable {
-        let removed = table
-        table = RecencyTable()
-        tally[keyPath: counter] += removed.count
-        tally.cost = 0
-        dataBytes = 0
-        return removed
-    }
-
-    private mutating func forget(_ item: Item, _ removed: inout [Item]) {
-        tally.cost -= item.cost
-        dataBytes -= item.entry.data.count
-        removed.append(item)
-    }
-}
-
-/// Entries by key, in the order of their last use. Operations take constant time. The order is a
-/// doubly linked ring in an array, which needs no object per entry.
-struct RecencyTable {
     struct Item {
         let key: CacheKey
         let entry: MemoryCache.Entry
@@ -126,23 +38,62 @@ struct RecencyTable {
     private var links: ContiguousArray = [Link()]
     private var items: ContiguousArray = [Item.none]
     private var free = end
+    private var tally = MemoryCache.Counts()
+    private(set) var dataBytes = 0
+    private let entryShare: Double
+    var limits: Limits
 
-    var count: Int { places.count }
+    init(_ limits: Limits, entryShare: Double) {
+        (self.limits, self.entryShare) = (limits, entryShare)
+    }
+
+    var entryCostLimit: Int {
+        if entryShare >= 1 { return limits.cost }
+        return entryShare > 0 ? Int(Double(limits.cost) * entryShare) : 0
+    }
+
+    var counts: MemoryCache.Counts {
+        var counts = tally
+        counts.entries = places.count
+        return counts
+    }
+
     func contains(_ key: CacheKey) -> Bool { places[key] != nil }
 
-    mutating func use(_ key: CacheKey) -> MemoryCache.Entry? {
-        guard let place = places[key] else { return nil }
+    mutating func entry(for key: CacheKey) -> MemoryCache.Entry? {
+        guard let place = places[key] else {
+            tally.misses += 1
+            return nil
+        }
+        tally.hits += 1
         makeNewest(place)
         return items[Int(place)].entry
     }
 
-    mutating func insert(_ item: Item) -> Item? {
+    mutating func insert(_ item: Item, _ removed: inout [Item]) -> Bool {
+        guard item.cost <= entryCostLimit, limits.count > 0 else {
+            tally.refusals += 1
+            // The previous item of the key is outdated.
+            _ = remove(item.key, &removed)
+            return false
+        }
+        tally.insertions += 1
+        tally.cost += item.cost
+        dataBytes += item.entry.data.count
         if let place = places[item.key] {
             makeNewest(place)
-            let replaced = items[Int(place)]
+            tally.replacements += 1
+            forget(items[Int(place)], &removed)
             items[Int(place)] = item
-            return replaced
+        } else {
+            add(item)
         }
+        evict(to: limits, &removed)
+        tally.peakCost = max(tally.peakCost, tally.cost)
+        return true
+    }
+
+    private mutating func add(_ item: Item) {
         let place: Int32
         if free != Self.end {
             place = free
@@ -155,27 +106,49 @@ struct RecencyTable {
         }
         places[item.key] = place
         links.withUnsafeMutableBufferPointer { Self.link(place, in: $0) }
-        return nil
     }
 
-    mutating func remove(_ key: CacheKey) -> Item? {
-        places.removeValue(forKey: key).map { vacate($0) }
+    mutating func remove(_ key: CacheKey, _ removed: inout [Item]) -> MemoryCache.Entry? {
+        guard let place = places.removeValue(forKey: key) else { return nil }
+        tally.removals += 1
+        vacate(place, &removed)
+        return removed.last?.entry
     }
 
-    mutating func removeOldest() -> Item? {
-        let place = links[Int(Self.end)].newer
-        guard place != Self.end else { return nil }
-        places[items[Int(place)].key] = nil
-        return vacate(place)
+    mutating func evict(to limits: Limits, atMost most: Int = .max, _ removed: inout [Item]) {
+        var left = most
+        while tally.cost > limits.cost || places.count > limits.count, left > 0,
+            case let place = links[Int(Self.end)].newer, place != Self.end
+        {
+            left -= 1
+            tally.evictions += 1
+            places[items[Int(place)].key] = nil
+            vacate(place, &removed)
+        }
     }
 
-    private mutating func vacate(_ place: Int32) -> Item {
-        let item = items[Int(place)]
+    /// Removes all entries. Returns the previous store.
+    mutating func empty(_ counter: WritableKeyPath<MemoryCache.Counts, Int>) -> MemoryStore {
+        let previous = self
+        self = MemoryStore(limits, entryShare: entryShare)
+        tally = previous.tally
+        tally[keyPath: counter] += previous.places.count
+        tally.cost = 0
+        return previous
+    }
+
+    private mutating func vacate(_ place: Int32, _ removed: inout [Item]) {
+        forget(items[Int(place)], &removed)
         items[Int(place)] = .none
         links.withUnsafeMutableBufferPointer { Self.unlink(place, in: $0) }
         links[Int(place)].older = free
         free = place
-        return item
+    }
+
+    private mutating func forget(_ item: Item, _ removed: inout [Item]) {
+        tally.cost -= item.cost
+        dataBytes -= item.entry.data.count
+        removed.append(item)
     }
 
     private mutating func makeNewest(_ place: Int32) {
