@@ -123,7 +123,16 @@ public final class OfflineIcons: @unchecked Sendable {
         do {
             return try icon(for: request)
         } catch {
-            record(error)
+            let isNew = lock.withLock {
+                guard urls.insert(error.listed ?? error.url).inserted else { return false }
+                found.append(error)
+                return true
+            }
+            if isNew, let url = error.listed {
+                do throws(OfflineIconsError) { try list?.add(url) } catch {
+                    lock.withLock { listFailure = error }
+                }
+            }
             if let placeholder { return placeholder }
             throw error
         }
@@ -168,18 +177,79 @@ public final class OfflineIcons: @unchecked Sendable {
             throw missing("cannot be read from the cache: \(error)")
         }
     }
+}
 
-    private func record(_ icon: MissingIconError) {
-        let isNew = lock.withLock {
-            guard urls.insert(icon.listed ?? icon.url).inserted else { return false }
-            found.append(icon)
-            return true
-        }
-        guard isNew, let list, let url = icon.listed else { return }
-        do throws(OfflineIconsError) {
-            try list.add(url)
-        } catch {
-            lock.withLock { listFailure = error }
+struct LockedIcons {
+    struct Entry: Decodable {
+        let icon, integrity: String
+        let key: String?
+        let size: Int
+
+        func allows(_ digest: Digest, size: Int) -> Bool {
+            let text = "sha256-" + Data(digest.bytes).base64EncodedString()
+            return size == self.size && integrity.utf8.elementsEqual(text.utf8)
         }
     }
+
+    private static let maximumSize = 64 << 20
+
+    let path: String
+    let name: String
+    private let entries: [CacheKey: [Entry]]
+
+    subscript(url: HTTPURL) -> [Entry] { entries[CacheKey(url.key)] ?? [] }
+
+    init(contentsOf file: URL) throws(OfflineIconsError) {
+        path = file.path
+        name = file.lastPathComponent.sanitizedForTerminal
+        do {
+            // A longer lock is cut off, so it cannot be decoded.
+            let text = try FileHandle(forReadingFrom: file).read(upToCount: Self.maximumSize)
+            let list = try JSONDecoder().decode([Entry].self, from: text ?? Data())
+            // A lock can also contain `data:` URLs.
+            entries = list.reduce(into: [:]) { entries, entry in
+                guard let url = try? HTTPURL(entry.icon) else { return }
+                entries[CacheKey(url.key), default: []].append(entry)
+            }
+        } catch {
+            throw OfflineIconsError(
+                .manifest, subject: file.path,
+                message: "cannot be read as a lock of at most \(Self.maximumSize >> 20) MiB;"
+                    + " write one with `larder prefetch MANIFEST --write-lock FILE`",
+                underlying: error)
+        }
+    }
+}
+
+/// The colour of the image that ``OfflineIcons`` returns instead of a missing icon.
+public struct PlaceholderColor: Sendable, Equatable {
+    /// A colour that icons rarely have.
+    public static let magenta = PlaceholderColor(red: 255, green: 0, blue: 255)
+
+    /// The components in sRGB.
+    public let red, green, blue: UInt8
+
+    /// Creates a colour from its components in sRGB.
+    public init(red: UInt8, green: UInt8, blue: UInt8) {
+        (self.red, self.green, self.blue) = (red, green, blue)
+    }
+
+    /// The PNG image. Only its palette depends on the colour.
+    var image: Data {
+        let palette = Array("PLTE".utf8) + [red, green, blue]
+        var checksum = ~UInt32(0)
+        for byte in palette {
+            checksum ^= UInt32(byte)
+            for _ in 0..<8 {
+                checksum = checksum & 1 == 1 ? checksum >> 1 ^ 0xEDB8_8320 : checksum >> 1
+            }
+        }
+        return Self.header + [0, 0, 0, 3] + palette
+            + withUnsafeBytes(of: (~checksum).bigEndian) { Data($0) } + Self.pixels
+    }
+
+    private static let header = Data(
+        base64Encoded: "iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQMAAACQp+Od")!
+    private static let pixels = Data(
+        base64Encoded: "AAAAD0lEQVR42mNgGAWjgHwAAAJAAAHgTR1EAAAAAElFTkSuQmCC")!
 }
