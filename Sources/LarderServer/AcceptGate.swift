@@ -99,10 +99,16 @@ final class LoopConnections {
         for handler in Array(handlers.values) { handler.abort() }
     }
 
+    /// Renews the `Date` field (RFC 9110, section 5.6.7) and its line end.
     private func renewDate() {
         let now = time(nil)
         guard now != second else { return }
         second = now
-        dateLine = HeadLine.date(now)
+        var parts = tm()
+        gmtime_r(&second, &parts)
+        var text = [CChar](repeating: 0, count: 64)
+        // The names are in English because the program sets no locale.
+        let count = strftime(&text, text.count, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &parts)
+        dateLine = text.prefix(count).map(UInt8.init)
     }
 }

@@ -68,14 +68,12 @@ package final class CacheServer: Sendable {
                 port: address?.port ?? configuration.port, publicURL: configuration.publicURL,
                 isMirror: configuration.isMirror)
             let ready = RequestAnswerer(
-                configuration: configuration, names: names, icons: icons,
-                icon: IconAnswer(configuration, missing: missing, metrics: metrics),
-                gallery: ServedGallery(icons, configuration, log: log),
-                manifests: manifests, status: CachedStatus(icons.cache), metrics: metrics,
-                pool: pool, log: log)
+                configuration: configuration, names: names, icons: icons, missing: missing,
+                gallery: ServedGallery(icons, configuration, log: log), manifests: manifests,
+                metrics: metrics, pool: pool, log: log)
             answerer.withLock { $0 = ready }
             let server = RunningServer(
-                answerer: ready, group: group, listener: listener, loops: loops, missing: missing)
+                answerer: ready, group: group, listener: listener, loops: loops)
             server.begin(limit: limit)
             try await listener.setOption(.autoRead, value: true).get()
             running.withLock { $0 = server }
@@ -133,20 +131,18 @@ package final class CacheServer: Sendable {
         } catch {
             let reason =
                 switch error {
-                case is SocketAddressError.UnknownHost: "cannot listen: unknown host name"
+                case is SocketAddressError.UnknownHost: "unknown host name"
                 case let error as IOError where error.errnoCode == EADDRINUSE:
-                    "cannot listen: another program uses this address;"
-                        + " choose another port with --listen"
+                    "another program uses this address; choose another port with --listen"
                 case let error as IOError
                 where error.errnoCode == EACCES && 1..<1_024 ~= configuration.port:
-                    "cannot listen: a port below 1024 needs root or CAP_NET_BIND_SERVICE;"
+                    "a port below 1024 needs root or CAP_NET_BIND_SERVICE;"
                         + " choose another port with --listen, such as 8080"
-                case let error as IOError:
-                    "cannot listen: \(String(cString: strerror(error.errnoCode)))"
-                default: "cannot listen: \(error)"
+                case let error as IOError: String(cString: strerror(error.errnoCode))
+                default: "\(error)"
                 }
-            throw ServerError(
-                address: "\(configuration.host):\(configuration.port)", message: reason)
+            let address = "\(configuration.host):\(configuration.port)"
+            throw ServerError(address: address, message: "cannot listen: \(reason)")
         }
     }
 }
@@ -156,7 +152,6 @@ private struct RunningServer: Sendable {
     let group: MultiThreadedEventLoopGroup
     let listener: any Channel
     let loops: [(any EventLoop, NIOLoopBoundBox<LoopConnections>)]
-    let missing: MissingList?
 
     func begin(limit: Int) {
         for (loop, connections) in loops {
@@ -178,7 +173,7 @@ private struct RunningServer: Sendable {
 
     private func recordAll() {
         answerer.icons.cache.recordUse()
-        missing?.save(answerer.icons.cache, answerer.log)
+        answerer.missing?.save(answerer.icons.cache, answerer.log)
     }
 
     func stop(grace: Duration) async -> Bool {

@@ -251,7 +251,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             small = bytes.readableBytes
         }
         var head = context.channel.allocator.buffer(capacity: 256 + response.fields.count + small)
-        head.writeBytes(HeadLine.status(response.status))
+        head.writeBytes(response.statusLine)
         head.writeBytes(connections.dateLine)
         head.writeBytes(response.fields)
         if response.hasLength {

@@ -12,10 +12,11 @@ struct RequestAnswerer: Sendable {
     let configuration: ServerConfiguration
     let names: OwnNames
     let icons: IconStore
-    let icon: IconAnswer
+    let missing: MissingList?
     let gallery: ServedGallery
     let manifests: ServedManifests
-    let status: CachedStatus
+    /// The cache's metrics. Counting reads the whole index, so it may take at most 5 % of the time.
+    let status = Rebuilt<Bool, String>(.init(least: .seconds(5), factor: 20, most: .zero))
     let metrics: ServerMetrics
     let pool: NIOThreadPool
     let log: ServerLog
@@ -46,7 +47,7 @@ struct RequestAnswerer: Sendable {
     private func atOnce(_ request: RoutedRequest) -> Response? {
         switch request.route {
         case .icon, .object, .mirror:
-            icons.iconAtOnce(request.key).map { icon.found($0, request.request) }
+            icons.iconAtOnce(request.key).map { response(of: $0, to: request.request) }
         case .gallery: gallery.atOnce(request)
         case .health: Self.health
         case .manifest, .catalogue, .metrics: nil
@@ -109,14 +110,14 @@ struct RequestAnswerer: Sendable {
         // Pages of other sites can request any URL, so their URLs are not added to the list of
         // missing icons.
         return try found(request) { try $0.resource(url)?.object }
-            ?? icon.missing(request.request.isCrossSite ? nil : url)
+            ?? notCached(request.request.isCrossSite ? nil : url)
     }
 
     private func ofMirror(_ request: RoutedRequest) throws -> Response {
         let url = String(request.path)
-        guard url.utf8.count <= ManifestLimits.maximumURLSize else { return icon.missing(nil) }
+        guard url.utf8.count <= ManifestLimits.maximumURLSize else { return notCached(nil) }
         return try found(request) { try $0.resource(url, isFromClient: true)?.object }
-            ?? icon.missing(url)
+            ?? notCached(url)
     }
 
     private func ofObject(_ request: RoutedRequest) throws -> Response {
@@ -125,17 +126,9 @@ struct RequestAnswerer: Sendable {
         guard let digest = Digest(hex: name), digest.hex.isSame(as: name) else {
             return Response(404, text: "The digest must be 64 hexadecimal digits in lower case.")
         }
-        return try found(request, icon.unchanging) { try $0.using { try $0.object(digest) } }
-            ?? icon.absent()
-    }
-
-    private func found(
-        _ request: RoutedRequest, _ fields: [UInt8]? = nil,
-        _ lookUp: (LiveCache) throws -> StoredObject?
-    ) throws -> Response? {
-        try icons.icon(
-            request.key, fields: fields ?? icon.changing, for: request.request.client, lookUp
-        ).map { icon.found($0, request.request) }
+        let lifetime = "public, max-age=31536000, immutable"
+        return try found(request, lifetime: lifetime) { try $0.using { try $0.object(digest) } }
+            ?? absent()
     }
 
     private func ofManifest(_ request: RoutedRequest) throws -> Response {
@@ -156,13 +149,11 @@ struct RequestAnswerer: Sendable {
             return Response(
                 503, text: "The manifest cannot be read at the moment.", [("Retry-After", "1")])
         }
-        var fields = [
-            ("Cache-Control", "no-cache"), ("ETag", tag), ("X-Content-Type-Options", "nosniff"),
-            ("Vary", "Host"), ("Cross-Origin-Resource-Policy", "same-origin"),
-        ]
-        if let origin = configuration.allowedOrigin {
-            fields.append(("Access-Control-Allow-Origin", origin))
-        }
+        let fields =
+            [
+                ("Cache-Control", "no-cache"), ("ETag", tag), ("X-Content-Type-Options", "nosniff"),
+                ("Vary", "Host"), ("Cross-Origin-Resource-Policy", "same-origin"),
+            ] + allowed
         if let tags = request.request.ifMatch, !EntityTagList(tags).matchesStrongly(tag) {
             return Response(412, text: "The manifest has a different entity tag.")
         }
@@ -173,8 +164,16 @@ struct RequestAnswerer: Sendable {
     }
 
     private func ofMetrics() -> Response {
-        var ofCache = ""
-        do { ofCache = try status.prometheus() } catch { fail(error) }
+        var ofCache = status.last ?? ""
+        if status.mustBuild(true) {
+            let start = NIODeadline.now()
+            let text = Result { try icons.cache.using { try $0.status() }.prometheus }
+            status.end(try? text.get(), of: true, since: start)
+            do { ofCache = try text.get() } catch {
+                ofCache = ""
+                fail(error)
+            }
+        }
         let text = metrics.prometheus(memory: icons.memory) + ofCache
         return Response(
             200,

@@ -87,17 +87,14 @@ final class ServedGallery: Sendable {
     /// ``GalleryText/notYet`` until this ends.
     func description() -> GalleryText {
         let sources = GallerySources(icons.cache, configuration.manifests)
-        switch newest.step(sources) {
-        case .build:
+        if newest.mustBuild(sources) {
             start(sources)
             return .notYet
-        case .building: return .notYet
-        case .last(.some): return text(of: GalleryFile.catalogue) ?? .notYet
-        case .last(nil):
-            return GalleryText(
-                GalleryFile.description(
-                    ofProblem: "The gallery cannot be built. See the server's messages."))
         }
+        if newest.isBuilding { return .notYet }
+        if newest.last != nil { return text(of: GalleryFile.catalogue) ?? .notYet }
+        let problem = "The gallery cannot be built. See the server's messages."
+        return GalleryText(GalleryFile.description(ofProblem: problem))
     }
 
     func text(of path: String) -> GalleryText? {

@@ -139,8 +139,7 @@ package struct MissingListOutput: Sendable {
         load: @escaping @Sendable () throws -> [String],
         store: @escaping @Sendable (String) throws -> Void
     ) {
-        self.load = load
-        self.store = store
+        (self.load, self.store) = (load, store)
     }
 
     package static func text(of urls: [String]) -> String {

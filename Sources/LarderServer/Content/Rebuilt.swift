@@ -13,14 +13,6 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         var retriesFailures = true
     }
 
-    enum Step {
-        /// The caller must build the value and call ``end(_:of:since:)``.
-        case build
-        case building
-        /// The last value is still valid, or is nil because the build failed.
-        case last(Value?)
-    }
-
     private struct State {
         var value: Value?
         var source: Source?
@@ -34,18 +26,21 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
 
     init(_ pace: Pace) { self.pace = pace }
 
+    /// The last value. Nil if no build has succeeded yet.
     var last: Value? { state.withLock { $0.value } }
+    var isBuilding: Bool { state.withLock { $0.isBuilding } }
 
-    func step(_ source: Source) -> Step {
+    /// Whether the caller must build the value and call ``end(_:of:since:)``.
+    func mustBuild(_ source: Source) -> Bool {
         state.withLock { state in
-            if state.isBuilding { return .building }
+            if state.isBuilding { return false }
             if let builtAt = state.builtAt {
                 let age = NIODeadline.now() - builtAt
                 let isOutdated = state.source != source || pace.most.map { age > $0 } == true
-                guard age > state.lifetime, isOutdated else { return .last(state.value) }
+                guard age > state.lifetime, isOutdated else { return false }
             }
             state.isBuilding = true
-            return .build
+            return true
         }
     }
 

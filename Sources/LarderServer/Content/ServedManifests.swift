@@ -78,7 +78,7 @@ final class ServedManifests: Sendable {
         ).exchanged
         guard mayRead else { return spool.last }
         defer { isReading.store(false, ordering: .releasing) }
-        guard case .build = spool.step(identity) else { return spool.last }
+        guard spool.mustBuild(identity) else { return spool.last }
         let start = NIODeadline.now()
         do {
             spool.end(try read(), of: identity, since: start)

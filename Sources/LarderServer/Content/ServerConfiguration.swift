@@ -1,5 +1,6 @@
 import LarderManifest
 import Logging
+import Synchronization
 
 package struct ServerConfiguration: Sendable {
     package var cache: String
@@ -52,8 +53,7 @@ package struct ServedManifest: Sendable {
     package let source: ManifestSource
 
     package init(name: String, source: ManifestSource) {
-        self.name = name
-        self.source = source
+        (self.name, self.source) = (name, source)
     }
 }
 
@@ -62,4 +62,36 @@ package struct ServerError: Error, CustomStringConvertible {
     package let message: String
 
     package var description: String { "\(address): \(message)" }
+}
+
+final class ServerLog: Sendable {
+    /// The limit on logged problems, because clients can cause any number of them.
+    private static let maximumProblemsPerMinute = 20
+
+    let logger: Logger?
+    private let onProblem: @Sendable (String) -> Void
+    private let state = Mutex((since: ContinuousClock.now, count: 0))
+
+    init(_ logger: Logger? = nil, onProblem: @escaping @Sendable (String) -> Void) {
+        (self.logger, self.onProblem) = (logger, onProblem)
+    }
+
+    func problem(_ message: String) {
+        guard isBelowLimit() else { return }
+        onProblem(message)
+        logger?.warning("\(message)")
+    }
+
+    func warning(_ message: String, _ metadata: @autoclosure () -> Logger.Metadata) {
+        guard let logger, isBelowLimit() else { return }
+        logger.warning("\(message)", metadata: metadata())
+    }
+
+    private func isBelowLimit() -> Bool {
+        state.withLock { state in
+            if ContinuousClock.now - state.since > .seconds(60) { state = (.now, 0) }
+            state.count += 1
+            return state.count <= Self.maximumProblemsPerMinute
+        }
+    }
 }

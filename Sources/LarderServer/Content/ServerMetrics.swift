@@ -1,6 +1,5 @@
 import Foundation
 import LarderCache
-import NIOCore
 import Synchronization
 
 // Metric names are part of the public contract (docs/output.md), so they do not change.
@@ -41,23 +40,6 @@ final class ServerMetrics: Sendable {
         add("memory_bytes", "Memory used by icons, in bytes.", memory.bytes, "gauge")
         add("memory_icons", "Request targets with an icon in memory.", memory.count, "gauge")
         return text.text
-    }
-}
-
-/// The cache's counts. Counting reads the whole index, so it may take at most 5 % of the time.
-final class CachedStatus: Sendable {
-    private let cache: LiveCache
-    private let status = Rebuilt<Bool, String>(.init(least: .seconds(5), factor: 20, most: .zero))
-
-    init(_ cache: LiveCache) { self.cache = cache }
-
-    /// Returns the metrics. Counts again if they are too old.
-    func prometheus() throws -> String {
-        guard case .build = status.step(true) else { return status.last ?? "" }
-        let start = NIODeadline.now()
-        let text = Result { try cache.using { try $0.status() }.prometheus }
-        status.end(try? text.get(), of: true, since: start)
-        return try text.get()
     }
 }
 

@@ -75,8 +75,7 @@ final class ManifestText: Sendable {
     private let offset = Mutex<Int64>(0)
 
     init(_ spool: ManifestSpool, base: String) {
-        self.spool = spool
-        self.base = Array(base.utf8)
+        (self.spool, self.base) = (spool, Array(base.utf8))
     }
 
     var length: Int64 { spool.size + Int64(spool.marks * (base.count - 1)) }

@@ -1,4 +1,3 @@
-import Foundation
 import LarderCache
 import NIOCore
 import NIOHTTP1
@@ -40,6 +39,15 @@ struct Response: Sendable {
         return response
     }
 
+    private static let ok = statusLine(200)
+
+    var statusLine: [UInt8] { status == 200 ? Self.ok : Self.statusLine(status) }
+
+    private static func statusLine(_ status: Int) -> [UInt8] {
+        let reason = HTTPResponseStatus(statusCode: status).reasonPhrase
+        return Array("HTTP/1.1 \(status) \(reason)\r\n".utf8)
+    }
+
     var length: Int64 {
         switch body {
         case .bytes(let bytes): Int64(bytes.readableBytes)
@@ -51,26 +59,5 @@ struct Response: Sendable {
     /// Returns encoded fields. Values must not come from a client.
     static func lines(_ fields: [(String, String)]) -> [UInt8] {
         fields.flatMap { name, value in Array("\(name): \(value)\r\n".utf8) }
-    }
-}
-
-enum HeadLine {
-    private static let ok = line(200)
-
-    static func status(_ status: Int) -> [UInt8] { status == 200 ? ok : line(status) }
-
-    private static func line(_ status: Int) -> [UInt8] {
-        let reason = HTTPResponseStatus(statusCode: status).reasonPhrase
-        return Array("HTTP/1.1 \(status) \(reason)\r\n".utf8)
-    }
-
-    /// Returns the `Date` field (RFC 9110, section 5.6.7) with its line end.
-    static func date(_ seconds: time_t) -> [UInt8] {
-        var (seconds, parts) = (seconds, tm())
-        gmtime_r(&seconds, &parts)
-        var text = [CChar](repeating: 0, count: 64)
-        // The names are in English because the program sets no locale.
-        let count = strftime(&text, text.count, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &parts)
-        return text.prefix(count).map(UInt8.init)
     }
 }

@@ -1,7 +1,8 @@
+import LarderCache
 import LarderExport
 import NIOCore
 
-struct IconAnswer: Sendable {
+extension RequestAnswerer {
     /// Fields that prevent content sniffing, and scripts and loads in SVG images.
     private static let harmless = [
         ("X-Content-Type-Options", "nosniff"),
@@ -10,27 +11,21 @@ struct IconAnswer: Sendable {
     ]
     private static let placeholder = ByteBuffer(string: PlaceholderIcon.svg)
 
-    let changing: [UInt8]
-    let unchanging: [UInt8]
-    private let missing: MissingList?
-    private let allowed: [(String, String)]
-    private let fallback: MissingIcon
-    private let metrics: ServerMetrics
-
-    init(_ configuration: ServerConfiguration, missing: MissingList?, metrics: ServerMetrics) {
-        let allowed = configuration.allowedOrigin.map { [("Access-Control-Allow-Origin", $0)] }
-        self.allowed = allowed ?? []
-        self.missing = missing
-        self.metrics = metrics
-        fallback = configuration.fallback
-        func lines(_ cacheControl: String) -> [UInt8] {
-            Response.lines([("Cache-Control", cacheControl)] + Self.harmless + (allowed ?? []))
-        }
-        changing = lines("no-cache")
-        unchanging = lines("public, max-age=31536000, immutable")
+    var allowed: [(String, String)] {
+        configuration.allowedOrigin.map { [("Access-Control-Allow-Origin", $0)] } ?? []
     }
 
-    func found(_ found: FoundIcon, _ request: ServerRequest) -> Response {
+    func found(
+        _ request: RoutedRequest, lifetime: String = "no-cache",
+        _ lookUp: (LiveCache) throws -> StoredObject?
+    ) throws -> Response? {
+        let fields = Response.lines([("Cache-Control", lifetime)] + Self.harmless + allowed)
+        let client = request.request.client
+        return try icons.icon(request.key, fields: fields, for: client, lookUp)
+            .map { response(of: $0, to: request.request) }
+    }
+
+    func response(of found: FoundIcon, to request: ServerRequest) -> Response {
         let icon = found.icon
         if let tags = request.ifMatch, !EntityTagList(tags).matchesStrongly(icon.entityTag) {
             return Response(412, text: "The icon has a different entity tag.", allowed)
@@ -62,10 +57,10 @@ struct IconAnswer: Sendable {
         }
     }
 
-    func missing(_ url: String?) -> Response {
+    func notCached(_ url: String?) -> Response {
         if let url { missing?.note(url) }
         let absent = absent()
-        guard fallback == .placeholder else { return absent }
+        guard configuration.fallback == .placeholder else { return absent }
         return Response(
             200,
             [
