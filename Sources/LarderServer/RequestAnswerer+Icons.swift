@@ -26,16 +26,15 @@ extension RequestAnswerer {
     }
 
     func response(of found: FoundIcon, to request: ServerRequest) -> Response {
-        let icon = found.icon
-        if let tags = request.ifMatch, !EntityTagList(tags).matchesStrongly(icon.entityTag) {
+        let (icon, tag) = (found.icon, found.icon.entityTag)
+        if let tags = request.ifMatch, !EntityTagList(tags).matches(tag, weakly: false) {
             return Response(412, text: "The icon has a different entity tag.", allowed)
         }
-        if let tags = request.ifNoneMatch, EntityTagList(tags).matchesWeakly(icon.entityTag) {
+        if let tags = request.ifNoneMatch, EntityTagList(tags).matches(tag, weakly: true) {
             return .notModified(fields: icon.fields)
         }
         let mayBePart =
-            !request.isHead
-            && request.ifRange.map({ EntityTagList($0).isStrongly(icon.entityTag) }) ?? true
+            !request.isHead && request.ifRange.map({ EntityTagList($0).isStrongly(tag) }) ?? true
         var (status, fields, range) = (200, icon.typeField + icon.fields, 0..<icon.size)
         switch mayBePart ? RequestedRange(request.range, size: icon.size) : .whole {
         case .whole: break

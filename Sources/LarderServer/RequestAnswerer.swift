@@ -154,10 +154,10 @@ struct RequestAnswerer: Sendable {
                 ("Cache-Control", "no-cache"), ("ETag", tag), ("X-Content-Type-Options", "nosniff"),
                 ("Vary", "Host"), ("Cross-Origin-Resource-Policy", "same-origin"),
             ] + allowed
-        if let tags = request.request.ifMatch, !EntityTagList(tags).matchesStrongly(tag) {
+        if let tags = request.request.ifMatch, !EntityTagList(tags).matches(tag, weakly: false) {
             return Response(412, text: "The manifest has a different entity tag.")
         }
-        if let tags = request.request.ifNoneMatch, EntityTagList(tags).matchesWeakly(tag) {
+        if let tags = request.request.ifNoneMatch, EntityTagList(tags).matches(tag, weakly: true) {
             return .notModified(fields: Response.lines(fields))
         }
         return Response(200, [("Content-Type", mediaType)] + fields, body: body)

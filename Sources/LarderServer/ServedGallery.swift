@@ -45,7 +45,7 @@ final class ServedGallery: Sendable {
         }
         let path = Self.path(of: request)
         return Self.files.first { $0.file.path.isSame(as: path) }
-            .map { Self.response($0.file.mediaType, $0.text, request) }
+            .map { Self.response($0.file.mediaType, $0.text, request.request) }
     }
 
     func answer(_ request: RoutedRequest) -> Response {
@@ -54,7 +54,7 @@ final class ServedGallery: Sendable {
         guard let text else {
             return Response(404, text: "This file no longer exists.", [Self.isolation])
         }
-        return Self.response(GalleryFile.script, text, request)
+        return Self.response(GalleryFile.script, text, request.request)
     }
 
     private static func path(of request: RoutedRequest) -> String {
@@ -63,7 +63,7 @@ final class ServedGallery: Sendable {
     }
 
     private static func response(
-        _ mediaType: String, _ text: GalleryText, _ request: RoutedRequest
+        _ mediaType: String, _ text: GalleryText, _ request: ServerRequest
     ) -> Response {
         let tag = text.digest.map { "\"\($0.hex)\"" }
         // A shared cache would not check which site includes the scripts.
@@ -72,7 +72,7 @@ final class ServedGallery: Sendable {
             ? "private, max-age=31536000, immutable" : tag == nil ? "no-store" : "no-cache"
         var fields = [("Cache-Control", lifetime), isolation]
         if let tag { fields.append(("ETag", tag)) }
-        if let tag, let tags = request.request.ifNoneMatch, EntityTagList(tags).matchesWeakly(tag) {
+        if let tag, let tags = request.ifNoneMatch, EntityTagList(tags).matches(tag, weakly: true) {
             return .notModified(fields: Response.lines(fields))
         }
         return Response(
@@ -88,7 +88,12 @@ final class ServedGallery: Sendable {
     func description() -> GalleryText {
         let sources = GallerySources(icons.cache, configuration.manifests)
         if newest.mustBuild(sources) {
-            start(sources)
+            let start = NIODeadline.now()
+            // A separate thread, because long manifests would block the pool.
+            let hasThread = HelperThread.start { [self] in
+                end(Result { try GalleryBuild(icons, configuration) }, sources, since: start)
+            }
+            if !hasThread { end(.failure(HelperThread.shortage), sources, since: start) }
             return .notYet
         }
         if newest.isBuilding { return .notYet }
@@ -106,15 +111,6 @@ final class ServedGallery: Sendable {
             kept[index].usedAt = .now()
             return kept[index].build.text(of: path)
         }
-    }
-
-    /// Starts a build in its own thread, because long manifests would block the pool.
-    private func start(_ sources: GallerySources) {
-        let start = NIODeadline.now()
-        let hasThread = HelperThread.start { [self] in
-            end(Result { try GalleryBuild(icons, configuration) }, sources, since: start)
-        }
-        if !hasThread { end(.failure(HelperThread.shortage), sources, since: start) }
     }
 
     private func end(

@@ -1,4 +1,3 @@
-import Foundation
 import LarderCore
 import NIOCore
 
@@ -39,8 +38,8 @@ final class HeadRewriter: ChannelInboundHandler {
     /// Rewrites bytes in place. If some were percent-encoded, returns a copy, else nil.
     private func rewrite(_ bytes: UnsafeMutableRawBufferPointer) -> [UInt8]? {
         var encoded: [UInt8]?
-        var done = 0
-        var index = 0
+        var (done, index) = (0, 0)
+        let view = UnsafeBufferPointer(bytes.bindMemory(to: UInt8.self))
         while index < bytes.count {
             let byte = bytes[index]
             if byte == UInt8(ascii: "\n") {
@@ -57,7 +56,7 @@ final class HeadRewriter: ChannelInboundHandler {
                     }
                 } else if isName(byte) {
                     bytes[index] = UInt8(ascii: "x")
-                } else if length > matched, let end = Self.end(of: bytes, from: index) {
+                } else if length > matched, let end = view.place(of: 0x0A, from: index) {
                     length += 1
                     index = end
                     continue
@@ -68,13 +67,6 @@ final class HeadRewriter: ChannelInboundHandler {
             index += 1
         }
         return encoded.map { $0 + bytes[done...] }
-    }
-
-    private static func end(of bytes: UnsafeMutableRawBufferPointer, from start: Int) -> Int? {
-        guard let base = bytes.baseAddress,
-            let end = memchr(base + start, 0x0A, bytes.count - start)
-        else { return nil }
-        return UnsafeMutableRawPointer(end) - base
     }
 
     private func endLine() {

@@ -70,13 +70,8 @@ struct EntityTagList {
 
     init(_ field: String) { self.field = field }
 
-    /// Whether the list contains a tag in strong or weak form, or is `*`. For `If-None-Match`.
-    func matchesWeakly(_ tag: String) -> Bool { matches(tag, asWeak: true) }
-
-    /// Whether the list contains a tag in strong form, or is `*`. For `If-Match`.
-    func matchesStrongly(_ tag: String) -> Bool { matches(tag, asWeak: false) }
-
-    private func matches(_ tag: String, asWeak: Bool) -> Bool {
+    /// Whether the list contains a tag in strong form, or also in weak form, or is `*`.
+    func matches(_ tag: String, weakly: Bool) -> Bool {
         var rest = field.utf8[...]
         while true {
             rest = rest.drop { $0.isBlank || $0 == UInt8(ascii: ",") }
@@ -88,7 +83,7 @@ struct EntityTagList {
             guard rest.first == UInt8(ascii: "\"") else { return false }
             let inside = rest.dropFirst()
             guard let end = inside.firstIndex(of: UInt8(ascii: "\"")) else { return false }
-            if asWeak || !isWeak, rest[...end].elementsEqual(tag.utf8) { return true }
+            if weakly || !isWeak, rest[...end].elementsEqual(tag.utf8) { return true }
             rest = rest[rest.index(after: end)...]
         }
     }

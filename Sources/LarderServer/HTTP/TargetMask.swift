@@ -37,10 +37,10 @@ struct TargetMask {
     private static func masked(_ target: String) -> String? {
         guard target.utf8.count <= longest else { return nil }
         var mask = TargetMask(target)
-        guard mask.maskAll() else { return nil }
+        guard mask.maskSecrets() else { return nil }
         for _ in 0..<mostDecodings where mask.isEncoded {
             mask.decode(PercentDecoding.text)
-            guard mask.maskAll() else { return nil }
+            guard mask.maskSecrets() else { return nil }
         }
         // Segments that are still encoded are masked, because they may contain secrets.
         if mask.isEncoded {
@@ -50,11 +50,6 @@ struct TargetMask {
     }
 
     private var isEncoded: Bool { text.utf8.contains(UInt8(ascii: "%")) }
-
-    private mutating func maskAll() -> Bool {
-        maskUserinfo()
-        return maskParameters()
-    }
 
     /// Masks an authority up to its last `@`, and other text like `user:password@`.
     private mutating func maskUserinfo() {
@@ -69,8 +64,10 @@ struct TargetMask {
         }
     }
 
-    /// Masks secret parameters. Returns false if there are too many parameters.
-    private mutating func maskParameters() -> Bool {
+    /// Masks user names, passwords and secret parameters. Returns false if there are too many
+    /// parameters.
+    private mutating func maskSecrets() -> Bool {
+        maskUserinfo()
         guard let first = text.utf8.firstIndex(where: Self.isMark) else { return true }
         var result = String(text[..<first])
         var rest = text.utf8[first...]
