@@ -1,4 +1,6 @@
 import Foundation
+import LarderCache
+import LarderCore
 
 /// A loader that gets icons for views from memory, the disk or the network, in this order.
 /// Concurrent calls for a URL share one load.
@@ -9,7 +11,13 @@ import Foundation
 /// If a view is reused for another row, cancel its task or compare the URL. All functions can be
 /// called on any thread and do not block. Releasing the loader cancels all loads, and their callers
 /// receive a failure.
-public final class IconLoader: Sendable {
+///
+/// Reads and fetches need slots, which are assigned by priority. A fetch keeps its slot while too
+/// many icons wait to be stored, so that a slow disk slows down the network.
+public final class IconLoader: @unchecked Sendable {
+    // Unchecked because `lock` guards the variables. Callers' functions and task cancellations run
+    // without the lock.
+
     /// The settings of a loader.
     public struct Options: Sendable {
         /// The maximum number of concurrent fetches. Default: 6.
@@ -22,10 +30,35 @@ public final class IconLoader: Sendable {
         public init() {}
     }
 
+    private typealias Effect = () -> Void
+
+    private struct Lane {
+        let slots: Int
+        var taken = 0
+        var waiting = TurnQueue()
+
+        /// Takes a slot for the next waiting key.
+        mutating func next() -> String? {
+            guard taken < slots, let key = waiting.next() else { return nil }
+            taken += 1
+            return key
+        }
+    }
+
     /// The icons in memory and on disk.
     public let cache: IconCache
 
-    private let loads: Loads
+    private let fetcher: (any IconFetcher)?
+    private let failureLifetime: TimeInterval
+    private let now: @Sendable () -> Date
+
+    private let lock = NSLock()
+    private var loads: [String: Load] = [:]
+    private var prefetched: [String: Int] = [:]
+    private var failures = FailureMemory()
+    private var readers: Lane
+    private var fetches: Lane
+    private var serial = 0
 
     /// Creates a loader. Without a fetcher, only cached icons are loaded.
     public convenience init(
@@ -38,14 +71,45 @@ public final class IconLoader: Sendable {
         cache: IconCache, fetcher: (any IconFetcher)?, options: Options,
         now: @escaping @Sendable () -> Date
     ) {
-        self.cache = cache
-        loads = Loads(cache: cache, fetcher: fetcher, options: options, now: now)
+        (self.cache, self.fetcher, self.now) = (cache, fetcher, now)
+        failureLifetime = options.failureLifetime
+        readers = Lane(slots: IconCache.maximumReads)
+        fetches = Lane(slots: max(1, options.concurrentFetches))
     }
 
-    deinit { loads.close() }
+    deinit {
+        withEffects { effects in
+            for (key, load) in loads {
+                readers.waiting.remove(key)
+                fetches.waiting.remove(key)
+                let failure = IconFailure(.cancelled, url: load.url, "the loader was released")
+                finish(key, .failed(failure, from: .memory), &effects)
+                if let task = load.task { effects.append { task.cancel() } }
+            }
+        }
+    }
+
+    /// The number of icons that are loading or waiting.
+    public var loadCount: Int { lock.withLock { loads.count } }
+
+    /// The number of reads, fetches and stores, including cancelled ones.
+    package var workCount: Int { lock.withLock { readers.taken + fetches.taken } }
 
     /// Returns the icon's state from memory. Does not start a load.
-    public func state(for url: URL) -> IconState { loads.state(of: url.absoluteString) }
+    public func state(for url: URL) -> IconState {
+        let key = url.absoluteString
+        if let entry = cache.memory.entry(for: key) { return .image(entry, from: .memory) }
+        return lock.withLock {
+            if let failure = failures.failure(of: key, at: now()) {
+                return .failed(failure, from: .memory)
+            }
+            return switch loads[key]?.stage {
+            case .reading: .placeholder(.disk)
+            case .fetching: .placeholder(.network)
+            case nil: .placeholder(nil)
+            }
+        }
+    }
 
     /// Loads the icon. Returns a task that can cancel the load or change its priority.
     ///
@@ -56,15 +120,31 @@ public final class IconLoader: Sendable {
         _ url: URL, priority: IconPriority = .normal,
         then: @escaping @Sendable (IconState) -> Void
     ) -> IconTask {
-        let waiter = loads.join(url, priority, then: then)
-        return IconTask(waiter == nil ? nil : loads, key: url.absoluteString, waiter: waiter ?? 0)
+        let key = url.absoluteString
+        if let entry = cache.memory.entry(for: key) {
+            then(.image(entry, from: .memory))
+            return IconTask(nil, key: key, waiter: 0)
+        }
+        let waiter = withEffects { effects -> Int? in
+            if let failure = failures.failure(of: key, at: now()) {
+                effects.append { then(.failed(failure, from: .memory)) }
+                return nil
+            }
+            return add(Load.Waiter(priority: priority, then: then), key, url, &effects)
+        }
+        return IconTask(waiter == nil ? nil : self, key: key, waiter: waiter ?? 0)
     }
 
     /// Loads the icon and returns a stream of its states, which ends with `image` or `failed`.
     /// Cancelling the task that reads the stream cancels the load.
     public func states(for url: URL, priority: IconPriority = .normal) -> AsyncStream<IconState> {
         AsyncStream { states in
-            if loads.mustWait(for: url.absoluteString) { states.yield(.placeholder(.disk)) }
+            let key = url.absoluteString
+            // Counts no miss.
+            let mustWait =
+                !cache.memory.contains(key)
+                && lock.withLock { failures.failure(of: key, at: now()) == nil }
+            if mustWait { states.yield(.placeholder(.disk)) }
             let task = load(url, priority: priority) { state in
                 states.yield(state)
                 states.finish()
@@ -91,141 +171,196 @@ public final class IconLoader: Sendable {
 
     /// Loads icons into memory at a low priority, for example for
     /// `UITableViewDataSourcePrefetching`.
-    public func prefetch(_ urls: [URL]) { loads.prefetch(urls) }
-
-    /// Cancels loads that ``prefetch(_:)`` started, unless other callers wait for them.
-    public func stopPrefetching(_ urls: [URL]) { loads.stopPrefetching(urls) }
-
-    /// Forgets the failure of one URL, or by default of all URLs.
-    public func forgetFailures(of url: URL? = nil) { loads.forgetFailures(url?.absoluteString) }
-
-    /// The number of icons that are loading or waiting.
-    public var loadCount: Int { loads.count }
-
-    package var workCount: Int { loads.workCount }
-}
-
-/// The source of an icon or of a failure.
-public enum IconSource: Sendable {
-    /// The memory cache, or a remembered failure.
-    case memory
-    /// The cache directory.
-    case disk
-    /// The cache in an app's bundle.
-    case bundle
-    /// The icon's server.
-    case network
-
-    init(_ source: MemoryCache.Entry.Source) {
-        switch source {
-        case .disk: self = .disk
-        case .bundle: self = .bundle
-        case .network: self = .network
-        }
-    }
-}
-
-/// The state of an icon in a view.
-public enum IconState: Sendable {
-    /// The icon is loading from this source. If nil, it is not loading.
-    case placeholder(IconSource?)
-    /// The icon is loaded.
-    case image(MemoryCache.Entry, from: IconSource)
-    /// The load failed. The source of a remembered failure is `memory`.
-    case failed(IconFailure, from: IconSource)
-
-    /// The icon, or nil if it is not loaded.
-    public var entry: MemoryCache.Entry? {
-        if case .image(let entry, _) = self { entry } else { nil }
-    }
-}
-
-/// One caller's load of an icon. Releasing the task does not cancel the load.
-public final class IconTask: Sendable {
-    private let loads: Loads?
-    private let key: String
-    private let waiter: Int
-
-    init(_ loads: Loads?, key: String, waiter: Int) {
-        (self.loads, self.key, self.waiter) = (loads, key, waiter)
-    }
-
-    /// Cancels the load, unless other callers wait for the icon.
-    public func cancel() { loads?.leave(key, waiter) }
-
-    /// Changes this caller's priority. A load has the highest priority of its callers.
-    public func setPriority(_ priority: IconPriority) { loads?.setPriority(priority, key, waiter) }
-}
-
-extension IconLoader {
-    /// The loader of the app and of its views.
-    ///
-    ///     let icon = try await IconLoader.shared.icon(for: url)
-    ///
-    /// Unless ``configure(_:)`` sets a different loader, this one reads the cache directory
-    /// `AppIcons` in the app's bundle and stores fetched icons in ``IconCache/defaultDirectory``.
-    /// On Apple's platforms, it fetches with `URLSessionFetcher`. On Linux, it loads only cached
-    /// icons.
-    public static var shared: IconLoader { SharedLoader.app.loader }
-
-    /// Makes `loader` the ``shared`` loader. Call this function once, when the app starts.
-    ///
-    /// - Throws: ``ConfigurationError`` if ``shared`` has been configured or used.
-    public static func configure(_ loader: IconLoader) throws(ConfigurationError) {
-        try SharedLoader.app.configure(loader)
-    }
-
-    /// The reason why the ``shared`` loader cannot be replaced.
-    public enum ConfigurationError: String, Error, CustomStringConvertible {
-        /// ``IconLoader/configure(_:)`` was called before.
-        case configured
-        /// ``IconLoader/shared`` was used before, with the default loader.
-        case used
-
-        /// The reason and the right use.
-        public var description: String {
-            switch self {
-            case .configured:
-                "IconLoader.shared is already configured; call IconLoader.configure only once"
-            case .used:
-                "IconLoader.shared is already in use; call IconLoader.configure before"
+    public func prefetch(_ urls: [URL]) {
+        let missing = urls.filter { !cache.memory.contains($0.absoluteString) }
+        withEffects { effects in
+            for url in missing {
+                let key = url.absoluteString
+                guard prefetched[key] == nil, failures.failure(of: key, at: now()) == nil else {
+                    continue
+                }
+                prefetched[key] = add(Load.Waiter(priority: .low, then: nil), key, url, &effects)
             }
         }
     }
+
+    /// Cancels loads that ``prefetch(_:)`` started, unless other callers wait for them.
+    public func stopPrefetching(_ urls: [URL]) {
+        withEffects { effects in
+            for url in urls {
+                let key = url.absoluteString
+                guard let waiter = prefetched.removeValue(forKey: key) else { continue }
+                remove(waiter, key, &effects)
+            }
+        }
+    }
+
+    /// Forgets the failure of one URL, or by default of all URLs.
+    public func forgetFailures(of url: URL? = nil) {
+        lock.withLock {
+            if let url { failures.forget(url.absoluteString) } else { failures.forgetAll() }
+        }
+    }
+
+    func leave(_ key: String, _ waiter: Int) { withEffects { remove(waiter, key, &$0) } }
+
+    func setPriority(_ priority: IconPriority, _ key: String, _ waiter: Int) {
+        withEffects { effects in
+            guard loads[key]?.waiters[waiter] != nil else { return }
+            loads[key]?.waiters[waiter]?.priority = priority
+            reorder(key, &effects)
+        }
+    }
+
+    /// Runs `body` with the lock held, then the effects without it. Functions with a parameter
+    /// `effects` require the lock.
+    @discardableResult
+    private func withEffects<Value>(_ body: (inout [Effect]) -> Value) -> Value {
+        var effects: [Effect] = []
+        let value = lock.withLock {
+            let value = body(&effects)
+            advance()
+            return value
+        }
+        effects.forEach { $0() }
+        return value
+    }
+
+    private func add(
+        _ waiter: Load.Waiter, _ key: String, _ url: URL, _ effects: inout [Effect]
+    ) -> Int {
+        serial += 1
+        let number = serial
+        if loads[key] == nil {
+            loads[key] = Load(url: url, serial: number)
+        } else if cache.log.isEnabled {
+            effects.append { [log = cache.log] in log(.debug, "joined the load of \(url.masked)") }
+        }
+        loads[key]?.waiters[number] = waiter
+        reorder(key, &effects)
+        return number
+    }
+
+    private func remove(_ waiter: Int, _ key: String, _ effects: inout [Effect]) {
+        guard loads[key]?.waiters.removeValue(forKey: waiter) != nil else { return }
+        guard loads[key]?.waiters.isEmpty ?? true else { return reorder(key, &effects) }
+        readers.waiting.remove(key)
+        fetches.waiting.remove(key)
+        // The slot is released when the work has ended.
+        if let task = loads.removeValue(forKey: key)?.task { effects.append { task.cancel() } }
+    }
+
+    private func reorder(_ key: String, _ effects: inout [Effect]) {
+        guard let load = loads[key] else { return }
+        let priority = load.priority
+        if let request = load.request, request.change(to: priority) {
+            effects.append { request.notify() }
+        }
+        guard load.task == nil else { return }
+        switch load.stage {
+        case .reading: readers.waiting.insert(key, priority)
+        case .fetching: fetches.waiting.insert(key, priority)
+        }
+    }
+
+    private func advance() {
+        // Each waiting key has a load.
+        while let key = readers.next(), let load = loads[key] {
+            loads[key]?.task = Task(priority: .userInitiated) { [cache, weak self] in
+                do {
+                    let entry = try await cache.entry(onDiskFor: load.url)
+                    self?.readEnded(key, load.serial, .success(entry))
+                } catch {
+                    self?.readEnded(key, load.serial, .failure(error))
+                }
+            }
+        }
+        while let fetcher, let key = fetches.next(), let load = loads[key] {
+            let request = IconRequest(url: load.url, priority: load.priority)
+            loads[key]?.request = request
+            loads[key]?.task = Task(priority: .userInitiated) { [cache, weak self] in
+                do {
+                    // Since the disk was read, a cancelled load may have fetched the icon.
+                    if let entry = cache.entry(keptFor: load.url) {
+                        self?.settle(key, load.serial, .image(entry, from: .memory))
+                    } else {
+                        cache.log(.debug, "fetching \(load.url.masked)")
+                        let icon = try await fetcher.fetch(request)
+                        cache.log(.debug, "fetched \(load.url.masked): \(icon.data.count) bytes")
+                        let (entry, isStored) = cache.keep(
+                            icon, for: load.url, isReplacing: load.isDamaged)
+                        self?.settle(key, load.serial, .image(entry, from: .network))
+                        if isStored { await cache.waitUntilStorable() }
+                    }
+                } catch {
+                    let known = error as? IconFailure
+                    // Logs only the type of other errors, whose text may contain the URL with its
+                    // secrets.
+                    let reason = known?.message ?? "\(type(of: error))"
+                    cache.log(.info, "could not fetch \(load.url.masked): \(reason)")
+                    let failure =
+                        known
+                        ?? IconFailure(.fetch, url: load.url, "\(error)", underlying: error)
+                    // A fetcher's own cancellation is not remembered as the icon's failure.
+                    let isRemembered = !(error is CancellationError)
+                    self?.settle(
+                        key, load.serial, .failed(failure, from: .network),
+                        isRemembered: isRemembered)
+                }
+                self?.fetchEnded()
+            }
+        }
+    }
+
+    private func readEnded(
+        _ key: String, _ serial: Int, _ result: Result<MemoryCache.Entry?, any Error>
+    ) {
+        withEffects { effects in
+            readers.taken -= 1
+            guard let load = loads[key], load.serial == serial else { return }
+            if case .success(let entry?) = result {
+                return finish(key, .image(entry, from: IconSource(entry.source)), &effects)
+            }
+            guard fetcher == nil else {
+                loads[key]?.stage = .fetching
+                loads[key]?.task = nil
+                if case .failure(let error as CacheError) = result, error.isOfDamagedObject {
+                    loads[key]?.isDamaged = true
+                }
+                return reorder(key, &effects)
+            }
+            let failure =
+                switch result {
+                case .success: IconFailure(.notCached, url: load.url, "is not cached")
+                case .failure(let error):
+                    IconFailure(.unreadable, url: load.url, "\(error)", underlying: error)
+                }
+            finish(key, .failed(failure, from: .disk), &effects)
+        }
+    }
+
+    private func settle(
+        _ key: String, _ serial: Int, _ state: IconState, isRemembered: Bool = false
+    ) {
+        withEffects { effects in
+            guard loads[key]?.serial == serial else { return }
+            if isRemembered, case .failed(let failure, _) = state {
+                failures.remember(failure, of: key, for: failureLifetime, at: now())
+            }
+            finish(key, state, &effects)
+        }
+    }
+
+    private func fetchEnded() { withEffects { _ in fetches.taken -= 1 } }
+
+    private func finish(_ key: String, _ state: IconState, _ effects: inout [Effect]) {
+        prefetched[key] = nil
+        for waiter in loads.removeValue(forKey: key)?.waiters.values ?? [:].values {
+            if let then = waiter.then { effects.append { then(state) } }
+        }
+    }
 }
 
-final class SharedLoader: @unchecked Sendable {
-    // Unchecked because `lock` guards the variables.
-
-    static let app = SharedLoader()
-
-    private let lock = NSLock()
-    private var current: (loader: IconLoader, refusal: IconLoader.ConfigurationError)?
-
-    var loader: IconLoader {
-        lock.withLock {
-            let now = current ?? (Self.makeDefault(), .used)
-            current = now
-            return now.loader
-        }
-    }
-
-    func configure(_ loader: IconLoader) throws(IconLoader.ConfigurationError) {
-        let refusal = lock.withLock {
-            defer { current = current ?? (loader, .configured) }
-            return current?.refusal
-        }
-        if let refusal { throw refusal }
-    }
-
-    private static func makeDefault() -> IconLoader {
-        let cache = IconCache(
-            directory: IconCache.defaultDirectory,
-            bundle: Bundle.main.url(forResource: "AppIcons", withExtension: nil))
-        #if canImport(Darwin)
-            return IconLoader(cache: cache, fetcher: URLSessionFetcher())
-        #else
-            return IconLoader(cache: cache)
-        #endif
-    }
+extension URL {
+    fileprivate var masked: String { absoluteString.maskingSecrets.sanitizedForTerminal }
 }
