@@ -178,35 +178,31 @@ private struct RunningServer: Sendable {
 
     func stop(grace: Duration) async -> Bool {
         try? await listener.close()
-        for (loop, connections) in loops {
-            try? await loop.submit { connections.value.drain() }.get()
-        }
+        await onLoops { $0.drain() }
         let end = ContinuousClock.now + grace
         // Idle connections count until the client closes them, because it may still be reading.
-        var left = await connectionsLeft
-        while left.open > 0, ContinuousClock.now < end {
+        var left = await onLoops { $0.counts }
+        while left.contains(where: { $0.open > 0 }), ContinuousClock.now < end {
             try? await Task.sleep(for: .milliseconds(20))
-            left = await connectionsLeft
+            left = await onLoops { $0.counts }
         }
-        for (loop, connections) in loops {
-            try? await loop.submit { connections.value.closeAll() }.get()
-        }
+        await onLoops { $0.closeAll() }
         try? await answerer.pool.runIfActive { recordAll() }
         // The pool ends first, because its work completes on the loops.
         try? await answerer.pool.shutdownGracefully()
         try? await group.shutdownGracefully()
-        return left.busy == 0
+        return left.allSatisfy { $0.busy == 0 }
     }
 
-    private var connectionsLeft: (open: Int, busy: Int) {
-        get async {
-            var sum = (open: 0, busy: 0)
-            for (loop, connections) in loops {
-                let counts = try? await loop.submit { connections.value.counts }.get()
-                sum.open += counts?.open ?? 0
-                sum.busy += counts?.busy ?? 0
-            }
-            return sum
+    @discardableResult
+    private func onLoops<Value: Sendable>(
+        _ body: @escaping @Sendable (LoopConnections) -> Value
+    ) async -> [Value] {
+        var values: [Value] = []
+        for (loop, connections) in loops {
+            let value = try? await loop.submit { body(connections.value) }.get()
+            if let value { values.append(value) }
         }
+        return values
     }
 }

@@ -1,4 +1,6 @@
+import Foundation
 import LarderCache
+import LarderCore
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -39,7 +41,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var idleSince = NIODeadline.now()
     /// The number of buffered bytes, and the time of its last change.
     private var backlog: (bytes: Int, since: NIODeadline)?
-    private var entry: AccessEntry?
+    /// The start of the current request, for the access log.
+    private var start = ContinuousClock.now
     /// Whether the current response is the last one of the connection.
     private var isLast = false
     private var lent: LentFile?
@@ -165,9 +168,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private func begin(_ request: ServerRequest, on loop: any EventLoop) {
-        if answerer.configuration.accessLog != nil {
-            entry = AccessEntry(request: request, client: address)
-        }
+        if answerer.configuration.accessLog != nil { start = .now }
         let handler = NIOLoopBound(self, eventLoop: loop)
         let response = answerer.answer(request) { response in
             loop.execute { handler.value.answered(response, request) }
@@ -205,11 +206,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
             }
         }
         var head = head(of: response, request, context)
-        if let entry {
-            answerer.configuration.accessLog?(
-                entry.line(status: response.status, bytes: hasBody ? response.length : 0))
-        }
-        entry = nil
+        answerer.configuration.accessLog?(
+            accessLine(request, response.status, hasBody ? response.length : 0))
         hasUnflushed = true
         func write(_ bytes: ByteBuffer) {
             context.write(wrapOutboundOut(.byteBuffer(bytes)), promise: nil)
@@ -241,6 +239,17 @@ final class ConnectionHandler: ChannelDuplexHandler {
             (left, activity) = (text.length, .sending)
             sendNext(of: text)
         }
+    }
+
+    /// Returns a JSON object and a line end. Line breaks and terminal controls are escaped.
+    private func accessLine(_ request: ServerRequest, _ status: Int, _ bytes: Int64) -> String {
+        var object: JSONObject = [
+            "time": UTCTime.timestamp(Date()), "client": address, "method": request.method.rawValue,
+        ]
+        object.set("target", exactly: TargetMask.shown(request.target))
+        object.set(["status": status, "bytes": bytes])
+        object.set("seconds", fine: (ContinuousClock.now - start) / .seconds(1))
+        return object.text + "\n"
     }
 
     private func head(

@@ -1,4 +1,3 @@
-import Foundation
 import LarderCache
 import LarderCore
 import LarderExport
@@ -182,22 +181,5 @@ struct RequestAnswerer: Sendable {
                 ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
                 ("Cross-Origin-Resource-Policy", "same-origin"),
             ], body: .bytes(ByteBuffer(string: text)))
-    }
-}
-
-struct AccessEntry {
-    let request: ServerRequest
-    let client: String
-    let start = ContinuousClock.now
-
-    /// Returns a JSON object and a line end. Line breaks and terminal controls are escaped.
-    func line(status: Int, bytes: Int64) -> String {
-        var object: JSONObject = [
-            "time": UTCTime.timestamp(Date()), "client": client, "method": request.method.rawValue,
-        ]
-        object.set("target", exactly: TargetMask.shown(request.target))
-        object.set(["status": status, "bytes": bytes])
-        object.set("seconds", fine: (ContinuousClock.now - start) / .seconds(1))
-        return object.text + "\n"
     }
 }

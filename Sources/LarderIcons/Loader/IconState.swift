@@ -37,8 +37,8 @@ public enum IconState: Sendable {
 
 /// One caller's load of an icon. Releasing the task does not cancel the load.
 public final class IconTask: @unchecked Sendable {
-    // Unchecked because only `init` sets `loader`. Weak, so that a task does not keep the loads of a
-    // released loader running.
+    // Unchecked because only `init` sets `loader`. Weak, so that a retained task does not keep the
+    // loader's loads running.
     private weak var loader: IconLoader?
     private let key: String
     private let waiter: Int
