@@ -19,8 +19,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private static let crowdedIdleTimeout = TimeAmount.seconds(2)
     private static let closeTimeout = TimeAmount.seconds(2)
-    /// The maximum size of a body that is copied into the head's buffer, in bytes. Sending two
-    /// buffers takes longer.
+    /// The maximum size of a body that is copied into the head's buffer, which is faster, in bytes.
     private static let smallBody = 16 << 10
 
     private let answerer: RequestAnswerer
@@ -341,8 +340,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func abort() { context?.close(promise: nil) }
 
-    /// Closes the connection if it has timed out. The timeout is shorter for idle connections of a
-    /// full server.
+    /// Closes the connection if it has timed out, which is earlier if it is idle in a full server.
     func checkTime(_ now: NIODeadline, isCrowded: Bool) {
         guard let context else { return }
         let bytes =
@@ -360,8 +358,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             return
         }
         backlog = nil
-        // A client that has stopped sending may have disconnected, so its response must be ready
-        // within the timeout.
+        // A client that has stopped sending may have disconnected.
         if activity == .answering, let inputEnd, now - inputEnd >= Self.closeTimeout {
             return abort()
         }

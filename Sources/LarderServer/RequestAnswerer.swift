@@ -106,8 +106,7 @@ struct RequestAnswerer: Sendable {
         if let key = LocalizeTarget.encodedKey(in: url, at: request.base) {
             url = PercentDecoding.url(key.utf8) ?? url
         }
-        // Pages of other sites can request any URL, so their URLs are not added to the list of
-        // missing icons.
+        // Pages of other sites can request any URL, so the list of missing icons omits their URLs.
         return try found(request) { try $0.resource(url)?.object }
             ?? notCached(request.request.isCrossSite ? nil : url)
     }

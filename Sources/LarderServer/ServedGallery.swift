@@ -6,8 +6,7 @@ import NIOCore
 import Synchronization
 
 final class ServedGallery: Sendable {
-    /// The maximum lifetime of a build, because icons become stale even if the cache does not
-    /// change.
+    /// The maximum lifetime of a build, because icons become stale even in an unchanged cache.
     private static let longestLifetime = TimeAmount.minutes(5)
     /// The time that an unused build is kept, because open pages may request its files.
     private static let unusedLifetime = TimeAmount.minutes(5)

@@ -19,8 +19,7 @@ import LarderIcons
 /// `offlineIcons(cache:manifest:)` creates an instance for each test.
 ///
 /// URLs match as in `IconCache`. Answers have status 200 and all bytes, even if a range is
-/// requested. Answers to HEAD have no bytes. On Linux, download tasks fail, because Foundation
-/// lacks support.
+/// requested. Answers to HEAD have no bytes. On Linux, download tasks fail.
 public final class OfflineIcons: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 
@@ -81,8 +80,7 @@ public final class OfflineIcons: @unchecked Sendable {
 
     deinit { OfflineInstances.unshare(protocolClass) }
 
-    /// A new configuration for a `URLSession`, without a `URLCache`. Its requests fail after this
-    /// instance is released.
+    /// A new configuration without a `URLCache`. Requests fail after this instance is released.
     public var configuration: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.protocolClasses = [protocolClass]

@@ -116,8 +116,7 @@ enum OfflineInstances {
             guard shared == nil else { return shared == protocolClass }
             shared = protocolClass
             #if canImport(FoundationNetworking)
-                // On Linux, registered classes have the lowest priority, and the session uses the
-                // current value of its configuration.
+                // On Linux, registered classes have the lowest priority. The session sees changes.
                 let configuration = URLSession.shared.configuration
                 configuration.protocolClasses =
                     [protocolClass] + (configuration.protocolClasses ?? [])

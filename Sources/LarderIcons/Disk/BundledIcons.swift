@@ -17,8 +17,7 @@ public final class BundledIcons: Sendable {
     private let layer: CacheLayer
     private let log: CacheLog
 
-    /// Creates a reader, which opens the directory at the first look-up. A missing directory is an
-    /// empty cache.
+    /// Creates a reader, which opens the directory at the first look-up. It may be missing.
     ///
     /// - Parameters:
     ///   - directory: A directory that `larder snapshot` created.

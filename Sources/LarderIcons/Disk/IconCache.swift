@@ -36,8 +36,7 @@ public final class IconCache: Sendable {
         return caches.appendingPathComponent(app).appendingPathComponent("icons")
     }
 
-    /// Creates a cache of one or two directories, which the first read opens. A missing one is an
-    /// empty cache.
+    /// Creates a cache of one or two directories, which the first read opens. Both may be missing.
     ///
     /// - Parameters:
     ///   - bundle: A read-only cache directory, for example in the app's bundle. If both
@@ -80,8 +79,7 @@ public final class IconCache: Sendable {
     /// Returns the icon's bytes, or nil if the icon is not cached. Throws like ``entry(for:)``.
     public func data(for url: URL) async throws -> Data? { try await entry(for: url)?.data }
 
-    /// Returns the icon from memory or the disk, or nil if the icon is not cached. Concurrent calls
-    /// for an icon share one read.
+    /// Returns the icon, or nil if it is not cached. Concurrent calls for an icon share one read.
     ///
     /// - Throws: `CacheError` if the cached icon cannot be read (`.corrupt` if its bytes are
     ///   damaged), `CancellationError` if the task is cancelled.
@@ -198,8 +196,7 @@ package struct CacheLayer {
     package init(path: String, source: MemoryCache.Entry.Source, log: CacheLog) {
         cache = LiveCache(path: path, log: log)
         self.source = source
-        // Uses `encodedHost`, because `host` would decode an escape that a full-width percent sign
-        // forms.
+        // `host` would decode an escape that a full-width percent sign forms.
         InternationalHosts.install { URLComponents(string: "http://\($0)/")?.encodedHost }
     }
 

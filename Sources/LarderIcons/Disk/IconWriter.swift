@@ -7,8 +7,7 @@ import LarderCore
 /// An idle writer closes its directory, because `larder reindex` waits until all processes have
 /// closed it. An icon that could not be stored is fetched again later.
 final class IconWriter: Depositor, @unchecked Sendable {
-    // Unchecked because `lock` guards the first group of variables, and the second group is used
-    // only on `queue`.
+    // Unchecked because `lock` guards the first group of variables, and `queue` the second group.
 
     private struct Unstored: Sendable {
         let number: Int
@@ -21,8 +20,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
 
     /// The total size of the waiting icons, in bytes, above which a batch is committed.
     private static let maximumWaitingBytes = 16 << 20
-    /// The time in seconds until an idle directory is closed, and until icons are stored again
-    /// after a failure.
+    /// The seconds until an idle directory is closed, and until a failed writer stores again.
     private static let idleSeconds: TimeInterval = 30
 
     private let path: String
@@ -43,8 +41,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
     init(path: String, log: CacheLog) { (self.path, self.log) = (path, log) }
 
     deinit {
-        // Closing is slow, and this may be the main thread. Nothing is pending, because
-        // work retains this object.
+        // Closing is slow, and this may be the main thread. Pending work retains this object.
         guard let opened else { return }
         DispatchQueue.global(qos: .utility).async {
             opened.store.close()

@@ -1,8 +1,7 @@
 import Foundation
 import LarderCore
 
-/// A network client that fetches icons for an ``IconLoader``. The loader limits concurrent fetches
-/// and chooses their order.
+/// A network client for an ``IconLoader``, which limits concurrent fetches and orders them.
 ///
 /// `TransferFetcher` in LarderPrefetch uses libcurl. `URLSessionFetcher` is for Apple's platforms.
 public protocol IconFetcher: Sendable {

@@ -7,8 +7,7 @@
         /// Decodes the icon at the given size. Returns nil if the system cannot decode the format,
         /// for example SVG. Decoding is slow, so do not call this function on the main thread.
         ///
-        /// At 60 points and a scale of 3, a decoded icon takes 130 kB. The full-size image is not
-        /// kept.
+        /// At 60 points and a scale of 3, a decoded icon takes 130 kB.
         ///
         /// - Parameters:
         ///   - pointSize: The maximum width and height, in points. Smaller icons are not enlarged.

@@ -9,14 +9,12 @@ import LarderCore
 ///     for await state in loader.states(for: app.icon, priority: .veryHigh) { show(state) }
 ///
 /// If a view is reused for another row, cancel its task or compare the URL. All functions can be
-/// called on any thread and do not block. Releasing the loader cancels all loads, and their callers
-/// receive a failure.
+/// called on any thread and do not block. Releasing the loader makes all loads fail.
 ///
 /// Reads and fetches need slots, which are assigned by priority. A fetch keeps its slot while too
 /// many icons wait to be stored, so that a slow disk slows down the network.
 public final class IconLoader: @unchecked Sendable {
-    // Unchecked because `lock` guards the variables. Callers' functions and task cancellations run
-    // without the lock.
+    // Unchecked because `lock` guards the variables.
 
     /// The settings of a loader.
     public struct Options: Sendable {
@@ -169,8 +167,7 @@ public final class IconLoader: @unchecked Sendable {
         throw CancellationError()
     }
 
-    /// Loads icons into memory at a low priority, for example for
-    /// `UITableViewDataSourcePrefetching`.
+    /// Loads icons into memory at a low priority, as for `UITableViewDataSourcePrefetching`.
     public func prefetch(_ urls: [URL]) {
         let missing = urls.filter { !cache.memory.contains($0.absoluteString) }
         withEffects { effects in
@@ -294,8 +291,7 @@ public final class IconLoader: @unchecked Sendable {
                     }
                 } catch {
                     let known = error as? IconFailure
-                    // Logs only the type of other errors, whose text may contain the URL with its
-                    // secrets.
+                    // The text of other errors may contain the URL with its secrets.
                     let reason = known?.message ?? "\(type(of: error))"
                     cache.log(.info, "could not fetch \(load.url.masked): \(reason)")
                     let failure =

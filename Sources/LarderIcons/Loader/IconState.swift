@@ -61,8 +61,7 @@ extension IconLoader {
     ///
     /// Unless ``configure(_:)`` sets a different loader, this one reads the cache directory
     /// `AppIcons` in the app's bundle and stores fetched icons in ``IconCache/defaultDirectory``.
-    /// On Apple's platforms, it fetches with `URLSessionFetcher`. On Linux, it loads only cached
-    /// icons.
+    /// It fetches with `URLSessionFetcher`. On Linux, it loads only cached icons.
     public static var shared: IconLoader { SharedLoader.app.loader }
 
     /// Makes `loader` the ``shared`` loader. Call this function once, when the app starts.

@@ -4,11 +4,9 @@ import LarderCore
 
 /// An LRU cache of icons in memory, by URL, with a limit in bytes.
 ///
-/// The cache can be used on any thread. Look-ups, insertions and removals take constant time and
-/// block only each other.
+/// Look-ups, insertions and removals take constant time and block only each other, on any thread.
 public final class MemoryCache: @unchecked Sendable {
-    // Unchecked because `lock` guards `store`, and only `init` sets `observation`. `Mutex` would
-    // require iOS 18.
+    // Unchecked because `lock` guards `store`, and only `init` sets `observation`.
     private let lock = NSLock()
     private var store: MemoryStore
     private var observation: MemoryPressure.Observation?
@@ -17,8 +15,7 @@ public final class MemoryCache: @unchecked Sendable {
     /// The default limit: 32 MiB, enough for several thousand encoded icons.
     public static let defaultCostLimit = 32 << 20
 
-    /// The memory of an entry besides its data, key and media type, in bytes. Measured with tiny
-    /// entries and rounded up.
+    /// The measured memory of an entry besides its data, key and media type, in bytes.
     package static let entryOverhead = 384
 
     private static let evictionsAtOnce = 256
@@ -56,8 +53,7 @@ public final class MemoryCache: @unchecked Sendable {
         return lock.withLock { store.contains(key) }
     }
 
-    /// Adds or replaces an entry, and makes it the most recently used. Evicts the least recently
-    /// used entries until the limits are met.
+    /// Adds or replaces the most recently used entry. Evicts others until the limits are met.
     ///
     /// - Returns: False if the entry costs more than ``entryCostLimit``, or if ``countLimit`` is 0.
     ///   In this case, the entry is not added, and the key's previous entry is removed.
@@ -81,8 +77,7 @@ public final class MemoryCache: @unchecked Sendable {
     /// Evicts the least recently used entries until the total cost is at most `cost` bytes.
     public func trim(toCost cost: Int) { shrink { _ in MemoryStore.Limits(cost: cost) } }
 
-    /// On a warning, evicts entries down to half of the current cost. On critical pressure, evicts
-    /// all entries.
+    /// On a warning, evicts half of the current cost. On critical pressure, evicts all entries.
     public func respond(to level: MemoryPressure.Level) {
         let before = log.isEnabled ? counts : Counts()
         switch level {
@@ -145,8 +140,7 @@ public final class MemoryCache: @unchecked Sendable {
         withExtendedLifetime(removed) {}
     }
 
-    /// Runs `body` with the lock, then frees removed entries without it, because freeing takes
-    /// longest and may call this cache.
+    /// Runs `body` with the lock. Frees entries without it, because that is slow and may call back.
     private func whileLocked<Result>(
         _ body: (_ store: inout MemoryStore, _ removed: inout [MemoryStore.Item]) -> Result
     ) -> Result {

@@ -68,8 +68,7 @@ struct HotIcons {
         }
     }
 
-    /// Adds an icon and returns the evicted icons. Freeing them takes milliseconds, so release them
-    /// without a lock.
+    /// Adds an icon and returns the evicted icons. Free them without a lock, because it is slow.
     @discardableResult
     mutating func insert(_ icon: KnownIcon, for key: CacheKey) -> [CacheKey: KnownIcon] {
         if let replaced = old.removeValue(forKey: key) { oldCost -= replaced.cost }

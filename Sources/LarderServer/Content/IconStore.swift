@@ -13,8 +13,7 @@ final class IconStore: Sendable {
     /// The size of the table in bytes if no bodies are kept in memory.
     private static let minimumTableLimit = 8 << 20
     private static let maximumIdentities = 1 << 18
-    /// The maximum number of files kept open, because opening a file takes as long as all other
-    /// work for an icon.
+    /// The maximum number of files kept open. Opening a file takes half of the time for an icon.
     private static let maximumOpenFiles = min(16_384, OpenFileLimit.current / 4)
 
     private struct State {
@@ -201,8 +200,7 @@ final class IconStore: Sendable {
         guard let file = cache.opened?.lendAtOnce(digest, size: size, known: known) else {
             return nil
         }
-        // If the table is full, it stays unchanged. Otherwise, a cyclic sequence of requests would
-        // never find an open file.
+        // A full table stays unchanged. Otherwise, cyclic requests would never find an open file.
         state.withLock { if $0.open.count < Self.maximumOpenFiles { $0.open[digest] = file } }
         return file
     }

@@ -16,8 +16,7 @@ final class MissingList: Sendable {
         var items: [[UInt8]: Item] = [:]
         var count = 0
         var bytes = 0
-        /// The URLs of the previous list, oldest first. New URLs replace URLs that are not
-        /// requested again.
+        /// The previous list's URLs, oldest first. New URLs replace those not requested again.
         var old: ArraySlice<[UInt8]> = []
         var isChanged = false
         var isFull = false

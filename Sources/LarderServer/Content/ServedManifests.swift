@@ -48,8 +48,7 @@ final class ServedManifests: Sendable {
 
     subscript(name: String) -> Manifest? { manifests.first { $0.manifest.name.isSame(as: name) } }
 
-    /// Returns a manifest's plain form. Reads a changed manifest again. If that fails, returns the
-    /// previous version.
+    /// Returns a manifest's plain form, or its previous version if it has become unreadable.
     func spool(of manifest: Manifest) throws -> ManifestSpool? {
         try current(manifest.spool, of: manifest.manifest) { try read(manifest.manifest) }
     }

@@ -32,8 +32,7 @@ package struct ServerConfiguration: Sendable {
     package var missing: MissingListOutput?
     /// Receives messages, for example about damaged objects, on any thread.
     package var onProblem: @Sendable (String) -> Void = { _ in }
-    /// Receives lines of the access log with line ends. Event loops call it concurrently and wait
-    /// for it.
+    /// Receives lines of the access log with line ends. Event loops call it concurrently and wait.
     package var accessLog: (@Sendable (String) -> Void)?
     /// Receives events for the operator: connections, refused and slow clients, limits, reopened
     /// caches and galleries. Secrets in URLs are masked. Default: nil.

@@ -5,8 +5,7 @@ import LarderCore
 /// A URL may contain other URLs, so secrets are searched for in the whole text, and again after
 /// each decoding. Masking runs on an event loop, in time proportional to the limited length.
 struct TargetMask {
-    /// The maximum length of a target in bytes. A percent-encoded URL of 8 KiB fits if it is mostly
-    /// ASCII letters and digits.
+    /// The maximum length of a target in bytes, enough for a percent-encoded URL of 8 KiB.
     static let longest = 16 << 10
     private static let mostParameters = 100
     /// The maximum length of a name in bytes. A parameter with a longer name is masked.
@@ -64,8 +63,7 @@ struct TargetMask {
         }
     }
 
-    /// Masks user names, passwords and secret parameters. Returns false if there are too many
-    /// parameters.
+    /// Masks all secrets. Returns false if there are too many parameters.
     private mutating func maskSecrets() -> Bool {
         maskUserinfo()
         guard let first = text.utf8.firstIndex(where: Self.isMark) else { return true }
@@ -101,8 +99,7 @@ struct TargetMask {
         name.count > longestName || name.holds("%25") || SecretParameter.isOne(name, value)
     }
 
-    /// Decodes each segment. If `decoded` returns nil, masks the segment except the name before its
-    /// first equals sign.
+    /// Decodes each segment. If that fails, masks it except the name before its first equals sign.
     private mutating func decode(_ decoded: (Substring.UTF8View) -> String?) {
         text = Self.mapSegments(of: text) { segment, isAuthority in
             if let decoded = decoded(segment) { return decoded }
