@@ -84,8 +84,7 @@ enum OfflineInstances {
     private nonisolated(unsafe) static var count = 0
     private nonisolated(unsafe) static var shared: URLProtocol.Type?
 
-    /// Returns a new class for the sessions of `icons`. No class is used again, because a session
-    /// can outlive its instance.
+    /// Returns a new class for the sessions of `icons`, because a session can outlive its instance.
     static func add(_ icons: OfflineIcons) -> URLProtocol.Type {
         let number = lock.withLock {
             count += 1

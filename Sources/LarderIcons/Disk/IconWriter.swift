@@ -52,8 +52,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
     func entry(_ key: String) -> MemoryCache.Entry? { lock.withLock { waiting[key]?.entry } }
     var lastFailure: CacheError? { lock.withLock { failure } }
 
-    /// Takes an icon. ``entry(_:)`` returns it until it is stored. Returns false if its response
-    /// has `no-store`.
+    /// Takes an icon, which ``entry(_:)`` returns until it is stored. Returns false for `no-store`.
     func take(
         _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: HTTPURL, isReplacing: Bool
     ) -> Bool {

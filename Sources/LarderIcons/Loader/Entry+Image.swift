@@ -30,8 +30,7 @@
     }
 
     extension IconLoader {
-        /// Loads an icon and decodes it like ``MemoryCache/Entry/image(pointSize:scale:)``, but
-        /// never on the main thread.
+        /// Loads an icon, and decodes it like `MemoryCache.Entry`, but never on the main thread.
         ///
         /// - Throws: ``IconFailure`` (`unreadable` if the system cannot decode the icon),
         ///   `CancellationError`.

@@ -37,8 +37,7 @@ public enum IconState: Sendable {
 
 /// One caller's load of an icon. Releasing the task does not cancel the load.
 public final class IconTask: @unchecked Sendable {
-    // Unchecked because only `init` sets `loader`. Weak, so that a retained task does not keep the
-    // loader's loads running.
+    // Unchecked because only `init` sets `loader`, which is weak so that releasing it ends loads.
     private weak var loader: IconLoader?
     private let key: String
     private let waiter: Int

@@ -20,7 +20,12 @@ struct TurnQueue {
         lastTicket += 1
         tickets[key] = (priority, lastTicket)
         levels[priority.rawValue].append((key, lastTicket))
-        if outdatedPlaces > 64, outdatedPlaces > tickets.count { sweep() }
+        guard outdatedPlaces > 64, outdatedPlaces > tickets.count else { return }
+        // Outdated places accumulate while rows scroll.
+        for level in levels.indices {
+            levels[level] = levels[level].filter { tickets[$0.key]?.ticket == $0.ticket }[...]
+        }
+        outdatedPlaces = 0
     }
 
     mutating func remove(_ key: String) {
@@ -41,14 +46,6 @@ struct TurnQueue {
             levels[level] = []
         }
         return nil
-    }
-
-    /// Removes outdated places, which accumulate while rows scroll.
-    private mutating func sweep() {
-        for level in levels.indices {
-            levels[level] = levels[level].filter { tickets[$0.key]?.ticket == $0.ticket }[...]
-        }
-        outdatedPlaces = 0
     }
 }
 
@@ -74,19 +71,15 @@ struct FailureMemory {
     ) {
         guard lifetime > 0 else { return }
         let seconds = min(max(lifetime, failure.retryAfter ?? 0), Self.longest)
-        if failures.count >= Self.limit { makeRoom(at: now) }
+        if failures.count >= Self.limit { failures = failures.filter { now < $0.value.until } }
+        if failures.count >= Self.limit {
+            // The half that expires last remains.
+            let median = failures.values.map(\.until).sorted()[failures.count / 2]
+            failures = failures.filter { $0.value.until > median }
+        }
         failures[key] = (failure, now + seconds)
     }
 
     mutating func forget(_ key: String) { failures[key] = nil }
     mutating func forgetAll() { failures = [:] }
-
-    /// Removes expired failures and, if too many remain, the half that expires first.
-    private mutating func makeRoom(at now: Date) {
-        failures = failures.filter { now < $0.value.until }
-        guard failures.count >= Self.limit else { return }
-        let times = failures.values.map(\.until).sorted()
-        let median = times[times.count / 2]
-        failures = failures.filter { $0.value.until > median }
-    }
 }

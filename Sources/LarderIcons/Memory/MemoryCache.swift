@@ -53,7 +53,7 @@ public final class MemoryCache: @unchecked Sendable {
         return lock.withLock { store.contains(key) }
     }
 
-    /// Adds or replaces the most recently used entry. Evicts others until the limits are met.
+    /// Adds or replaces an entry as the most recently used. Evicts others until the limits are met.
     ///
     /// - Returns: False if the entry costs more than ``entryCostLimit``, or if ``countLimit`` is 0.
     ///   In this case, the entry is not added, and the key's previous entry is removed.
@@ -170,8 +170,7 @@ extension MemoryCache {
         public internal(set) var insertions = 0
         /// The number of entries replaced by a new entry of the same key.
         public internal(set) var replacements = 0
-        /// The number of entries removed by a limit, ``MemoryCache/trim(toCost:)`` or memory
-        /// pressure.
+        /// The number of entries removed by a limit, by memory pressure or by trimming.
         public internal(set) var evictions = 0
         /// The number of entries removed by ``MemoryCache/remove(_:)``, ``MemoryCache/removeAll()``
         /// or a refused new entry of the same key.

@@ -21,13 +21,11 @@ struct MemoryStore {
             key: CacheKey(""), entry: MemoryCache.Entry(data: .init(), source: .disk), cost: 0)
     }
 
-    /// The links of a place in the ring. Four-byte indices suffice for 800 GB of entries, and many
-    /// links fit into a core's cache.
+    /// The links of a place in the ring, with four bytes because many fit into a core's cache.
     private struct Link {
         /// The next more recently used place. At the ring's end, the least recently used place.
         var newer: Int32 = 0
-        /// The next less recently used place. At the ring's end, the most recently used place. In a
-        /// free place, the next free place.
+        /// The next less recently used place (at the end, the most recent), or the next free one.
         var older: Int32 = 0
     }
 

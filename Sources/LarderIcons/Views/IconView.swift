@@ -2,8 +2,7 @@
 #if canImport(SwiftUI) && canImport(ImageIO)
     import SwiftUI
 
-    /// A square view of an icon, with a symbol until it is loaded, and a different symbol if that
-    /// fails.
+    /// A square view of an icon, with a symbol until it is loaded and another after a failure.
     ///
     ///     List(urls, id: \.self) { IconView($0, pointSize: 60) }
     ///

@@ -20,8 +20,7 @@ final class IconStore: Sendable {
         var hot: HotIcons
         /// Files that do not match their digests, to avoid reading them again.
         var damaged: [Digest: FileIdentity] = [:]
-        /// Recently sent files. They are closed within a second after a change of the cache, to
-        /// free the space of evicted files.
+        /// Recently sent files. A change of the cache closes them, to free evicted files.
         var open: [Digest: LentFile] = [:]
         var generation = 0
         var reported: Set<Digest> = []

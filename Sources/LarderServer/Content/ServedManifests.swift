@@ -19,8 +19,7 @@ final class ServedManifests: Sendable {
     private let rules: ManifestRules
     private let cache: LiveCache
     private let log: ServerLog
-    /// Whether a thread is reading a manifest. Other threads do not wait, because long manifests
-    /// would block the whole pool.
+    /// Whether a thread is reading a manifest. Other threads do not wait, to keep the pool free.
     private let isReading = Atomic<Bool>(false)
     private let catalogues = Mutex<[HostCatalogue]>([])
 
