@@ -43,29 +43,25 @@ public final class IconCache: Sendable {
     ///     directories contain an icon, the copy received later is used. Default: nil.
     ///   - memory: The memory cache. Default: a cache with the default limit.
     ///   - log: Receives messages about reads and loads. Default: none.
-    public init(
+    public convenience init(
         directory: URL, bundle: URL? = nil, memory: MemoryCache = MemoryCache(),
         log: CacheLog = .none
     ) {
-        self.memory = memory
-        self.log = log
         let main = CacheLayer(path: directory.path, source: .disk, log: log)
         let shipped = bundle.map { CacheLayer(path: $0.path, source: .bundle, log: log) }
-        layers = [main] + [shipped].compactMap(\.self)
-        writer = IconWriter(path: directory.path, log: log)
-        prepare()
+        let writer = IconWriter(path: directory.path, log: log)
+        self.init([main, shipped].compactMap(\.self), writer, memory, log)
     }
 
     /// Creates a cache without a directory.
-    public init(memory: MemoryCache, log: CacheLog = .none) {
-        self.memory = memory
-        self.log = log
-        layers = []
-        writer = nil
-        prepare()
+    public convenience init(memory: MemoryCache, log: CacheLog = .none) {
+        self.init([], nil, memory, log)
     }
 
-    private func prepare() {
+    private init(
+        _ layers: [CacheLayer], _ writer: IconWriter?, _ memory: MemoryCache, _ log: CacheLog
+    ) {
+        (self.layers, self.writer, self.memory, self.log) = (layers, writer, memory, log)
         queue.maxConcurrentOperationCount = Self.maximumReads
         queue.qualityOfService = .userInitiated
         queue.name = "larder.icons"
@@ -92,7 +88,9 @@ public final class IconCache: Sendable {
         guard !layers.isEmpty else { return nil }
         let key = url.absoluteString
         return try await reads.value(for: key) { finish in
-            perform { finish(Result { try self.read(key) }) }
+            let operation = BlockOperation { finish(Result { try self.read(key) }) }
+            queue.addOperation(operation)
+            return { operation.cancel() }
         }
     }
 
@@ -135,7 +133,7 @@ public final class IconCache: Sendable {
     /// it before the app is suspended. Ignores task cancellation.
     public func flush() async {
         await withCheckedContinuation { waiter in
-            perform { [self] in
+            queue.addOperation { [self] in
                 writer?.close()
                 uses.sync { layers.forEach { $0.cache.recordUse() } }
                 layers.forEach { $0.cache.close() }
@@ -176,13 +174,6 @@ public final class IconCache: Sendable {
     private func noteUse(of object: StoredObject, in cache: LiveCache) {
         guard cache.noteUse(of: object) else { return }
         uses.asyncAfter(deadline: .now() + Self.useDelay) { [weak cache] in cache?.recordUse() }
-    }
-
-    @discardableResult
-    private func perform(_ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
-        let operation = BlockOperation(block: body)
-        queue.addOperation(operation)
-        return { operation.cancel() }
     }
 }
 

@@ -127,9 +127,7 @@ public struct IconFailure: Error, Sendable, CustomStringConvertible {
         _ code: Code, url: URL, _ message: String, underlying: (any Error)? = nil,
         retryAfter: TimeInterval? = nil
     ) {
-        self.code = code
-        let hasUserinfo = url.user != nil || url.password != nil
-        self.url = hasUserinfo ? url.absoluteString.removingUserinfo : url.absoluteString
+        (self.code, self.url) = (code, url.absoluteString.removingUserinfo)
         (self.message, self.underlying, self.retryAfter) = (message, underlying, retryAfter)
     }
 

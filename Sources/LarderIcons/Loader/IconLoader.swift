@@ -158,11 +158,8 @@ public final class IconLoader: @unchecked Sendable {
         for url: URL, priority: IconPriority = .normal
     ) async throws -> MemoryCache.Entry {
         for await state in states(for: url, priority: priority) {
-            switch state {
-            case .image(let entry, _): return entry
-            case .failed(let failure, _): throw failure
-            case .placeholder: continue
-            }
+            if case .failed(let failure, _) = state { throw failure }
+            if let entry = state.entry { return entry }
         }
         throw CancellationError()
     }

@@ -26,7 +26,6 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
 
     init(_ pace: Pace) { self.pace = pace }
 
-    /// The last value. Nil if no build has succeeded yet.
     var last: Value? { state.withLock { $0.value } }
     var isBuilding: Bool { state.withLock { $0.isBuilding } }
 

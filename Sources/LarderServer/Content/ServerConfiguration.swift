@@ -28,7 +28,6 @@ package struct ServerConfiguration: Sendable {
     /// The maximum time in which a client reads nothing of a response.
     package var stallTimeout = Duration.seconds(120)
     package var grace = Duration.seconds(30)
-    /// The list of requested URLs that are not cached.
     package var missing: MissingListOutput?
     /// Receives messages, for example about damaged objects, on any thread.
     package var onProblem: @Sendable (String) -> Void = { _ in }

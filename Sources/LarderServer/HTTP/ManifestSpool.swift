@@ -16,7 +16,7 @@ final class ManifestSpool: Sendable {
     fileprivate let marks: Int
     let unusable: Int
     fileprivate let name = UInt64.random(in: .min ... .max)
-    private let file: LarderCache.FileDescriptor
+    fileprivate let file: LarderCache.FileDescriptor
 
     init(_ source: ManifestSource, rules: ManifestRules) throws {
         let file = try LarderCache.FileDescriptor.unnamed()
@@ -56,12 +56,6 @@ final class ManifestSpool: Sendable {
         size = try output.finish().count
         (self.file, self.marks, self.unusable) = (file, marks, unusable)
     }
-
-    fileprivate func read(at offset: Int64, atMost limit: Int) throws(CacheError) -> [UInt8] {
-        let bytes = try file.read(at: offset, atMost: limit)
-        guard !bytes.isEmpty else { throw CacheError("read", subject: file.subject, errno: EIO) }
-        return bytes
-    }
 }
 
 /// A manifest as a body in chunks. Each chunk is created after the previous chunk was written, by
@@ -91,7 +85,9 @@ final class ManifestText: Sendable {
     func next() throws -> ByteBuffer? {
         let start = offset.withLock { $0 }
         guard start < spool.size else { return nil }
-        let piece = try spool.read(at: start, atMost: Self.pieceSize)
+        let file = spool.file
+        let piece = try file.read(at: start, atMost: Self.pieceSize)
+        guard !piece.isEmpty else { throw CacheError("read", subject: file.subject, errno: EIO) }
         var text = ByteBufferAllocator().buffer(capacity: Self.pieceSize + base.count)
         var rest = piece[...]
         // The base can be much longer than a mark, so the output is also limited.
