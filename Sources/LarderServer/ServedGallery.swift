@@ -85,7 +85,10 @@ final class ServedGallery: Sendable {
     /// Returns the latest build's description. If it is too old, starts a new build and returns
     /// ``GalleryText/notYet`` until this ends.
     func description() -> GalleryText {
-        let sources = GallerySources(icons.cache, configuration.manifests)
+        let manifests: [FileIdentity?] = configuration.manifests.map { manifest in
+            if case .file(let path) = manifest.source { FileIdentity(path: path) } else { nil }
+        }
+        let sources = GallerySources(generation: icons.cache.generation, manifests: manifests)
         if newest.mustBuild(sources) {
             let start = NIODeadline.now()
             // A separate thread, because long manifests would block the pool.
@@ -142,16 +145,8 @@ final class ServedGallery: Sendable {
 }
 
 struct GallerySources: Sendable, Equatable {
-    private let generation: Int
-    private let manifests: [FileIdentity?]
-
-    init(_ cache: LiveCache, _ manifests: [ServedManifest]) {
-        generation = cache.generation
-        self.manifests = manifests.map { manifest in
-            guard case .file(let path) = manifest.source else { return nil }
-            return FileIdentity(path: path)
-        }
-    }
+    let generation: Int
+    let manifests: [FileIdentity?]
 }
 
 /// The gallery's files in one temporary file, so that slow clients need no memory.
