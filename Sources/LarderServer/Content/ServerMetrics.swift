@@ -69,14 +69,9 @@ extension CacheStatus {
     /// The metrics, with the label `cache`, because a machine can have several caches.
     package var prometheus: String {
         var text = PrometheusText()
-        let label = path.utf8.flatMap { byte -> [UInt8] in
-            switch byte {
-            case UInt8(ascii: "\\"), UInt8(ascii: "\""): [UInt8(ascii: "\\"), byte]
-            case UInt8(ascii: "\n"): Array("\\n".utf8)
-            default: [byte]
-            }
-        }
-        let cache = "cache=\"\(String(decoding: label, as: UTF8.self))\""
+        let escapes: [Unicode.Scalar: String] = ["\\": "\\\\", "\"": "\\\"", "\n": "\\n"]
+        let label = path.unicodeScalars.map { escapes[$0] ?? String($0) }.joined()
+        let cache = "cache=\"\(label)\""
         func add(_ name: String, _ help: String, _ value: Double?) {
             text.add(name, help, "gauge", [(cache, value.map(PrometheusText.number))])
         }
