@@ -122,8 +122,10 @@ extension Cache {
         let file: FileDescriptor
         do throws(CacheError) {
             file = try directory.open(object.digest)
-        } catch  where error.code == .corrupt || [EACCES, EIO].contains(error.errno) {
-            return (size: nil, isDamaged: error.code == .corrupt)
+        } catch {
+            let isDamaged = error.code == .corrupt
+            guard isDamaged || [EACCES, EIO].contains(error.errno) else { throw error }
+            return (size: nil, isDamaged: isDamaged)
         }
         let target = try fanOut.open(
             object.digest.hex, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
@@ -140,7 +142,8 @@ extension Cache {
                     lseek(target.raw, off_t(bytes.count), SEEK_CUR)
                 }
             }
-        } catch  where error.isSparse {
+        } catch {
+            guard error.isSparse else { throw error }
             unlinkat(fanOut.raw, object.digest.hex, 0)
             return (size: nil, isDamaged: false)
         }
