@@ -310,7 +310,7 @@ public struct CacheStatus: Sendable {
             (entry) throws(CacheError) in
             diskBytes += try entry.parent.status(of: entry.name)?.allocatedBytes ?? 0
         }
-        temporaries = try directory.temporaries()
+        temporaries = try directory.temporaries().count
         if try directory.root.status(of: CacheLayout.quarantine)?.isDirectory == true {
             quarantined = try directory.root.directory(CacheLayout.quarantine).names().count
         }

@@ -19,7 +19,7 @@ final class CacheDirectory: Sendable {
         self.path = path
         (root, isWritable) = try CacheRoot.open(path, create: create)
         databases = root.pathForSQLite ?? path
-        try Self.refuseNetwork(root)
+        try NetworkFileSystem.refuse(root)
         if isWritable { try CacheRoot.checkLevels(of: root) }
     }
 
@@ -31,7 +31,7 @@ final class CacheDirectory: Sendable {
         root = try directory.reopened(as: path, isGuarded: true)
         isWritable = true
         databases = root.pathForSQLite ?? path
-        try Self.refuseNetwork(root)
+        try NetworkFileSystem.refuse(root)
         guard try root.names().isEmpty else {
             throw CacheError(unusable: path, "was replaced while larder created it")
         }
@@ -41,14 +41,6 @@ final class CacheDirectory: Sendable {
 
     deinit { root.unlock() }
 
-    private static func refuseNetwork(_ root: FileDescriptor) throws(CacheError) {
-        guard let name = NetworkFileSystem.name(of: root) else { return }
-        throw CacheError(
-            unusable: root.subject,
-            "is on a network file system (\(name)), whose locks are not reliable; choose a local"
-                + " directory")
-    }
-
     var indexPath: String { "\(path)/\(CacheLayout.index)" }
 
     func path(of name: String, in run: RunDirectory) -> String {
@@ -57,10 +49,7 @@ final class CacheDirectory: Sendable {
 
     /// Removes journals that Larder does not use, because other programs' SQLite would apply them.
     func removeForeignJournals() {
-        for name in CacheLayout.foreignJournals
-        where (try? root.status(of: name))??.isRegularFile == true {
-            unlinkat(root.raw, name, 0)
-        }
+        for name in CacheLayout.foreignJournals { root.removeIfRegular(name) }
     }
 
     func objects(create: Bool = false) throws(CacheError) -> FileDescriptor {
@@ -116,9 +105,11 @@ final class CacheDirectory: Sendable {
         return temporary
     }
 
-    func temporaries() throws(CacheError) -> Int {
-        guard let temporary = try root.existingDirectory(CacheLayout.temporary) else { return 0 }
-        return try temporary.names().count { $0 != CacheLayout.partial }
+    /// Returns the entries of `tmp/` except `tmp/partial`.
+    func temporaries() throws(CacheError) -> [(parent: FileDescriptor, name: String)] {
+        guard try root.status(of: CacheLayout.temporary) != nil else { return [] }
+        let parent = try root.directory(CacheLayout.temporary)
+        return try parent.names().filter { $0 != CacheLayout.partial }.map { (parent, $0) }
     }
 
     /// Returns `damage`, or the disk's error if the disk is failing, because lost pages look like

@@ -67,9 +67,6 @@ struct DiskSpace {
 }
 
 extension CacheDirectory {
-    /// The free space required for a reserve, as a multiple of its size.
-    private static let reserveMargin: Int64 = 16
-
     /// Creates a file that is removed before an eviction on a full disk, because deleting rows
     /// needs space for SQLite's log.
     func takeReserve() {
@@ -78,19 +75,16 @@ extension CacheDirectory {
                 let space = try? DiskSpace(of: root)
             else { return }
             let size = max(1 << 20, min(2 * Int64(index.st_size), 4 << 20))
-            guard space.free >= Self.reserveMargin * size else { return }
+            guard space.free >= 16 * size else { return }
             let old = try? root.status(of: CacheLayout.reserve)
             if let old, !old.isRegularFile || old.st_nlink > 1 || old.allocatedBytes >= size {
                 return
             }
             let file = try? root.createOrOpen(CacheLayout.reserve, mode: 0o600)
             // Reserves blocks, except on file systems that copy on write.
-            if let file, posix_fallocate(file.raw, 0, off_t(size)) != 0 { freeReserve() }
+            if let file, posix_fallocate(file.raw, 0, off_t(size)) != 0 {
+                root.removeIfRegular(CacheLayout.reserve)
+            }
         #endif
-    }
-
-    func freeReserve() {
-        let file = try? root.status(of: CacheLayout.reserve)
-        if file?.isRegularFile == true { unlinkat(root.raw, CacheLayout.reserve, 0) }
     }
 }

@@ -68,10 +68,6 @@ package final class FileDescriptor: Sendable {
 
     package func path(of name: String) -> String { isUsersOwn ? name : "\(subject)/\(name)" }
 
-    package func existingDirectory(_ name: String) throws(CacheError) -> FileDescriptor? {
-        try status(of: name) == nil ? nil : directory(name)
-    }
-
     package func write(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
         var rest = bytes
         while !rest.isEmpty {
@@ -152,6 +148,10 @@ package final class FileDescriptor: Sendable {
 
     func removeFile(_ name: String) throws(CacheError) {
         guard unlinkat(raw, name, 0) == 0 else { throw failure("unlink", of: name) }
+    }
+
+    func removeIfRegular(_ name: String) {
+        if (try? status(of: name))?.isRegularFile == true { unlinkat(raw, name, 0) }
     }
 
     package func names() throws(CacheError) -> [String] {

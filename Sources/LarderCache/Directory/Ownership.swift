@@ -38,10 +38,8 @@ package enum Ownership {
         var found: UnsafeMutablePointer<passwd>?
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16 * 1024) { room in
             let result = getpwuid_r(user, &entry, room.baseAddress!, room.count, &found)
-            guard result == 0, found != nil, let name = entry.pw_name else {
-                return "the user \(user)"
-            }
-            return "the user \(String(cString: name))"
+            let isKnown = result == 0 && found != nil && entry.pw_name != nil
+            return "the user " + (isKnown ? String(cString: entry.pw_name) : "\(user)")
         }
     }
 
@@ -50,10 +48,8 @@ package enum Ownership {
         var found: UnsafeMutablePointer<Foundation.group>?
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16 * 1024) { room in
             let result = getgrgid_r(group, &entry, room.baseAddress!, room.count, &found)
-            guard result == 0, found != nil, let name = entry.gr_name else {
-                return "the group \(group)"
-            }
-            return "the group \(String(cString: name))"
+            let isKnown = result == 0 && found != nil && entry.gr_name != nil
+            return "the group " + (isKnown ? String(cString: entry.gr_name) : "\(group)")
         }
     }
 }
@@ -120,14 +116,19 @@ enum CacheRoot {
 
 /// Network file systems, on which `flock` and shared memory are unreliable.
 enum NetworkFileSystem {
-    static func name(of file: FileDescriptor) -> String? {
+    static func refuse(_ root: FileDescriptor) throws(CacheError) {
         var status = statfs()
-        guard fstatfs(file.raw, &status) == 0 else { return nil }
+        guard fstatfs(root.raw, &status) == 0 else { return }
         #if canImport(Darwin)
-            return status.f_flags & UInt32(MNT_LOCAL) == 0 ? "remote volume" : nil
+            let name = status.f_flags & UInt32(MNT_LOCAL) == 0 ? "remote volume" : nil
         #else
-            return names[UInt32(truncatingIfNeeded: status.f_type)]
+            let name = names[UInt32(truncatingIfNeeded: status.f_type)]
         #endif
+        guard let name else { return }
+        throw CacheError(
+            unusable: root.subject,
+            "is on a network file system (\(name)), whose locks are not reliable; choose a local"
+                + " directory")
     }
 
     /// The magic numbers from statfs(2) and linux/magic.h.

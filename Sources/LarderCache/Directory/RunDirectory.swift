@@ -23,11 +23,8 @@ final class RunDirectory: Sendable {
     static func oldestStart(
         in cache: CacheDirectory, except own: String?
     ) throws(CacheError) -> Date? {
-        guard let parent = try cache.root.existingDirectory(CacheLayout.temporary) else {
-            return nil
-        }
         var oldest: UInt64?
-        for name in try parent.names() where name != own {
+        for (parent, name) in try cache.temporaries() where name != own {
             let parts = name.split(separator: "-")
             guard parts.count == 3, parts[0] == "run", let start = UInt64(parts[1], radix: 36),
                 parent.lockAbandoned(name) == nil, try parent.status(of: name) != nil
@@ -35,17 +32,6 @@ final class RunDirectory: Sendable {
             oldest = min(oldest ?? start, start)
         }
         return oldest.map { Date(timeIntervalSince1970: Double($0) / 1000) }
-    }
-
-    static func leftovers(in cache: CacheDirectory) throws(CacheError) -> Int {
-        guard let parent = try cache.root.existingDirectory(CacheLayout.temporary) else { return 0 }
-        return try parent.names().count { name in
-            guard name != CacheLayout.partial else { return false }
-            guard let run = try? parent.directory(name) else {
-                return (try? parent.status(of: name)) != nil
-            }
-            return flock(run.raw, LOCK_EX | LOCK_NB) == 0
-        }
     }
 
     deinit {
@@ -70,10 +56,7 @@ final class RunDirectory: Sendable {
         in cache: CacheDirectory, isDryRun: Bool = false
     ) throws(CacheError) -> ObjectTally {
         var swept = ObjectTally()
-        guard let parent = try cache.root.existingDirectory(CacheLayout.temporary) else {
-            return swept
-        }
-        for name in try parent.names() where name.hasPrefix("run-") {
+        for (parent, name) in try cache.temporaries() where name.hasPrefix("run-") {
             guard let run = parent.lockAbandoned(name) else { continue }
             let removed = try parent.removeTree(name, isDryRun: isDryRun)
             withExtendedLifetime(run) {}

@@ -262,9 +262,8 @@ extension Cache {
             try DiskSpace(of: directory.root).free < max(Evictor.tightness, Int64(index.st_size))
         else { return }
         try RunDirectory.sweepAbandoned(in: directory)
-        directory.freeReserve()
-        if try directory.root.status(of: CacheLayout.snapshot)?.isRegularFile == true {
-            unlinkat(directory.root.raw, CacheLayout.snapshot, 0)
+        for name in [CacheLayout.reserve, CacheLayout.snapshot] {
+            directory.root.removeIfRegular(name)
         }
         try? Durability.flush(directory.root)
     }

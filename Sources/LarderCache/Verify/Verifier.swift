@@ -46,8 +46,14 @@ final class Verifier: @unchecked Sendable {
 
     private func readTotals() throws(CacheError) {
         report.isQuick = options.isQuick
-        report.temporaries = try directory.temporaries()
-        report.leftovers = try RunDirectory.leftovers(in: directory)
+        let temporaries = try directory.temporaries()
+        report.temporaries = temporaries.count
+        report.leftovers = temporaries.count { parent, name in
+            guard let run = try? parent.directory(name) else {
+                return (try? parent.status(of: name)) != nil
+            }
+            return flock(run.raw, LOCK_EX | LOCK_NB) == 0
+        }
         guard let index else { return }
         do throws(CacheError) {
             let totals = try index.totals()
