@@ -201,7 +201,7 @@ public final class Cache: Sendable {
         guard isKnown || Digest(of: data) == object.digest else {
             throw Self.otherDigest(object.digest)
         }
-        directory.sparse.giveBack(excess)
+        directory.sparse.settle(excess)
         return (data, identity)
     }
 

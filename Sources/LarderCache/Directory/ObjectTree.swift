@@ -6,10 +6,11 @@ struct ObjectTree {
     struct Entry {
         let parent: FileDescriptor
         let name: String
-        let path: String
         let digest: Digest?
         /// The digest in the file's name, if the file is in the wrong directory.
         let misplaced: Digest?
+
+        var path: String { parent.path(of: name) }
     }
 
     private let directory: CacheDirectory
@@ -24,15 +25,13 @@ struct ObjectTree {
     ) throws(CacheError) {
         guard let root = try root() else { return }
         for name in try root.names() {
-            if Self.isFanOut(name), try root.status(of: name)?.isDirectory == true {
-                do throws(CacheError) {
-                    try Self.walk(fanOut: name, beneath: root, body)
-                } catch  where error.errno == EACCES {
-                    try onRefusal(error)
-                }
-            } else {
-                try body(Self.entry(name, in: root, prefix: ""))
+            guard Self.isFanOut(name), try root.status(of: name)?.isDirectory == true else {
+                try body(Self.entry(name, in: root, isHome: false))
+                continue
             }
+            do throws(CacheError) {
+                try Self.walk(fanOut: name, beneath: root, body)
+            } catch  where error.errno == EACCES { try onRefusal(error) }
         }
     }
 
@@ -47,7 +46,9 @@ struct ObjectTree {
         _ body: (Entry) throws(CacheError) -> Void
     ) throws(CacheError) {
         let fanOut = try root.directory(name)
-        for file in try fanOut.names() { try body(entry(file, in: fanOut, prefix: name)) }
+        for file in try fanOut.names() {
+            try body(entry(file, in: fanOut, isHome: file.hasPrefix(name)))
+        }
     }
 
     static func fanOut(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
@@ -56,22 +57,19 @@ struct ObjectTree {
         name.utf8.count == 2 && name.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
     }
 
-    private static func entry(_ name: String, in parent: FileDescriptor, prefix: String) -> Entry {
+    private static func entry(_ name: String, in parent: FileDescriptor, isHome: Bool) -> Entry {
         // On most file systems, a name in upper case is a different file, not an object.
         let digest = Digest(hex: name).flatMap { $0.hex == name ? $0 : nil }
-        let isHome = !prefix.isEmpty && name.hasPrefix(prefix)
         return Entry(
-            parent: parent, name: name,
-            path: "\(CacheLayout.objectTree)/" + (prefix.isEmpty ? name : "\(prefix)/\(name)"),
-            digest: isHome ? digest : nil, misplaced: isHome ? nil : digest)
+            parent: parent, name: name, digest: isHome ? digest : nil,
+            misplaced: isHome ? nil : digest)
     }
 }
 
 /// A file reader that reuses its buffer, because allocating one takes longer than reading a small
 /// file.
 package final class ObjectReader {
-    private let buffer = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: 256 * 1024, alignment: 16)
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
     private let budget: SparseBudget
 
     package init(_ budget: SparseBudget = SparseBudget()) { self.budget = budget }
@@ -88,7 +86,7 @@ package final class ObjectReader {
         let status = try file.status()
         let excess = try budget.take(status, of: file.subject, isLent: expected != nil)
         var isReturned = false
-        defer { if expected != nil { budget.endLoan(of: excess, isReturned: isReturned) } }
+        defer { if expected != nil { budget.settle(excess, isLent: true, isReturned) } }
         let limit = max(Int64(status.st_size), status.plausibleBytes)
         var hasher = RunningDigest()
         var count: Int64 = 0
@@ -127,12 +125,10 @@ package final class ObjectPresence: @unchecked Sendable {
     package func arePresent(
         _ objects: [(digest: Digest, size: Int64)]
     ) throws(CacheError) -> [Bool] {
-        var arePresent: [Bool] = []
-        for (digest, size) in objects {
-            let found = try self.size(of: digest)
-            arePresent.append(found == size || found != nil && directory.isWhole(digest))
+        try objects.map { (object) throws(CacheError) in
+            let found = try size(of: object.digest)
+            return found == object.size || found != nil && directory.isWhole(object.digest)
         }
-        return arePresent
     }
 
     func absent(_ digests: some Collection<Digest>) throws(CacheError) -> Set<Digest> {

@@ -3,8 +3,7 @@ import Foundation
 /// A limit on the bytes read from sparse files, which can have any size without using the disk.
 ///
 /// Bytes beyond a file's ``stat/plausibleBytes`` are taken from one budget. Intact objects return
-/// their bytes, because some file systems compress files. For objects, `plausibleBytes` is reduced
-/// by 1 MiB, because there may be a million objects.
+/// their bytes, because some file systems compress files.
 package final class SparseBudget: @unchecked Sendable {
     // Unchecked because `condition` guards the variables.
     private let condition = NSCondition()
@@ -20,6 +19,7 @@ package final class SparseBudget: @unchecked Sendable {
     package func take(
         _ status: stat, of subject: String, isLent: Bool = false
     ) throws(CacheError) -> Int64 {
+        // There may be a million objects, so 1 MiB for each would be too much.
         let free = isLent ? status.plausibleBytes - (1 << 20) : status.plausibleBytes
         let excess = Int64(status.st_size) - free
         guard excess > 0 else { return 0 }
@@ -36,14 +36,10 @@ package final class SparseBudget: @unchecked Sendable {
         return excess
     }
 
-    package func giveBack(_ excess: Int64) {
-        if excess > 0 { condition.withLock { left += excess } }
-    }
-
-    func endLoan(of excess: Int64, isReturned: Bool) {
+    package func settle(_ excess: Int64, isLent: Bool = false, _ isReturned: Bool = true) {
         guard excess > 0 else { return }
         condition.withLock {
-            lent -= excess
+            if isLent { lent -= excess }
             if isReturned { left += excess }
             condition.broadcast()
         }
