@@ -5,16 +5,12 @@ import LarderCore
 /// The removal of object files without rows, in write transactions, so that other processes cannot
 /// add rows.
 final class ObjectRemoval {
-    private static let filesPerStep = 512
-    /// The maximum number of threads, which mostly wait for the disk. With ext4, one thread removed
-    /// 9,000 files a second and eight removed 28,000.
-    private static let mostThreads = 8
-    private static let filesPerThread = 16
-
     /// Opened before rows are deleted, because opening may fail.
     private let objects: FileDescriptor?
     private(set) var failure: CacheError?
-    private var threads = ObjectRemoval.mostThreads
+    /// The maximum number of threads, which mostly wait for the disk. With ext4, one thread removed
+    /// 9,000 files a second and eight removed 28,000.
+    private var threads = 8
 
     init(_ directory: CacheDirectory) throws(CacheError) {
         do throws(CacheError) {
@@ -38,11 +34,10 @@ final class ObjectRemoval {
             try index.writeStep { db in
                 let step = FileRemoval(
                     objects: objects, end: .now + WriteStep.time, isRemovable: isRemovable)
-                let next = rest.prefix(Self.filesPerStep)
+                let next = rest.prefix(512)
                 let row = try db.prepared("SELECT 1 FROM objects WHERE digest = ?")
                 let files = try next.filter { try row.firstInteger($0) == nil }
-                let outcome = try step.remove(
-                    files, shares: min(threads, files.count / Self.filesPerThread + 1))
+                let outcome = try step.remove(files, shares: min(threads, files.count / 16 + 1))
                 failure = failure ?? outcome.refusal
                 if outcome.lacksDescriptors { threads = 1 }
                 removed += outcome.removed
@@ -61,14 +56,6 @@ struct FileRemoval: Sendable {
         var lacksDescriptors = false
         var refusal: CacheError?
         fileprivate var failure: CacheError?
-
-        fileprivate static func += (sum: inout Outcome, other: Outcome) {
-            sum.removed += other.removed
-            sum.left += other.left
-            sum.lacksDescriptors = sum.lacksDescriptors || other.lacksDescriptors
-            sum.refusal = sum.refusal ?? other.refusal
-            sum.failure = sum.failure ?? other.failure
-        }
     }
 
     let objects: FileDescriptor
@@ -79,17 +66,14 @@ struct FileRemoval: Sendable {
         let size = (files.count + shares - 1) / shares
         let sum = Locked(Outcome())
         HelperThread.forEach(below: shares) { share in
-            let own = files.dropFirst(share * size).prefix(size)
-            let outcome = remove(own, isAlone: shares == 1)
-            sum.withLock { $0 += outcome }
+            remove(files.dropFirst(share * size).prefix(size), isAlone: shares == 1, sum)
         }
         let outcome = sum.withLock { $0 }
         if let failure = outcome.failure { throw failure }
         return outcome
     }
 
-    private func remove(_ own: ArraySlice<Digest>, isAlone: Bool) -> Outcome {
-        var outcome = Outcome()
+    private func remove(_ own: ArraySlice<Digest>, isAlone: Bool, _ sum: Locked<Outcome>) {
         var open: (name: String, fanOut: FileDescriptor?)?
         var rest = own
         do throws(CacheError) {
@@ -100,37 +84,26 @@ struct FileRemoval: Sendable {
             {
                 let name = CacheLayout.fanOut(digest)
                 if open?.name != name {
-                    open = nil  // Closes the old directory before the next one is opened.
-                    open = (name, try fanOut(name, &outcome))
+                    open = (name, nil)  // Closes the old directory before the next one is opened.
+                    do throws(CacheError) {
+                        open?.fanOut = try objects.directory(name)
+                    } catch  where error.isOutOfReach {
+                        if !error.isAbsence { sum.withLock { $0.refusal = $0.refusal ?? error } }
+                    }
                 }
-                if let fanOut = open?.fanOut, let bytes = try remove(digest, from: fanOut) {
-                    outcome.removed.add(bytes)
+                if let fanOut = open?.fanOut, let bytes = try remove(digest.hex, from: fanOut) {
+                    sum.withLock { $0.removed.add(bytes) }
                 }
                 rest.removeFirst()
             }
         } catch  where error.errno == EMFILE && !isAlone {
             // Other threads use all available descriptors.
-            outcome.lacksDescriptors = true
-        } catch { outcome.failure = error }
-        outcome.left = Array(rest)
-        return outcome
+            sum.withLock { $0.lacksDescriptors = true }
+        } catch { sum.withLock { $0.failure = $0.failure ?? error } }
+        sum.withLock { $0.left += rest }
     }
 
-    private func fanOut(
-        _ name: String, _ outcome: inout Outcome
-    ) throws(CacheError) -> FileDescriptor? {
-        do throws(CacheError) {
-            return try objects.directory(name)
-        } catch  where error.isOutOfReach {
-            if !error.isAbsence { outcome.refusal = error }
-            return nil
-        }
-    }
-
-    private func remove(
-        _ digest: Digest, from fanOut: FileDescriptor
-    ) throws(CacheError) -> Int64? {
-        let name = digest.hex
+    private func remove(_ name: String, from fanOut: FileDescriptor) throws(CacheError) -> Int64? {
         guard let status = try fanOut.status(of: name), status.isRegularFile, isRemovable(status)
         else { return nil }
         do throws(CacheError) {
