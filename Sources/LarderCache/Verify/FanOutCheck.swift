@@ -3,22 +3,19 @@ import LarderCore
 
 struct FanOutCheck {
     let byte: UInt8
-    let directory: CacheDirectory
-    let index: CacheIndex?
-    /// Whether rows cannot be read, so that only digests are checked.
-    let isIndexUnreadable: Bool
-    let options: VerifyOptions
+    let verifier: Verifier
     let reader: ObjectReader
-    let onObject: (Int64) -> Void
     var wasCancelled = false
     var report = VerifyReport()
     var expected: [Digest: StoredObject] = [:]
+
+    private var options: VerifyOptions { verifier.options }
 
     mutating func run(beneath root: FileDescriptor?) throws(CacheError) -> VerifyReport {
         let name = ObjectTree.fanOut(byte)
         let isSelected = try options.selection.objects(byte)
         // Objects stored after this look orphaned, so their rows are looked up again.
-        if let index {
+        if let index = verifier.index {
             for object in try index.objects(fanOut: byte) where isSelected(object.digest) {
                 expected[object.digest] = object
                 report.indexBytes += object.size
@@ -75,31 +72,29 @@ struct FanOutCheck {
             report.treeBytes += Int64(status.st_size)
             report.objects += 1
             // If the sizes differ, the digest shows whether the file or the index is wrong.
-            var (actual, count) = (digest, Int64(0))
+            var read: (digest: Digest, count: Int64)? = (digest, 0)
             if !options.isQuick || row.map({ $0.size != Int64(status.st_size) }) ?? false {
                 let file = try entry.parent.file(entry.name)
-                let read = try reader.digest(
-                    file, expecting: digest, isCancelled: options.isCancelled)
-                guard let read else {
-                    wasCancelled = true
-                    expected[digest] = row
-                    report.treeObjects -= 1
-                    report.treeBytes -= Int64(status.st_size)
-                    report.objects -= 1
-                    return
-                }
-                (actual, count) = read
+                read = try reader.digest(file, expecting: digest, isCancelled: options.isCancelled)
             }
-            report.bytes += count
-            onObject(count)
-            try judge(entry, digest, row, status, actual)
+            guard let read else {
+                wasCancelled = true
+                expected[digest] = row
+                report.treeObjects -= 1
+                report.treeBytes -= Int64(status.st_size)
+                report.objects -= 1
+                return
+            }
+            report.bytes += read.count
+            verifier.count(bytes: read.count)
+            try judge(entry, digest, row, status, read.digest)
         } catch  where error.errno == ENOENT {
             // The object was just evicted.
         } catch  where error.isSparse {
-            let kind = try isIndexed(digest, row) ? Kind.unreadable : .orphaned
             let repair = Suggestion.command("verify --repair")
-            let message = "\(error.message); to download it again: \(repair)"
-            add(kind, entry.path, message, digest)
+            add(
+                try isIndexed(digest, row) ? .unreadable : .orphaned, entry.path,
+                "\(error.message); to download it again: \(repair)", digest)
         } catch  where error.concernsFile {
             add(.unreadable, entry.path, error.message, digest)
         }
@@ -109,7 +104,6 @@ struct FanOutCheck {
         _ entry: ObjectTree.Entry, _ digest: Digest, _ row: StoredObject?, _ status: stat,
         _ actual: Digest
     ) throws(CacheError) {
-        let size = Int64(status.st_size)
         guard try isIndexed(digest, row) else {
             // This is not corruption, because a crash may leave a file without a row.
             let more = actual == digest ? "" : ", and its bytes have another digest"
@@ -117,8 +111,8 @@ struct FanOutCheck {
         }
         if actual != digest {
             add(.corrupt, entry.path, "the bytes have the digest \(actual.hex)", digest)
-        } else if let row, row.size != size {
-            let message = "the index states \(row.size) bytes, but the file has \(size)"
+        } else if let row, row.size != Int64(status.st_size) {
+            let message = "the index states \(row.size) bytes, but the file has \(status.st_size)"
             add(.index, entry.path, message, digest)
         } else {
             report.whole += 1
@@ -131,7 +125,8 @@ struct FanOutCheck {
 
     private func isIndexed(_ digest: Digest, _ row: StoredObject?) throws(CacheError) -> Bool {
         if row != nil { return true }
-        guard let index else { return isIndexUnreadable }
+        // If rows cannot be read, only digests are checked.
+        guard let index = verifier.index else { return verifier.isIndexUnreadable }
         return try index.object(digest) != nil
     }
 
@@ -147,20 +142,20 @@ struct FanOutCheck {
     }
 
     private mutating func noteMissing() throws(CacheError) {
-        guard let index else { return }
+        guard let index = verifier.index else { return }
         for object in expected.values {
             // An eviction deletes an object's row before its file.
             guard try index.object(object.digest) != nil,
-                try directory.size(of: object.digest) == nil, try index.object(object.digest) != nil
+                try verifier.directory.size(of: object.digest) == nil,
+                try index.object(object.digest) != nil
             else { continue }
             add(.missing, object.path, "the file is missing", object.digest)
         }
     }
 
-    private typealias Kind = VerifyReport.Finding.Kind
-
     private mutating func add(
-        _ kind: Kind, _ subject: String, _ message: String, _ digest: Digest? = nil
+        _ kind: VerifyReport.Finding.Kind, _ subject: String, _ message: String,
+        _ digest: Digest? = nil
     ) {
         report.findings.append(.init(kind, subject, message, digest: digest))
     }

@@ -1,12 +1,13 @@
 import Foundation
+import LarderCore
 
 /// A comparison of objects with their digests and index rows, on all cores.
 final class Verifier: @unchecked Sendable {
     // Unchecked because `lock` guards the variables that threads share.
-    private let directory: CacheDirectory
-    private var index: CacheIndex?
-    private var isIndexUnreadable = false
-    private let options: VerifyOptions
+    let directory: CacheDirectory
+    private(set) var index: CacheIndex?
+    private(set) var isIndexUnreadable = false
+    let options: VerifyOptions
     private let onProgress: @Sendable (ObjectProgress) -> Void
     private let lock = NSLock()
     private var report = VerifyReport()
@@ -14,6 +15,7 @@ final class Verifier: @unchecked Sendable {
     /// The leading bytes of directories to check. Threads have taken the first `next`.
     private var leadingBytes: [UInt8] = []
     private var next = 0
+    private var isStructureChecked = false
     private var done = VerifyPosition()
     private var deadline: ContinuousClock.Instant?
     private var progress = ObjectProgress()
@@ -67,78 +69,65 @@ final class Verifier: @unchecked Sendable {
     private func checkObjects() throws(CacheError) {
         let start = ContinuousClock.now
         defer { report.note(.objects, since: start) }
-        let position = try position()
+        let name = options.maximumDuration == nil ? nil : options.positionName
+        guard name == nil || directory.isWritable else {
+            throw CacheError(
+                unusable: directory.path,
+                "is read-only; a time-limited verification cannot save its position")
+        }
+        let position = name.map { VerifyPosition($0, in: directory) } ?? VerifyPosition()
         let before = report
         do throws(CacheError) {
-            var structure: (() -> StructureResult)?
-            if let index { structure = startStructureCheck(of: index) }
             try walk(from: position)
-            if let (complaints, seconds) = structure?() {
-                report.steps[.index] = seconds
-                for complaint in try complaints.get() {
-                    report.findings.append(.init(.index, CacheLayout.index, complaint))
-                }
-            }
         } catch  where error.isDamage {
             report = before
             giveUpIndex(error)
             try walk(from: position)
         }
-        if options.maximumDuration != nil, let name = options.positionName {
+        if let name {
             try (report.reachesEnd ? VerifyPosition() : done).save(as: name, in: directory)
         }
         showProgress()
     }
 
-    private typealias StructureResult = (complaints: Result<[String], CacheError>, seconds: Double)
-
-    /// Checks the index on another thread, because this takes as long as reading the objects.
-    /// Returns a function that waits for the result.
-    private func startStructureCheck(of index: CacheIndex) -> () -> StructureResult {
-        // The thread takes the index out of this value. Otherwise, a thread that ends late would
-        // keep the index open.
-        let pending = Locked<CacheIndex?>(index)
-        let result = Locked<StructureResult>((.success([]), 0))
-        let done = DispatchSemaphore(value: 0)
-        let check = { @Sendable [options] in
-            let start = ContinuousClock.now
-            let index = pending.withLock { $0.take() }
-            let complaints = Result { () throws(CacheError) in
-                try index?.structuralComplaints(
-                    isQuick: options.isQuick, isCancelled: options.isCancelled) ?? []
-            }
-            result.withLock { $0 = (complaints, (ContinuousClock.now - start) / .seconds(1)) }
-        }
-        let hasThread = HelperThread.start {
-            check()
-            done.signal()
-        }
-        return {
-            if hasThread { done.wait() } else { check() }
-            return result.withLock { $0 }
-        }
-    }
-
+    /// Checks the directories, and the structure of the index on one more thread, because this
+    /// takes as long as reading the objects.
     private func walk(from position: VerifyPosition) throws(CacheError) {
         let root = try ObjectTree(directory).root()
         leadingBytes = (UInt8.min...UInt8.max).filter {
             options.selection.touches($0) && !position.contains($0)
         }
-        (next, done, failure) = (0, position, nil)
+        (next, done, failure, isStructureChecked) = (0, position, nil, index == nil)
         (progress.objects, progress.bytes, progress.findings) = (0, 0, 0)
         start = .now
         deadline = options.maximumDuration.map { start + $0 }
-        HelperThread.share(ProcessInfo.processInfo.activeProcessorCount) { [self] in
-            while let byte = lock.withLock({ takeDirectory() }) {
-                do throws(CacheError) {
+        HelperThread.share(ProcessInfo.processInfo.activeProcessorCount + 1) { [self] in
+            do throws(CacheError) {
+                try checkStructure()
+                while let byte = lock.withLock({ takeDirectory() }) {
                     try check(byte, beneath: root)
-                } catch { lock.withLock { failure = failure ?? error } }
-            }
+                }
+            } catch { lock.withLock { failure = failure ?? error } }
         }
         if let failure { throw failure }
         report.isResumed = !position.isEmpty
         report.reachesEnd = leadingBytes.allSatisfy(done.contains)
         if let root, position.isEmpty { try noteStrays(in: root) }
+    }
+
+    private func checkStructure() throws(CacheError) {
+        let isDue = lock.withLock {
+            defer { isStructureChecked = true }
+            return !isStructureChecked
+        }
+        guard isDue, let index else { return }
+        let start = ContinuousClock.now
+        let found = try index.structuralComplaints(
+            isQuick: options.isQuick, isCancelled: options.isCancelled)
+        lock.withLock {
+            report.steps[.index] = (ContinuousClock.now - start) / .seconds(1)
+            report.findings += found.map { VerifyReport.Finding(.index, CacheLayout.index, $0) }
+        }
     }
 
     private func takeDirectory() -> UInt8? {
@@ -153,9 +142,7 @@ final class Verifier: @unchecked Sendable {
     }
 
     private func check(_ byte: UInt8, beneath root: FileDescriptor?) throws(CacheError) {
-        var check = FanOutCheck(
-            byte: byte, directory: directory, index: index, isIndexUnreadable: isIndexUnreadable,
-            options: options, reader: ObjectReader(directory.sparse), onObject: count(bytes:))
+        var check = FanOutCheck(byte: byte, verifier: self, reader: ObjectReader(directory.sparse))
         let found = try check.run(beneath: root)
         lock.withLock {
             report.add(found)
@@ -170,8 +157,8 @@ final class Verifier: @unchecked Sendable {
         let strays =
             try objects.names().filter { $0 != CacheLayout.algorithm }.map(objects.path(of:))
             + root.names().filter { !ObjectTree.isFanOut($0) }.map(root.path(of:))
-        for path in strays {
-            report.findings.append(.init(.foreign, path, "does not belong to the cache"))
+        report.findings += strays.map {
+            VerifyReport.Finding(.foreign, $0, "does not belong to the cache")
         }
     }
 
@@ -179,20 +166,15 @@ final class Verifier: @unchecked Sendable {
         let start = ContinuousClock.now
         defer { report.note(.resources, since: start) }
         guard let index else { return }
+        var known: [Digest: Int] = [:]
         for (position, finding) in report.findings.enumerated() where finding.kind.isCorruption {
             guard let digest = finding.digest else { continue }
             report.findings[position].urls = try index.keys(of: digest)
+            known[digest] = known[digest] ?? position
         }
-        if !report.isInterrupted { try noteDamaged(index) }
-    }
-
-    private func noteDamaged(_ index: CacheIndex) throws(CacheError) {
+        if report.isInterrupted { return }
         // A damaged resource has no object that could be named. ManifestCoverage reports it.
         if case .named = options.selection { return }
-        let known = Dictionary(
-            report.findings.enumerated().compactMap { position, finding in
-                finding.kind.isCorruption ? finding.digest.map { ($0, position) } : nil
-            }, uniquingKeysWith: { first, _ in first })
         for digest in try index.damagedDigests() {
             if let digest {
                 guard try options.selection.objects(digest.firstByte)(digest) else { continue }
@@ -215,19 +197,7 @@ final class Verifier: @unchecked Sendable {
         report.findings.append(.init(.index, CacheLayout.index, damage.message))
     }
 
-    private func position() throws(CacheError) -> VerifyPosition {
-        guard options.maximumDuration != nil, let name = options.positionName else {
-            return VerifyPosition()
-        }
-        guard directory.isWritable else {
-            throw CacheError(
-                unusable: directory.path,
-                "is read-only; a time-limited verification cannot save its position")
-        }
-        return VerifyPosition(name, in: directory)
-    }
-
-    private func count(bytes: Int64) {
+    func count(bytes: Int64) {
         let isDue = lock.withLock {
             progress.objects += 1
             progress.bytes += bytes
