@@ -11,12 +11,9 @@ package enum UTCTime {
     /// Returns, for example, `20261121T061500Z`, for file names.
     package static func name(_ date: Date) -> String { text(date, "%04d%02d%02dT%02d%02d%02dZ") }
 
-    /// The range of dates with four-digit years, in seconds since 1970.
-    private static let bounds = -62_135_596_800.0...253_402_300_799
-
     private static func text(_ date: Date, _ format: String) -> String {
-        var seconds = time_t(
-            min(max(date.timeIntervalSince1970, bounds.lowerBound), bounds.upperBound))
+        // Only years of four digits.
+        var seconds = time_t(min(max(date.timeIntervalSince1970, -62_135_596_800), 253_402_300_799))
         var parts = tm()
         gmtime_r(&seconds, &parts)
         let numbers = [

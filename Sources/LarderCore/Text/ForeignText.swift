@@ -79,13 +79,12 @@ extension UInt8 {
 
 extension StaticString {
     fileprivate func isIn(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        let first = Int32(utf8Start.pointee)
-        var rest = UnsafeRawBufferPointer(bytes)
-        while rest.count >= utf8CodeUnitCount, let start = rest.baseAddress,
-            let found = memchr(start, first, rest.count - utf8CodeUnitCount + 1)
+        var start = 0
+        while let found = bytes.place(of: utf8Start.pointee, from: start),
+            found + utf8CodeUnitCount <= bytes.count
         {
-            if memcmp(found, utf8Start, utf8CodeUnitCount) == 0 { return true }
-            rest = UnsafeRawBufferPointer(rebasing: rest[(UnsafeRawPointer(found) - start + 1)...])
+            if memcmp(bytes.baseAddress! + found, utf8Start, utf8CodeUnitCount) == 0 { return true }
+            start = found + 1
         }
         return false
     }

@@ -20,18 +20,12 @@ package struct JSONObject: ExpressibleByDictionaryLiteral {
     }
 
     /// Sets a text, and also escapes characters that could control a terminal.
-    package mutating func set(_ key: String, exactly value: String) {
-        begin(key)
-        value.addJSON(to: &members, escapingForTerminal: true)
-    }
+    package mutating func set(_ key: String, exactly value: String) { set(exactly: key, value) }
 
     package mutating func set(exactly key: String, _ value: String?) {
         begin(key, escapingForTerminal: true)
-        if let value {
-            value.addJSON(to: &members, escapingForTerminal: true)
-        } else {
-            members += "null"
-        }
+        value?.addJSON(to: &members, escapingForTerminal: true)
+        if value == nil { members += "null" }
     }
 
     /// Sets a number rounded to six decimal places instead of three.

@@ -29,13 +29,10 @@ extension String {
 
     package func withPath<Value>(_ body: (UnsafePointer<CChar>) -> Value) -> Value {
         guard utf8.contains(Self.escapeLead) else { return withCString(body) }
-        var path: [CChar] = []
-        for scalar in unicodeScalars {
-            if scalar.value >= Self.firstEscape {
-                path.append(CChar(truncatingIfNeeded: scalar.value))
-            } else {
-                path += UTF8.encode(scalar)!.map(CChar.init(bitPattern:))
-            }
+        let path = unicodeScalars.flatMap { scalar in
+            scalar.value >= Self.firstEscape
+                ? [CChar(truncatingIfNeeded: scalar.value)]
+                : UTF8.encode(scalar)!.map(CChar.init(bitPattern:))
         }
         return body(path + [0])
     }

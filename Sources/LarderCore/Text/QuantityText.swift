@@ -5,11 +5,9 @@ package enum ByteText {
 
     package static func describe(_ bytes: Double) -> String {
         guard bytes >= 1000 else { return "\(Int(bytes)) B" }
-        var value = bytes
-        var unit = ""
+        var (value, unit) = (bytes, "")
         for name in ["kB", "MB", "GB", "TB", "PB"] where value >= 999.95 || unit.isEmpty {
-            value /= 1000
-            unit = name
+            (value, unit) = (value / 1000, name)
         }
         return "\(decimal(value)) \(unit)"
     }
