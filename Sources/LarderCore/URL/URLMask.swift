@@ -9,16 +9,11 @@ package enum SecretParameter {
     /// Words in secret parameters' names, such as Azure's `sig`, Google's `key`, CloudFront's
     /// `Policy` and `Key-Pair-Id`, Akamai's `hdnts` and Alibaba's `auth_key`.
     private static let words = Set(
-        [
-            "sig", "sign", "key", "auth", "oauth", "pwd", "pass", "jwt", "policy", "hdnts", "hdnea",
-        ].map { Array($0.utf8) })
+        "sig sign key auth oauth pwd pass jwt policy hdnts hdnea".utf8.split(separator: 0x20)
+            .map { Array($0) })
 
     /// The maximum depth of nested URLs. Deeper parameters count as secrets.
     private static let deepest = 3
-
-    package static func isOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
-        isOne(Array(name), value.percentDecoded)
-    }
 
     package static func isToken(_ text: Substring.UTF8View) -> Bool { isToken(text.percentDecoded) }
 
@@ -27,8 +22,8 @@ package enum SecretParameter {
     package static func hasOne(
         _ name: some Collection<UInt8>, _ value: some Collection<UInt8>, depth: Int = 0
     ) -> Bool {
+        if depth > deepest || isOne(name, value) { return true }
         let value = value.percentDecoded
-        if depth > deepest || isOne(Array(name), value) { return true }
         guard let mark = value.firstIndex(where: { "?#".utf8.contains($0) }) else { return false }
         return value[mark...].split { "?&#;".utf8.contains($0) }.contains { parameter in
             let equals = parameter.firstIndex(of: UInt8(ascii: "="))
@@ -38,19 +33,26 @@ package enum SecretParameter {
         }
     }
 
-    private static func isOne(_ name: [UInt8], _ value: [UInt8]) -> Bool {
+    package static func isOne(
+        _ name: some Collection<UInt8>, _ value: some Collection<UInt8>
+    ) -> Bool {
         let words = words(of: name.percentDecoded)
         if words.contains(where: Self.words.contains) { return true }
         let joined = Array(words.joined())
         if parts.contains(where: { joined.holds($0) }) { return true }
         // Some tokens, such as Akamai's, can have any name. A nested URL may contain a password.
+        let value = value.percentDecoded
         return value.holds("hmac=") || isToken(value)
             || value.holds("://") && value.contains(UInt8(ascii: "@"))
     }
 
     /// Whether a value is a JSON Web Token (RFC 7519) or HTTP credentials (RFC 9110, section 11.4).
     private static func isToken(_ value: [UInt8]) -> Bool {
-        if isWebToken(value) { return true }
+        // A signed token starts with a JSON object in base64url.
+        let parts = value.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        if 3...5 ~= parts.count, parts[0].starts(with: "eyJ".utf8), parts[0].count >= 16 {
+            return true
+        }
         let scheme = value.prefix(while: \.isASCIILetterOrDigit)
         guard scheme.isWord("bearer") || scheme.isWord("basic") else { return false }
         // In a query, `+` is a space, and `%20` is a space that was encoded twice.
@@ -59,25 +61,14 @@ package enum SecretParameter {
             && (" +".utf8.contains(rest[rest.startIndex]) || rest.starts(with: "%20".utf8))
     }
 
-    /// Whether a value starts with a JSON object in base64url (`eyJ…`), like a signed token.
-    private static func isWebToken(_ value: [UInt8]) -> Bool {
-        let parts = value.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        return (3...5).contains(parts.count) && parts[0].starts(with: "eyJ".utf8)
-            && parts[0].count >= 16
-    }
-
     /// Splits a name into lower-case words, for example `authKey` into `auth` and `key`.
     private static func words(of name: [UInt8]) -> [[UInt8]] {
         var words: [[UInt8]] = [[]]
         var isLower = false
         for byte in name {
-            let isUpper = 0x41...0x5A ~= byte
-            if "-_.[]".utf8.contains(byte) {
-                words.append([])
-            } else {
-                if isLower, isUpper { words.append([]) }
-                words[words.count - 1].append(byte.lowercasedASCII)
-            }
+            let isSeparator = "-_.[]".utf8.contains(byte)
+            if isSeparator || isLower && 0x41...0x5A ~= byte { words.append([]) }
+            if !isSeparator { words[words.count - 1].append(byte.lowercasedASCII) }
             isLower = 0x61...0x7A ~= byte
         }
         return words
@@ -101,18 +92,15 @@ extension String {
         var masked = String(self[...mark])
         var rest = self[index(after: mark)...].utf8
         while true {
-            let end = rest.firstIndex { "&;".utf8.contains($0) } ?? rest.endIndex
-            let parameter = rest[..<end]
-            let value =
-                parameter.firstIndex(of: UInt8(ascii: "=")).map(parameter.index(after:))
-                ?? parameter.startIndex
-            let isSecret = SecretParameter.hasOne(
-                parameter[..<value].dropLast(), parameter[value...])
-            masked += Substring(isSecret ? parameter[..<value] : parameter)
+            let parameter = rest.prefix { !"&;".utf8.contains($0) }
+            let equals = parameter.firstIndex(of: UInt8(ascii: "="))
+            let name = equals.map { parameter[...$0] } ?? parameter.prefix(0)
+            let isSecret = SecretParameter.hasOne(name.dropLast(), parameter[name.endIndex...])
+            masked += Substring(isSecret ? name : parameter)
             if isSecret { masked += "***" }
-            guard end < rest.endIndex else { return masked }
-            masked += Substring(rest[end...end])
-            rest = rest[rest.index(after: end)...]
+            rest = rest[parameter.endIndex...]
+            guard let end = rest.popFirst() else { return masked }
+            masked.unicodeScalars.append(Unicode.Scalar(end))
         }
     }
 
@@ -135,9 +123,8 @@ extension String {
 
     package var hostAndPort: String? {
         guard let authority else { return nil }
-        let at = utf8[authority].lastIndex(of: UInt8(ascii: "@"))
-        let start = at.map { utf8.index(after: $0) } ?? authority.lowerBound
-        return String(self[start..<authority.upperBound])
+        let at = utf8[authority].lastIndex(of: UInt8(ascii: "@")).map(utf8.index(after:))
+        return String(self[(at ?? authority.lowerBound)..<authority.upperBound])
     }
 
     private var authority: Range<Index>? {
