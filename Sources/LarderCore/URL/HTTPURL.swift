@@ -133,18 +133,17 @@ extension HTTPURL {
     }
 
     private static func resolve(_ reference: ArraySlice<UInt8>, _ base: HTTPURL) -> HTTPURL {
-        let whole = Array(base.string.utf8)
+        var spelling = Array(base.string.utf8)
         // The start of the path, which a canonical spelling always has.
-        let root = whole[8...].firstIndex(of: UInt8(ascii: "/")) ?? whole.endIndex
-        let pathEnd = whole[root...].firstIndex(of: UInt8(ascii: "?")) ?? whole.endIndex
-        var spelling = whole
+        let root = spelling[8...].firstIndex(of: UInt8(ascii: "/")) ?? spelling.endIndex
+        let pathEnd = spelling[root...].firstIndex(of: UInt8(ascii: "?")) ?? spelling.endIndex
         switch reference.first {
         case nil: break
         case UInt8(ascii: "?"):
             spelling.removeSubrange(pathEnd...)
             append(query: reference.dropFirst(), to: &spelling)
         case let first?:
-            let folder = whole[root..<pathEnd].lastIndex(of: UInt8(ascii: "/")) ?? root
+            let folder = spelling[root..<pathEnd].lastIndex(of: UInt8(ascii: "/")) ?? root
             spelling.removeSubrange((isSlash(first) ? root : folder)...)
             append(pathAndQuery: reference, to: &spelling, root: root)
         }
@@ -189,14 +188,12 @@ extension HTTPURL {
         }
     }
 
-    /// Returns the number of dots if the segment is `.` or `..`, even if percent-encoded, or else
-    /// 0.
+    /// Returns the number of dots in a segment `.` or `..`, even if percent-encoded, or else 0.
     private static func dots(in segment: ArraySlice<UInt8>) -> Int {
         guard segment.count <= 6, let first = segment.first, ".%".utf8.contains(first)
         else { return 0 }
         let decoded = segment.percentDecoded
-        return decoded.count <= 2 && decoded.allSatisfy { $0 == UInt8(ascii: ".") }
-            ? decoded.count : 0
+        return [[0x2E], [0x2E, 0x2E]].contains(decoded) ? decoded.count : 0
     }
 
     static func isSlash(_ byte: UInt8) -> Bool {

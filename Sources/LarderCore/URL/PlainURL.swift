@@ -1,40 +1,39 @@
 // A fast path for URLs in canonical spelling, the most common case.
 extension HTTPURL {
     init?(plain text: String) {
-        let found = text.utf8.withContiguousStorageIfAvailable { PlainURL.parts(of: $0) }
-        guard let parts = found ?? nil else { return nil }
-        self.init(
-            string: text, scheme: parts.scheme, host: parts.host, port: parts.port,
-            hasEscapes: parts.hasEscapes)
+        let found = text.utf8.withContiguousStorageIfAvailable { Self.plain(text, $0) }
+        guard let url = found ?? nil else { return nil }
+        self = url
     }
-}
 
-private enum PlainURL {
-    typealias Parts = (scheme: HTTPURL.Scheme, host: String, port: Int, hasEscapes: Bool)
-
-    static func parts(of text: UnsafeBufferPointer<UInt8>) -> Parts? {
+    private static func plain(_ string: String, _ text: UnsafeBufferPointer<UInt8>) -> HTTPURL? {
         let isHTTP = text.starts(with: "http://".utf8)
         guard isHTTP || text.starts(with: "https://".utf8) else { return nil }
-        let scheme = isHTTP ? HTTPURL.Scheme.http : .https
+        let scheme = isHTTP ? Scheme.http : .https
         let start = isHTTP ? 7 : 8
         guard let slash = text.place(of: UInt8(ascii: "/"), from: start),
             let hasEscapes = escapes(in: UnsafeBufferPointer(rebasing: text[slash...]))
         else { return nil }
         let end = text[start..<slash].firstIndex(of: UInt8(ascii: ":")) ?? slash
-        guard isHost(text[start..<end]) else { return nil }
-        let host = String(decoding: text[start..<end], as: UTF8.self)
-        if end == slash { return (scheme, host, scheme.defaultPort, hasEscapes) }
-        let digits = text[(end + 1)..<slash]
-        guard 0x31...0x39 ~= digits.first ?? 0,
-            let port = Int(String(decoding: digits, as: UTF8.self)), port <= 65_535,
-            port != scheme.defaultPort
-        else { return nil }
-        return (scheme, host, port, hasEscapes)
+        guard isPlainHost(text[start..<end]) else { return nil }
+        var port = scheme.defaultPort
+        if end < slash {
+            let digits = text[(end + 1)..<slash]
+            guard 0x31...0x39 ~= digits.first ?? 0,
+                let number = Int(String(decoding: digits, as: UTF8.self)), number <= 65_535,
+                number != port
+            else { return nil }
+            port = number
+        }
+        return HTTPURL(
+            string: string, scheme: scheme, host: String(decoding: text[start..<end], as: UTF8.self),
+            port: port, hasEscapes: hasEscapes)
     }
 
     /// Whether a host is in canonical spelling. If its last label begins with a letter, a host is a
     /// name. Otherwise, it can be an address.
-    private static func isHost(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    private static func isPlainHost(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        func isLetter(_ byte: UInt8) -> Bool { 0x61...0x7A ~= byte }
         var label = host.startIndex
         for position in host.indices {
             let byte = host[position]
@@ -87,6 +86,4 @@ private enum PlainURL {
         }
         return hasEscapes
     }
-
-    private static func isLetter(_ byte: UInt8) -> Bool { 0x61...0x7A ~= byte }
 }

@@ -9,20 +9,14 @@ package struct URLAuthority {
     /// Parses an authority as WHATWG requires for special schemes.
     package init(_ text: some Collection<UInt8>) throws(HTTPURL.ParseError) {
         let text = Array(text)
-        var rest = text[...]
-        if let at = rest.lastIndex(of: UInt8(ascii: "@")) {
-            credentials = try Self.credentials(rest[..<at])
-            rest = rest[(at + 1)...]
-        } else {
-            credentials = nil
-        }
-        let bracket = rest.lastIndex(of: UInt8(ascii: "]")) ?? rest.startIndex
-        let colon =
-            rest.first == UInt8(ascii: "[")
-            ? rest[bracket...].firstIndex(of: UInt8(ascii: ":"))
-            : rest.firstIndex(of: UInt8(ascii: ":"))
-        host = try URLHost.parse(rest[..<(colon ?? rest.endIndex)])
-        port = try Self.port(rest[(colon ?? rest.endIndex)...].dropFirst())
+        let at = text.lastIndex(of: UInt8(ascii: "@"))
+        credentials = try Self.credentials(text[..<(at ?? 0)])
+        let rest = text[(at.map { $0 + 1 } ?? 0)...]
+        let isIPv6 = rest.first == UInt8(ascii: "[")
+        let bracket = isIPv6 ? rest.lastIndex(of: UInt8(ascii: "]")) : nil
+        let end = rest[(bracket ?? rest.startIndex)...].firstIndex(of: UInt8(ascii: ":"))
+        host = try URLHost.parse(rest[..<(end ?? rest.endIndex)])
+        port = try Self.port(rest[(end ?? rest.endIndex)...].dropFirst())
     }
 
     private static func port(_ digits: ArraySlice<UInt8>) throws(HTTPURL.ParseError) -> Int? {

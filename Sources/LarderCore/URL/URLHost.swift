@@ -21,13 +21,11 @@ enum URLHost {
             throw .malformed("the host has an empty label")
         }
         // If the last label is a number, the host is an IPv4 address.
-        if let last = labels(of: name).last, !last.isEmpty,
+        guard let last = labels(of: name).last, !last.isEmpty,
             last.allSatisfy(\.isDigit) || number(last) != nil
-        {
-            guard let host = ipv4(name) else { throw .malformed("the host is not an IPv4 address") }
-            return host
-        }
-        return String(decoding: name, as: UTF8.self)
+        else { return String(decoding: name, as: UTF8.self) }
+        guard let host = ipv4(name) else { throw .malformed("the host is not an IPv4 address") }
+        return host
     }
 
     private static func asciiName(_ name: [UInt8]) throws(HTTPURL.ParseError) -> [UInt8] {
@@ -98,14 +96,10 @@ enum URLHost {
 
     /// Returns an IPv6 address, in which `::` replaces the first longest run of at least two zeros.
     private static func serialized(_ pieces: [UInt16]) -> String {
-        var longest = 0..<1
-        var start = 0
+        var (longest, start) = (0..<1, 0)
         for (index, piece) in pieces.enumerated() {
-            if piece != 0 {
-                start = index + 1
-            } else if index + 1 - start > longest.count {
-                longest = start..<(index + 1)
-            }
+            if piece != 0 { start = index + 1 }
+            if index + 1 - start > longest.count { longest = start..<(index + 1) }
         }
         func text(_ pieces: ArraySlice<UInt16>) -> String {
             pieces.map { String($0, radix: 16) }.joined(separator: ":")
@@ -121,9 +115,8 @@ extension String {
     }
 }
 
-/// The conversion of international hosts to ASCII (`xn--`, UTS #46). The command line uses libcurl
-/// (`CurlHosts`), LarderIcons uses Foundation. Without a converter, ``HTTPURL`` rejects
-/// international hosts.
+/// The conversion of international hosts to ASCII (`xn--`, UTS #46). Without a converter,
+/// ``HTTPURL`` rejects international hosts.
 public enum InternationalHosts {
     /// Returns the ASCII form of a host, or nil if it is invalid.
     public typealias Converter = @Sendable (String) -> String?
