@@ -33,19 +33,13 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Creates a digest from exactly 64 hexadecimal digits in either case, or returns nil.
     public init?(hex: some StringProtocol) {
         var digits = hex.utf8.makeIterator()
-        guard let first = Self.word(&digits), let second = Self.word(&digits),
-            let third = Self.word(&digits), let fourth = Self.word(&digits), digits.next() == nil
-        else { return nil }
-        words = (first, second, third, fourth)
-    }
-
-    private static func word(_ digits: inout some IteratorProtocol<UInt8>) -> UInt64? {
-        var word: UInt64 = 0
-        for _ in 0..<16 {
+        var words = SIMD4<UInt64>()
+        for index in 0..<64 {
             guard let value = digits.next()?.hexDigit else { return nil }
-            word = word << 4 | UInt64(value)
+            words[index / 16] = words[index / 16] << 4 | UInt64(value)
         }
-        return word
+        guard digits.next() == nil else { return nil }
+        self.words = (words[0], words[1], words[2], words[3])
     }
 
     /// The 32 bytes.

@@ -25,9 +25,9 @@ extension HTTPURL {
             else { return nil }
             port = number
         }
+        let host = String(decoding: text[start..<end], as: UTF8.self)
         return HTTPURL(
-            string: string, scheme: scheme, host: String(decoding: text[start..<end], as: UTF8.self),
-            port: port, hasEscapes: hasEscapes)
+            string: string, scheme: scheme, host: host, port: port, hasEscapes: hasEscapes)
     }
 
     /// Whether a host is in canonical spelling. If its last label begins with a letter, a host is a
