@@ -31,7 +31,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     /// The file, directory, URL or digest concerned.
     public let subject: String
     /// The description, without the subject.
-    public let message: String
+    public internal(set) var message: String
     /// The error number of a failed system call.
     public let errno: Int32?
     var isLocated = false
@@ -80,7 +80,7 @@ extension CacheError {
         let message = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
         switch error.resultCode {
         case .SQLITE_FULL: self.init("write", subject: subject, errno: ENOSPC)
-        case .SQLITE_IOERR where HelperThread.lacksRoom, .SQLITE_NOMEM:
+        case .SQLITE_IOERR where !HelperThread.hasRoom(1 << 20), .SQLITE_NOMEM:
             self.init(unusable: subject, "out of memory (ulimit -v)")
         case .SQLITE_IOERR where Self.isFull(subject):
             self.init("write", subject: subject, errno: ENOSPC)
@@ -97,8 +97,7 @@ extension CacheError {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_ERROR, .SQLITE_TOOBIG,
             .SQLITE_MISMATCH:
             self.init(damaged: subject, message)
-        case .SQLITE_INTERRUPT:
-            // ``StepLimit`` raises this error.
+        case .SQLITE_INTERRUPT:  // Raised by ``StepLimit``.
             self.init(damaged: subject, "a query exceeded the step limit for an index of this size")
         default: self.init(.index, subject: subject, message: message)
         }
@@ -151,11 +150,11 @@ extension CacheError {
     public func located(inCacheAt path: String) -> CacheError {
         guard !isLocated else { return self }
         let isRelative = errno != nil && !subject.hasPrefix("/") && !subject.contains("://")
-        let isOwn = CacheLayout.ownNames.contains { subject == $0 || subject.hasPrefix("\($0)/") }
-        let advice = hint(inCacheAt: path).map { "; \($0)" } ?? ""
+        let isOwn = CacheLayout.ownNames.contains { "\(subject)/".hasPrefix("\($0)/") }
         return CacheError(
             code: code, subject: isRelative ? path + (isOwn ? "/" : ": ") + subject : subject,
-            message: message + advice, errno: errno, isLocated: true)
+            message: message + (hint(inCacheAt: path).map { "; \($0)" } ?? ""), errno: errno,
+            isLocated: true)
     }
 
     private func hint(inCacheAt path: String) -> String? {
@@ -224,15 +223,13 @@ extension CacheError {
     }
 
     var obstruction: CacheError? {
+        let advice: String
         switch errno {
         case EISDIR, ENOTDIR, ELOOP, ENXIO:
-            CacheError(
-                .obstructed, subject: subject,
-                message: "\(message); to move it to quarantine/:"
-                    + " \(Suggestion.command("verify --repair"))")
-        case EACCES, EPERM, EBUSY, EXDEV:
-            CacheError(.obstructed, subject: subject, message: message)
-        default: nil
+            advice = "; to move it to quarantine/: \(Suggestion.command("verify --repair"))"
+        case EACCES, EPERM, EBUSY, EXDEV: advice = ""
+        default: return nil
         }
+        return CacheError(.obstructed, subject: subject, message: message + advice)
     }
 }

@@ -135,12 +135,10 @@ extension FileDescriptor {
         var path = Array((NSTemporaryDirectory() + "larder-XXXXXX").utf8CString)
         let raw = mkstemp(&path)
         guard raw >= 0 else {
-            let error = CacheError(
+            var error = CacheError(
                 "make a temporary file", subject: NSTemporaryDirectory(), errno: errno)
-            throw CacheError(
-                code: error.code, subject: error.subject,
-                message: "\(error.message); set TMPDIR to a writable directory with free space",
-                errno: error.errno)
+            error.message += "; set TMPDIR to a writable directory with free space"
+            throw error
         }
         unlink(path)
         _ = fcntl(raw, F_SETFD, FD_CLOEXEC)

@@ -38,26 +38,18 @@ package enum HelperThread {
         share(count) { while case let number = next.next() - 1, number < count { body(number) } }
     }
 
-    /// Throws unless the threads of transfers can start. Dispatch would wait for them without
-    /// limit.
-    package static func requireForTransfers() throws(CacheError) { try require(24) }
-
-    /// Throws unless `count` threads can start and ``room`` bytes can be mapped.
-    package static func require(_ count: Int) throws(CacheError) {
-        let gate = NSCondition()
-        // Unsafe because threads capture the variable. `gate` guards it.
-        nonisolated(unsafe) var isOpen = false
+    /// Throws unless `count` threads can start and ``room`` bytes can be mapped. Default: as many
+    /// as transfers need, because Dispatch would wait for them without limit.
+    package static func require(_ count: Int = 24) throws(CacheError) {
+        // The threads wait for this lock, so that all exist at the same time.
+        let gate = NSLock()
+        gate.lock()
         var threads: [pthread_t] = []
-        while threads.count < count,
-            let thread = make({ gate.withLock { while !isOpen { gate.wait() } } })
-        {
+        while threads.count < count, let thread = make({ gate.withLock {} }) {
             threads.append(thread)
         }
         let isOfRoom = !hasRoom(threads.count == count ? room : usualThread)
-        gate.withLock {
-            isOpen = true
-            gate.broadcast()
-        }
+        gate.unlock()
         for thread in threads { pthread_join(thread, nil) }
         if isOfRoom || threads.count < count { throw shortage(isOfRoom: isOfRoom) }
     }
@@ -103,16 +95,13 @@ package enum HelperThread {
         return nil
     }
 
-    /// The address space of a new thread in bytes: a stack of 8 MiB and, with glibc, a heap of 64
-    /// MiB.
+    /// The address space of a new thread in bytes: 8 MiB of stack and, with glibc, 64 MiB of heap.
     private static let usualThread = 72 << 20
 
     /// The address space in bytes that must remain once the threads run.
     private static let room = 96 << 20
 
-    static var lacksRoom: Bool { !hasRoom(1 << 20) }
-
-    private static func hasRoom(_ count: Int) -> Bool {
+    static func hasRoom(_ count: Int) -> Bool {
         let place = mmap(nil, count, PROT_NONE, MAP_PRIVATE | MAP_ANON, -1, 0)
         guard let place, place != MAP_FAILED else { return false }
         munmap(place, count)

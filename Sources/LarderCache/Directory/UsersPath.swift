@@ -4,14 +4,10 @@ import Foundation
 /// A path that the user named, with links resolved. Other users' links are refused. Opening
 /// does not follow links, because a directory's owner can create one at any time.
 package struct UsersPath {
-    private typealias ForeignLink = (path: String, owner: uid_t, isLast: Bool)
-
-    private static let linkLimit = 40
-
     package let named: String
     package let place: String
     private let isDangling: Bool
-    private let foreignLink: ForeignLink?
+    private let foreignLink: (path: String, owner: uid_t, isLast: Bool)?
 
     package init(_ path: String) {
         let isAbsolute = path.utf8.first == UInt8(ascii: "/")
@@ -19,9 +15,8 @@ package struct UsersPath {
         var rest = Self.names(in: named).reversed().map { (name: $0, isOfLink: false) }
         var place = ""
         var links = 0
-        var isDangling = false
-        var isMissing = false
-        var foreignLink: ForeignLink?
+        var (isDangling, isMissing) = (false, false)
+        var foreignLink: (path: String, owner: uid_t, isLast: Bool)?
         while let (name, isOfLink) = rest.popLast() {
             // If a directory is missing, the system rejects `..` after it.
             if name.utf8.elementsEqual("..".utf8), !isMissing {
@@ -43,7 +38,7 @@ package struct UsersPath {
                 foreignLink = (place, status.st_uid, rest.isEmpty)
             }
             links += 1
-            guard let target, links <= Self.linkLimit else { continue }
+            guard let target, links <= 40 else { continue }
             place = target.utf8.first == UInt8(ascii: "/") ? "" : parent
             rest += Self.names(in: target).reversed().map { ($0, true) }
         }
@@ -97,9 +92,7 @@ package struct UsersPath {
     /// parent.
     package func directory(
         create: Bool = false, checksLinks: Bool = true,
-        before body: (FileDescriptor) throws(CacheError) -> Void = {
-            (_: FileDescriptor) throws(CacheError) in
-        }
+        before body: (FileDescriptor) throws(CacheError) -> Void = { _ in }
     ) throws(CacheError) -> FileDescriptor {
         if checksLinks { try checkLinks() }
         return try open(place, create: create, before: body).reopened(as: named, isUsersOwn: false)

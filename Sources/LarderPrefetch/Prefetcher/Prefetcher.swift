@@ -39,7 +39,7 @@ public final class Prefetcher: Sendable {
             let hasThread = HelperThread.start(stackSize: 4 << 20) { [self] in
                 channel.finish(
                     Result {
-                        try HelperThread.requireForTransfers()
+                        try HelperThread.require()
                         channel.send([.finished(try openAndRun(manifests, channel))])
                     })
             }

@@ -66,7 +66,7 @@ struct ImportCommand: ReportingCommand {
         try await ExitStatus.of(nil) { try checkInputs(configuration()) }
         let needsCache = selection.manifest.contains(where: LocalManifests.isURL)
         try await CacheRun.of(self, hasOneCache: false, makesCache: !needsCache) { run in
-            try HelperThread.requireForTransfers()
+            try HelperThread.require()
             let configuration = try configuration()
             if needsCache { _ = try self.cache.openDamaged(wait: run.wait, isForRepair: false) }
             run.interrupts.ask()

@@ -316,7 +316,7 @@ extension CacheRun {
     func upkeep<Report: Sendable>(
         _ body: @escaping @Sendable () async throws -> Report
     ) async throws -> Report {
-        try HelperThread.requireForTransfers()
+        try HelperThread.require()
         let task = Task(operation: body)
         interrupts.ask { task.cancel() }
         defer { line.clear() }

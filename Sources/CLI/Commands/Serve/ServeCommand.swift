@@ -121,7 +121,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await ExitStatus.of(cache) {
-            try HelperThread.requireForTransfers()
+            try HelperThread.require()
             OpenFileLimit.raise()
             _ = try cache.open()
             var configuration = try configuration()

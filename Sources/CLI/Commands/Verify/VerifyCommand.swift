@@ -49,7 +49,7 @@ struct VerifyCommand: ReportingCommand, NetworkCommand {
 
     func run() async throws {
         try await CacheRun.of(self, recordedAs: .verify) { run in
-            if repair { try HelperThread.requireForTransfers() }
+            if repair { try HelperThread.require() }
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.lockWait = run.wait
             configuration.manifestRules = try reading.rules()
