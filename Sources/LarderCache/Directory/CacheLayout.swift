@@ -2,8 +2,6 @@ import Foundation
 import LarderCore
 
 /// The file names of a cache, relative to its root. `docs/cache.md` lists their contents.
-///
-/// No file contains an absolute path.
 enum CacheLayout {
     static let tag = "CACHEDIR.TAG"
     static let objects = "objects"

@@ -2,8 +2,7 @@ import CLarderSystem
 import Foundation
 
 package enum Durability {
-    /// Prepares a changed file or directory for ``flush(_:)``. Opens it only if necessary, because
-    /// a batch may exceed the limit on open files.
+    /// Prepares a changed file or directory for ``flush(_:)``. Opens it only if necessary.
     package static func add(
         _ file: @autoclosure () throws(CacheError) -> FileDescriptor
     ) throws(CacheError) {
@@ -37,8 +36,7 @@ package enum Durability {
     }
 
     #if !canImport(Darwin)
-        /// Whether syncfs reports write errors, which it does since Linux 5.8 (syncfs(2),
-        /// "Versions").
+        /// Whether syncfs reports write errors, which it does since Linux 5.8 (syncfs(2)).
         private static let syncfsReportsErrors: Bool = {
             var name = utsname()
             guard uname(&name) == 0 else { return false }
@@ -67,8 +65,7 @@ struct DiskSpace {
 }
 
 extension CacheDirectory {
-    /// Creates a file that is removed before an eviction on a full disk, because deleting rows
-    /// needs space for SQLite's log.
+    /// Creates a file to remove on a full disk, because deleting rows needs space for SQLite's log.
     func takeReserve() {
         #if !canImport(Darwin)
             guard let index = try? root.status(of: CacheLayout.index),

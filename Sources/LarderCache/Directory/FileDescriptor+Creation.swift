@@ -55,8 +55,7 @@ extension FileDescriptor {
         return file
     }
 
-    /// Creates or opens a file. Throws `.unusable` if the file has other hard links or other users
-    /// could change it.
+    /// Creates or opens a file. Refuses files with other hard links or that others could change.
     func createOrOpen(
         _ name: String, mode: mode_t = CacheLayout.fileMode
     ) throws(CacheError) -> FileDescriptor {

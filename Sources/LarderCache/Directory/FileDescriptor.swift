@@ -1,7 +1,6 @@
 import Foundation
 
-/// An open file or directory. Each path component is opened relative to its parent without
-/// following links, so no path leads out of the cache.
+/// An open file or directory. No link is followed, so that no path leads out of the cache.
 package final class FileDescriptor: Sendable {
     package let raw: Int32
     /// The file's name in messages: a path that the user named, or a path relative to it.
@@ -94,8 +93,7 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// Reads up to `limit` bytes: once at the file position, or like ``read(at:into:)`` at
-    /// `offset`.
+    /// Reads up to `limit` bytes at `offset`, or once at the file position.
     package func read(at offset: Int64? = nil, atMost limit: Int) throws(CacheError) -> [UInt8] {
         var result = Result<Void, CacheError>.success(())
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in

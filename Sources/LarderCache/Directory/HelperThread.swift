@@ -1,7 +1,6 @@
 import Foundation
 
-/// Threads that report a failed start, after which libdispatch retries without limit and
-/// Foundation's `Thread` silently never runs.
+/// Threads that report a failed start, unlike libdispatch and Foundation's `Thread`.
 package enum HelperThread {
     package static var shortage: CacheError { shortage(isOfRoom: !hasRoom(usualThread)) }
 

@@ -66,8 +66,7 @@ struct ObjectTree {
     }
 }
 
-/// A file reader that reuses its buffer, because allocating one takes longer than reading a small
-/// file.
+/// A file reader that reuses its buffer, because allocating one takes longer than a small file.
 package final class ObjectReader {
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
     private let budget: SparseBudget
@@ -75,9 +74,8 @@ package final class ObjectReader {
     package init(_ budget: SparseBudget = SparseBudget()) { self.budget = budget }
     deinit { buffer.deallocate() }
 
-    /// Returns a file's digest and size, or nil if cancelled. Gives a sparse file's bytes back to
-    /// the budget if it has the `expected` digest. Throws ``CacheError/isSparse`` if it exceeds the
-    /// budget.
+    /// Returns a file's digest and size, or nil if cancelled. Throws ``CacheError/isSparse`` if the
+    /// file exceeds the budget, which a file with the `expected` digest does not reduce.
     package func digest(
         _ file: FileDescriptor, expecting expected: Digest? = nil,
         isCancelled: () -> Bool = { false },
@@ -113,8 +111,7 @@ package final class ObjectReader {
 
 /// A check whether object files exist, with one system call per file.
 package final class ObjectPresence: @unchecked Sendable {
-    // Unchecked because no lock guards its variables. Use an instance from only one thread or
-    // serial queue.
+    // Unchecked because no lock guards its variables. Only one thread or serial queue may use it.
     private let directory: CacheDirectory
     private var tree: FileDescriptor?
     /// The fan-out directories that are known not to be links.

@@ -54,8 +54,7 @@ package enum Ownership {
     }
 }
 
-/// Checks for a cache's root. A read-only root may have any owner, because digests protect the
-/// objects.
+/// Checks for a cache's root. A read-only root may have any owner, because objects have digests.
 enum CacheRoot {
     /// Opens the root. Throws `.unusable` if another user could change it or owns a link on the
     /// path, or if a new cache would be inside another.

@@ -3,8 +3,7 @@ import LarderCore
 
 typealias RunFile = (name: String, descriptor: FileDescriptor)
 
-/// A run's directory in `tmp/`. The kernel releases its lock when the process ends, so later runs
-/// can sweep it.
+/// A run's directory in `tmp/`. Later runs sweep it, because its lock ends with the process.
 final class RunDirectory: Sendable {
     let name: String
     let directory: FileDescriptor
@@ -75,8 +74,7 @@ extension CacheDirectory {
         return Digest(hex: former)?.hex == former || ObjectTree.isFanOut(former)
     }
 
-    /// Moves a file that failed verification to `quarantine/` and returns its new path, or nil if
-    /// the file with `inode` is gone. Moves a different file back.
+    /// Moves a file to `quarantine/` and returns its new path, or nil if its inode has changed.
     func quarantine(
         _ name: String, from parent: FileDescriptor, inode: ino_t
     ) throws(CacheError) -> String? {

@@ -13,9 +13,8 @@ package final class SparseBudget: @unchecked Sendable {
 
     package init() {}
 
-    /// Takes a file's excess bytes and returns their number. Throws ``CacheError/isSparse`` if too
-    /// few are left. With `isLent`, first waits for other loans that could suffice, so that results
-    /// do not depend on the order of files.
+    /// Takes a file's excess bytes and returns their number, or throws ``CacheError/isSparse``.
+    /// With `isLent`, first waits for other loans, because the order of files must not matter.
     package func take(
         _ status: stat, of subject: String, isLent: Bool = false
     ) throws(CacheError) -> Int64 {

@@ -1,8 +1,8 @@
 import CLarderSystem
 import Foundation
 
-/// A path that the user named, with links resolved. Other users' links are refused. Opening
-/// does not follow links, because a directory's owner can create one at any time.
+/// A path that the user named, with links resolved. Other users' links are refused. Opening follows
+/// no links, because a directory's owner can create one at any time.
 package struct UsersPath {
     package let named: String
     package let place: String
@@ -71,15 +71,13 @@ package struct UsersPath {
         return String(path: target)
     }
 
-    /// Whether a path is on procfs. Only the kernel creates links there, and some targets are not
-    /// paths.
+    /// Whether a path is on procfs, where only the kernel creates links, not all of them to paths.
     private static func isOfProcesses(_ path: String) -> Bool {
         var status = statfs()
         return path.withPath({ statfs($0, &status) }) == 0 && status.isOfProcesses
     }
 
-    /// Throws `.unusable` if another user owns a link on the path. With `isLast`, checks only the
-    /// last name.
+    /// Throws `.unusable` if another user owns a link on the path or, with `isLast`, at its end.
     func checkLinks(isLast: Bool = false) throws(CacheError) {
         guard let foreignLink, foreignLink.isLast || !isLast else { return }
         throw CacheError(
@@ -88,8 +86,7 @@ package struct UsersPath {
                 + " links of other users")
     }
 
-    /// Opens the directory. Before creating anything, calls `body` with it or its nearest existing
-    /// parent.
+    /// Opens the directory. Calls `body` with it or its nearest existing parent before creation.
     package func directory(
         create: Bool = false, checksLinks: Bool = true,
         before body: (FileDescriptor) throws(CacheError) -> Void = { _ in }
@@ -186,7 +183,6 @@ extension FileDescriptor {
 }
 
 extension statfs {
-    /// Whether the file system is procfs. macOS does not use this number (PROC_SUPER_MAGIC in
-    /// linux/magic.h).
+    /// Whether the file system is procfs (PROC_SUPER_MAGIC). macOS does not use this number.
     fileprivate var isOfProcesses: Bool { UInt32(truncatingIfNeeded: f_type) == 0x9FA0 }
 }

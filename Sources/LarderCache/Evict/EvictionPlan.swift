@@ -174,8 +174,7 @@ final class EvictionPlan {
         }
     }
 
-    /// Detaches the index. Its own connections must close last, because only they can checkpoint
-    /// its log.
+    /// Detaches the index, whose own connections must close last to checkpoint its log.
     func close() throws { try database.close() }
 
     private struct Object {
@@ -218,9 +217,8 @@ final class EvictionPlan {
                 """)
     }
 
-    /// Selects the objects in the order of removal: first those with a mandate, then those larger
-    /// than ``EvictionPolicy/maximumBytes``, because removing smaller ones cannot suffice. Objects
-    /// without a valid time are treated as used now.
+    /// Selects the objects in the order of removal: those with a mandate, those larger than
+    /// ``EvictionPolicy/maximumBytes``, the others. Objects without a valid time count as used now.
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
         let statement = try db.prepared(
             """
@@ -240,8 +238,7 @@ final class EvictionPlan {
         return statement
     }
 
-    /// Returns `.run` if a run in progress may have used the object. Future times count, because
-    /// the run's clock may be ahead.
+    /// Returns `.run` if a run in progress, whose clock may be ahead, may have used the object.
     private func runHold(on object: Object, since start: Date, _ instant: Date) -> Hold? {
         let end = start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
         return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil

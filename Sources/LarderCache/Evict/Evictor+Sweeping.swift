@@ -5,8 +5,7 @@ import LarderCore
 extension Evictor {
     /// Removes leftover files that have not changed during the policy's grace period.
     mutating func sweep() throws {
-        // Directories of runs need no grace period, because a run's lock shows whether it has
-        // ended.
+        // Directories of runs need no grace period, because a lock shows whether a run has ended.
         report.swept[.runs] = try RunDirectory.sweepAbandoned(
             in: directory, isDryRun: policy.isDryRun)
         report.swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial])
@@ -75,8 +74,7 @@ extension Evictor {
         return orphans
     }
 
-    /// Whether a file is older than the grace period. Also checks the status change time, because a
-    /// rename changes only this time (rename(2)).
+    /// Whether a file is older than the grace period. A rename changes only the status change time.
     private var isOld: @Sendable (stat) -> Bool {
         { [limit = startDate.addingTimeInterval(-policy.grace)] status in
             [status.modified, status.changed].allSatisfy {

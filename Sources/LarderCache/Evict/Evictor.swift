@@ -8,11 +8,9 @@ import LarderCore
 /// unless the object has a row again. A crash can leave a file without a row, but never a row
 /// without a file. A store commits a row only if the file exists during the same transaction.
 struct Evictor {
-    /// The maximum number of files per step. It is large, because each durable commit makes the
-    /// file system write all directories and inodes of removed files.
+    /// The maximum number of files per step, large because each commit writes the directories.
     static let fileLimit = 4_096
-    /// If a step takes longer than this, the next one is smaller, because an interrupt waits for a
-    /// step's end.
+    /// A longer step makes the next one smaller, because an interrupt waits for a step's end.
     private static let fileTime = Duration.milliseconds(500)
     /// The free bytes below which the plan is not stored in the cache and steps are small, because
     /// SQLite's log needs space.
@@ -111,8 +109,7 @@ struct Evictor {
         return try DiskSpace(of: directory.root).free
     }
 
-    /// Records a cancellation, or an error of the disk or a lock, in the report. Rethrows other
-    /// errors.
+    /// Records a cancellation, or an error of the disk or a lock. Rethrows other errors.
     private mutating func stop(_ error: any Error, on disk: DiskSpace) throws {
         let cause =
             (error as? DatabaseError).map { CacheError(index: "the eviction plan", $0) }
@@ -182,8 +179,7 @@ struct Evictor {
     }
 
     /// Deletes up to `2 * limit` rows, and returns the victims without any rows left. Sets `rank`
-    /// to the last victim's rank. Skips victims used or pinned since the plan was made, and then
-    /// sets `isWhole` to false.
+    /// to the last victim's, and `isWhole` to false if a victim was used or pinned in the meantime.
     private func removeRows(
         of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,
         _ isWhole: inout Bool

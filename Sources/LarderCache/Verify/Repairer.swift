@@ -15,8 +15,7 @@ struct Repairer {
     let index: CacheIndex
     let reader: ObjectReader
 
-    /// Repairs findings. Returns the resources to download. Their findings count as lost until
-    /// then.
+    /// Repairs findings. Returns the resources to download. Until then, they count as lost.
     func repair(
         _ findings: inout [VerifyReport.Finding], isCancelled: () -> Bool
     ) throws(CacheError) -> [DroppedResource] {
@@ -45,8 +44,7 @@ struct Repairer {
         var seen: Set<Digest?> = []
         for position in findings.indices where findings[position].kind.isCorruption {
             let finding = findings[position]
-            // Findings about manifest entries are skipped, because the entries may never have been
-            // cached.
+            // Entries of manifests may never have been cached.
             guard finding.digest != nil || finding.subject == CacheLayout.index,
                 seen.insert(finding.digest).inserted
             else { continue }
@@ -139,8 +137,7 @@ struct Repairer {
         }
     }
 
-    /// Moves a misplaced object to its directory. Quarantines it if its digest is wrong or if
-    /// it is already there.
+    /// Moves a misplaced object to its directory, or to quarantine if it is bad or already there.
     private func moveHome(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         guard let digest = finding.digest else { return }
         let objects = try directory.objects()

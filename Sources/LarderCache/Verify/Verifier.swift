@@ -90,8 +90,7 @@ final class Verifier: @unchecked Sendable {
         showProgress()
     }
 
-    /// Checks the directories, and the structure of the index on one more thread, because this
-    /// takes as long as reading the objects.
+    /// Checks the directories, and the index on one more thread, because this takes as long.
     private func walk(from position: VerifyPosition) throws(CacheError) {
         let root = try ObjectTree(directory).root()
         leadingBytes = (UInt8.min...UInt8.max).filter {

@@ -1,7 +1,6 @@
 import Foundation
 
-/// Dates as text, in UTC and whole seconds. Uses the C library, because Foundation's time zone data
-/// would take most of the peak memory.
+/// Dates as text, in UTC and whole seconds. Foundation would need far more memory for time zones.
 package enum UTCTime {
     /// Returns a text such as `2026-11-21T06:15:00Z` (RFC 3339).
     package static func timestamp(_ date: Date) -> String {
@@ -90,8 +89,7 @@ package enum HTTPDate {
         return Date(timeIntervalSince1970: Double(timegm(&parts)))
     }
 
-    /// Whether the bytes match the pattern, ignoring case. `#` matches any digit and `*` any
-    /// letter.
+    /// Whether the bytes match, ignoring case. `#` matches any digit and `*` any letter.
     private static func matches(_ pattern: StaticString, _ bytes: Part) -> Bool {
         pattern.withUTF8Buffer { pattern in
             bytes.count == pattern.count

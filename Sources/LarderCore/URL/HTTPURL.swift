@@ -1,5 +1,4 @@
-/// An absolute `http` or `https` URL, parsed according to the WHATWG URL standard
-/// (https://url.spec.whatwg.org).
+/// An absolute `http` or `https` URL, parsed by the WHATWG standard (https://url.spec.whatwg.org).
 ///
 /// The canonical spelling is the standard's serialization, with these differences:
 ///
@@ -47,8 +46,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The key for lookups: ``string`` with upper-case hexadecimal digits and without escapes of
-    /// unreserved characters (RFC 3986, sections 6.2.2.1 and 6.2.2.2). A reserved character and its
-    /// escape remain distinct.
+    /// unreserved characters (RFC 3986, section 6.2.2). Escapes of reserved characters remain.
     public var key: String { hasEscapes ? string.normalizingEscapes : string }
 
     /// The scheme, host and port.

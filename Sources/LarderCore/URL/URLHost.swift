@@ -1,9 +1,7 @@
 import Foundation
 
-/// The host parser (WHATWG, section 3.5), for special schemes.
-///
-/// IPv4 addresses in any notation of `inet_aton` become four decimal numbers, so that no address
-/// looks like a name.
+/// The host parser (WHATWG, section 3.5), for special schemes. IPv4 addresses in any notation of
+/// `inet_aton` become four decimal numbers, so that no address looks like a name.
 enum URLHost {
     static func parse(_ text: ArraySlice<UInt8>) throws(HTTPURL.ParseError) -> String {
         if text.first == UInt8(ascii: "[") {
