@@ -27,8 +27,8 @@ struct Repairer {
                 case .obstructed, .foreign: try clear(&findings[position])
                 default: continue
                 }
-            } catch  where [EACCES, EPERM, EBUSY, ENOENT].contains(error.errno) {
-                // The file was removed or belongs to another user.
+            } catch  where [EACCES, EPERM, EBUSY, ENOENT].contains(error.errno) || error.isSparse {
+                // The file was removed, belongs to another user, or is too sparse to be read.
             }
         }
         let bad = findings.indices.filter {
@@ -55,7 +55,8 @@ struct Repairer {
         return damaged
     }
 
-    private enum Place { case whole(size: Int64), bad(inode: ino_t), empty }
+    /// The inode of an object's file, and its size if the file is whole.
+    private typealias Place = (inode: ino_t?, size: Int64?)
 
     private func drop(
         _ batch: ArraySlice<Int>, _ findings: inout [VerifyReport.Finding],
@@ -70,10 +71,10 @@ struct Repairer {
             } catch  where findings[position].kind == .unreadable {
                 continue  // The bytes may be intact.
             }
-            if case .bad(let inode) = place {
+            if place.size == nil, let inode = place.inode {
                 findings[position].quarantine = try directory.quarantine(
                     digest.hex, from: directory.fanOut(digest), inode: inode)
-                if findings[position].quarantine != nil { place = .empty }
+                if findings[position].quarantine != nil { place.inode = nil }
             }
             suspects.append((position, digest, place))
         }
@@ -81,16 +82,14 @@ struct Repairer {
         var repairs: [Int: VerifyReport.Finding.Repair] = [:]
         try index.write { db in
             for (position, digest, place) in suspects {
-                if case .whole(let size) = place {
+                repairs[position] = .restored
+                if let size = place.size {
                     try db.prepared("UPDATE objects SET size = ?1 WHERE digest = ?2 AND size <> ?1")
                         .run(size, digest)
-                    repairs[position] = .restored
-                } else if try isUnchanged(place, digest) {
+                } else if try directory.status(of: digest)?.st_ino == place.inode {
                     try DroppedResource.keep(in: db, where: "o.digest = ?", digest)
                     try db.prepared("DELETE FROM objects WHERE digest = ?").run(digest)
                     repairs[position] = .removed
-                } else {
-                    repairs[position] = .restored
                 }
             }
         }
@@ -98,26 +97,16 @@ struct Repairer {
     }
 
     private func place(of digest: Digest) throws(CacheError) -> Place {
-        guard let status = try directory.status(of: digest) else { return .empty }
-        let bad = Place.bad(inode: status.st_ino)
-        guard status.isRegularFile else { return bad }
+        guard let status = try directory.status(of: digest) else { return (nil, nil) }
+        guard status.isRegularFile else { return (status.st_ino, nil) }
         do throws(CacheError) {
             let file = try directory.open(digest)
             let found = try file.status()
-            return try reader.digest(file, expecting: digest)?.digest == digest
-                ? .whole(size: Int64(found.st_size)) : .bad(inode: found.st_ino)
+            let isWhole = try reader.digest(file, expecting: digest)?.digest == digest
+            return (found.st_ino, isWhole ? Int64(found.st_size) : nil)
         } catch  where error.code == .corrupt || error.isSparse {
             // The file is sparse, missing or replaced. The transaction checks it again.
-            return bad
-        }
-    }
-
-    private func isUnchanged(_ place: Place, _ digest: Digest) throws(CacheError) -> Bool {
-        let inode = try directory.status(of: digest)?.st_ino
-        return switch place {
-        case .whole: true
-        case .bad(let bad): inode == bad
-        case .empty: inode == nil
+            return (status.st_ino, nil)
         }
     }
 
@@ -144,18 +133,12 @@ struct Repairer {
         let fanOut = String(finding.subject.split(separator: "/")[2])
         let parent = try objects.directory(fanOut)
         guard let status = try parent.status(of: digest.hex), status.isRegularFile else { return }
-        if case .empty = try place(of: digest) {
+        if try place(of: digest).inode == nil {
             let file = try parent.file(digest.hex)
-            let read: (digest: Digest, count: Int64)?
-            do throws(CacheError) {
-                read = try reader.digest(file, expecting: digest)
-            } catch  where error.isSparse { return }
-            if read?.digest == digest {
+            if try reader.digest(file, expecting: digest)?.digest == digest {
                 // An index row may exist, so the file must be durable.
                 try Self.makeReadOnly(file)
-                guard fsync(file.raw) == 0 else {
-                    throw CacheError("fsync", subject: finding.subject, errno: errno)
-                }
+                guard fsync(file.raw) == 0 else { throw file.failure("fsync") }
                 let home = try objects.directory(CacheLayout.fanOut(digest), create: true)
                 try parent.rename(digest.hex, to: home, as: digest.hex)
                 guard fsync(home.raw) == 0 else { throw home.failure("fsync") }
