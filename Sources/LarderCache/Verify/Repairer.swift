@@ -219,22 +219,13 @@ extension VerifyReport {
     /// The findings about manifest entries, in a temporary file.
     public struct EntryFindings: Sendable {
         /// The number of findings.
-        public let count: Int
-        package let fetchable: Int
-        package let unusable: Int
-        package let first: Finding?
-        private let read: @Sendable ((Finding) throws -> Void) throws -> Void
+        public package(set) var count = 0
+        package var fetchable = 0
+        package var unusable = 0
+        package var first: Finding?
+        package var read: @Sendable ((Finding) throws -> Void) throws -> Void = { _ in }
 
-        package init(
-            count: Int = 0, fetchable: Int = 0, unusable: Int = 0, first: Finding? = nil,
-            read: @escaping @Sendable ((Finding) throws -> Void) throws -> Void = { _ in }
-        ) {
-            self.count = count
-            self.fetchable = fetchable
-            self.unusable = unusable
-            self.first = first
-            self.read = read
-        }
+        package init() {}
 
         /// Calls `body` for each finding, in the order of the manifests.
         ///

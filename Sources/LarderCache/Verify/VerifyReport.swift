@@ -104,14 +104,6 @@ public struct VerifyReport: Sendable {
         findings.sort { ($0.subject, $0.kind.rawValue) < ($1.subject, $1.kind.rawValue) }
     }
 
-    package mutating func time<Failure: Error>(
-        _ step: Step, _ body: (inout VerifyReport) throws(Failure) -> Void
-    ) throws(Failure) {
-        let start = ContinuousClock.now
-        defer { note(step, since: start) }
-        try body(&self)
-    }
-
     package mutating func note(
         _ step: Step, since start: ContinuousClock.Instant,
         until end: ContinuousClock.Instant = .now

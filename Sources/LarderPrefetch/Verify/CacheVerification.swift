@@ -64,12 +64,12 @@ public struct CacheVerification: Sendable {
         _ report: inout VerifyReport, of cache: Cache, isCancelled: () -> Bool = { false },
         onProgress: (Progress) -> Void = { _ in }
     ) async throws {
-        var dropped: [DroppedResource] = []
-        try report.time(.repair) { report in
-            dropped = try cache.repair(&report, isCancelled: isCancelled)
-        }
+        var start = ContinuousClock.now
+        let repair = Result { try cache.repair(&report, isCancelled: isCancelled) }
+        report.note(.repair, since: start)
+        let dropped = try repair.get()
         defer { if isCancelled() { report.isInterrupted = true } }
-        let start = ContinuousClock.now
+        start = .now
         defer { report.note(.fetch, since: start) }
         var refetches: [Int: [VerifyReport.Refetch]] = [:]
         defer {

@@ -74,16 +74,18 @@ final class ManifestCoverage: Sendable {
                 return .commit
             }
         }
-        var (count, fetchable, unusable) = (0, 0, 0)
-        var first: VerifyReport.Finding?
+        var findings = VerifyReport.EntryFindings()
         try forEachFinding { finding in
-            count += 1
-            if finding.isUnusable { unusable += 1 } else { fetchable += finding.urls.count }
-            first = first ?? finding
+            findings.count += 1
+            if finding.isUnusable {
+                findings.unusable += 1
+            } else {
+                findings.fetchable += finding.urls.count
+            }
+            findings.first = findings.first ?? finding
         }
-        return .init(
-            count: count, fetchable: fetchable, unusable: unusable, first: first
-        ) { [self] body in try forEachFinding(body) }
+        findings.read = { [self] body in try forEachFinding(body) }
+        return findings
     }
 
     private func forEachFinding(_ body: (VerifyReport.Finding) throws -> Void) throws {
