@@ -54,7 +54,7 @@ package struct RunRecord: Sendable, Equatable, Decodable {
             let runs = try? directory.root.directory(CacheLayout.runs, create: true)
         else { return }
         let text = json { UTCTime.timestamp($0) }.text + "\n"
-        try? directory.replace(Self.file(command), beneath: runs, with: Array(text.utf8))
+        try? directory.replace(Self.file(command), in: runs, Array(text.utf8))
     }
 
     package func json(_ instant: (Date) -> any JSONRepresentable) -> JSONObject {

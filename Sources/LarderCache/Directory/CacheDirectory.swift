@@ -138,9 +138,7 @@ final class CacheDirectory: Sendable {
     }
 
     /// Replaces an expendable file atomically but not durably.
-    func replace(
-        _ name: String, beneath parent: FileDescriptor, with bytes: [UInt8]
-    ) throws(CacheError) {
+    func replace(_ name: String, in parent: FileDescriptor, _ bytes: [UInt8]) throws(CacheError) {
         let run = try RunDirectory(in: self)
         let staged = run.uniqueName()
         try run.directory.create(staged).write(bytes)

@@ -25,7 +25,6 @@ enum CacheLayout {
 
     /// The mode of directories. The umask applies only to the root and the directories above it.
     static let directoryMode: mode_t = 0o755
-    static let fileMode: mode_t = 0o644
     /// The Cache Directory Tagging Specification's signature (bford.info/cachedir).
     static let tagContents = """
         Signature: 8a477f597d28d172789f06886806bc55

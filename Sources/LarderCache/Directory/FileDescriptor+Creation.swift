@@ -47,18 +47,14 @@ extension FileDescriptor {
         return made
     }
 
-    package func create(
-        _ name: String, mode: mode_t = CacheLayout.fileMode
-    ) throws(CacheError) -> FileDescriptor {
+    package func create(_ name: String, mode: mode_t = 0o644) throws(CacheError) -> FileDescriptor {
         let file = try open(name, flags: O_RDWR | O_CREAT | O_EXCL, mode: mode)
         try file.setMode(mode)
         return file
     }
 
     /// Creates or opens a file. Refuses files with other hard links or that others could change.
-    func createOrOpen(
-        _ name: String, mode: mode_t = CacheLayout.fileMode
-    ) throws(CacheError) -> FileDescriptor {
+    func createOrOpen(_ name: String, mode: mode_t = 0o644) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
             return try create(name, mode: mode)
         } catch  where error.errno == EEXIST {}

@@ -119,12 +119,11 @@ package final class ObjectPresence: @unchecked Sendable {
 
     init(in directory: CacheDirectory) { self.directory = directory }
 
-    package func arePresent(
-        _ objects: [(digest: Digest, size: Int64)]
-    ) throws(CacheError) -> [Bool] {
+    package func arePresent(_ objects: [(Digest, Int64)]) throws(CacheError) -> [Bool] {
         try objects.map { (object) throws(CacheError) in
-            let found = try size(of: object.digest)
-            return found == object.size || found != nil && directory.isWhole(object.digest)
+            let (digest, size) = object
+            let found = try self.size(of: digest)
+            return found == size || found != nil && directory.isWhole(digest)
         }
     }
 

@@ -56,11 +56,9 @@ package enum Ownership {
 
 /// Checks for a cache's root. A read-only root may have any owner, because objects have digests.
 enum CacheRoot {
-    /// Opens the root. Throws `.unusable` if another user could change it or owns a link on the
-    /// path, or if a new cache would be inside another.
-    static func open(
-        _ path: String, create: Bool
-    ) throws(CacheError) -> (root: FileDescriptor, isWritable: Bool) {
+    /// Opens the root, and returns whether it is writable. Throws `.unusable` if another user could
+    /// change it or owns a link on the path, or if a new cache would be inside another.
+    static func open(_ path: String, create: Bool) throws(CacheError) -> (FileDescriptor, Bool) {
         let place = UsersPath(path)
         try place.checkLinks(isLast: !create)
         if create, !isTagged(path), let outer = place.parents.first(where: isTagged) {

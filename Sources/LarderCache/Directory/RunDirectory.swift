@@ -19,20 +19,6 @@ final class RunDirectory: Sendable {
         }
     }
 
-    static func oldestStart(
-        in cache: CacheDirectory, except own: String?
-    ) throws(CacheError) -> Date? {
-        var oldest: UInt64?
-        for (parent, name) in try cache.temporaries() where name != own {
-            let parts = name.split(separator: "-")
-            guard parts.count == 3, parts[0] == "run", let start = UInt64(parts[1], radix: 36),
-                parent.lockAbandoned(name) == nil, try parent.status(of: name) != nil
-            else { continue }
-            oldest = min(oldest ?? start, start)
-        }
-        return oldest.map { Date(timeIntervalSince1970: Double($0) / 1000) }
-    }
-
     deinit {
         remove()
         directory.unlock()
@@ -49,13 +35,25 @@ final class RunDirectory: Sendable {
         try Durability.add(root)
         try Durability.flush(root)
     }
+}
+
+extension CacheDirectory {
+    func oldestRunStart(except own: String?) throws(CacheError) -> Date? {
+        var oldest: UInt64?
+        for (parent, name) in try temporaries() where name != own {
+            let parts = name.split(separator: "-")
+            guard parts.count == 3, parts[0] == "run", let start = UInt64(parts[1], radix: 36),
+                parent.lockAbandoned(name) == nil, try parent.status(of: name) != nil
+            else { continue }
+            oldest = min(oldest ?? start, start)
+        }
+        return oldest.map { Date(timeIntervalSince1970: Double($0) / 1000) }
+    }
 
     @discardableResult
-    static func sweepAbandoned(
-        in cache: CacheDirectory, isDryRun: Bool = false
-    ) throws(CacheError) -> ObjectTally {
+    func sweepRuns(isDryRun: Bool = false) throws(CacheError) -> ObjectTally {
         var swept = ObjectTally()
-        for (parent, name) in try cache.temporaries() where name.hasPrefix("run-") {
+        for (parent, name) in try temporaries() where name.hasPrefix("run-") {
             guard let run = parent.lockAbandoned(name) else { continue }
             let removed = try parent.removeTree(name, isDryRun: isDryRun)
             withExtendedLifetime(run) {}
@@ -64,9 +62,7 @@ final class RunDirectory: Sendable {
         }
         return swept
     }
-}
 
-extension CacheDirectory {
     static func isQuarantined(_ name: String) -> Bool {
         let parts = name.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, UInt64(parts[1], radix: 36) != nil else { return false }

@@ -13,7 +13,7 @@ final class EvictionPlan {
         let usedAt: Double
         /// The bytes that the removal frees, or 0 without ``EvictionPolicy/minimumFree``.
         let room: Int64
-        let reported: EvictionReport.Victim
+        fileprivate(set) var reported: EvictionReport.Victim
 
         fileprivate static let columns = "reason, rank, object, used_at, room, digest, size, age"
 
@@ -138,8 +138,8 @@ final class EvictionPlan {
         }
     }
 
-    func named(_ victim: Victim) throws -> EvictionReport.Victim {
-        var reported = victim.reported
+    func named(_ victim: Victim) throws -> Victim {
+        var named = victim
         try database.unsafeRead { db in
             try db.prepared(
                 """
@@ -148,11 +148,12 @@ final class EvictionPlan {
                 FROM cache.resources WHERE object = ?1 ORDER BY id LIMIT 1
                 """
             ).forEach(victim.object) { row in
-                reported.first = .init(key: try row.requireText(), url: try row.requireText())
-                reported.resources = Int(row.integer())
+                named.reported.first = .init(
+                    key: try row.requireText(), url: try row.requireText())
+                named.reported.resources = Int(row.integer())
             }
         }
-        return reported
+        return named
     }
 
     func damagedKeys(after key: String, at instant: Date, limit: Int) throws -> [String] {

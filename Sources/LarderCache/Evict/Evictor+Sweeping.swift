@@ -6,8 +6,7 @@ extension Evictor {
     /// Removes leftover files that have not changed during the policy's grace period.
     mutating func sweep() throws {
         // Directories of runs need no grace period, because a lock shows whether a run has ended.
-        report.swept[.runs] = try RunDirectory.sweepAbandoned(
-            in: directory, isDryRun: policy.isDryRun)
+        report.swept[.runs] = try directory.sweepRuns(isDryRun: policy.isDryRun)
         report.swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial])
         report.swept[.temporaries] = try sweep([CacheLayout.temporary]) { name, status in
             !(status.isDirectory && (name.hasPrefix("run-") || name == CacheLayout.partial))

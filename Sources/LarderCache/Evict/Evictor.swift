@@ -61,7 +61,7 @@ struct Evictor {
         for _ in 0..<Self.passLimit {
             // The time is read before the index, because a run may start in between.
             let now = Date()
-            var runStart = try RunDirectory.oldestStart(in: directory, except: run?.name) ?? now
+            var runStart = try directory.oldestRunStart(except: run?.name) ?? now
             // If the clock was set back, the run may have used any object.
             if runStart > now { runStart = .distantPast }
             let decision = try plan.decide(at: now, runStart: runStart, free: disk.free + freed)
@@ -148,13 +148,13 @@ struct Evictor {
                 let batch = isOver ? [] : try plan.victims(after: rank, limit: limit)
                 if policy.isDryRun {
                     rank = batch.last?.rank ?? rank
-                    for victim in batch { try count(victim, as: plan.named(victim)) }
+                    for victim in batch { try count(plan.named(victim)) }
                 } else if !batch.isEmpty {
                     let gone = try removeRows(of: batch, limit, from: index, &rank, &isWhole)
                     // The checkpoint fails if another process is reading.
                     if isTight { try? index.foldLog() }
                     rowless += gone.map(\.reported.digest)
-                    for victim in gone { try count(victim, as: victim.reported) }
+                    for victim in gone { try count(victim) }
                 }
                 if batch.isEmpty || rowless.count >= fileLimit {
                     let (start, files) = (ContinuousClock.now, rowless)
@@ -234,12 +234,10 @@ struct Evictor {
 
     private func isTight(_ disk: DiskSpace) -> Bool { disk.free < Self.tightness }
 
-    private mutating func count(
-        _ victim: EvictionPlan.Victim, as reported: EvictionReport.Victim
-    ) throws {
+    private mutating func count(_ victim: EvictionPlan.Victim) throws {
         freed += victim.room
-        report.evicted[reported.reason, default: .init()].add(reported.size)
-        try onVictim(reported)
+        report.evicted[victim.reported.reason, default: .init()].add(victim.reported.size)
+        try onVictim(victim.reported)
     }
 }
 
@@ -257,7 +255,7 @@ extension Cache {
         guard directory.isWritable, let index = try directory.root.status(of: CacheLayout.index),
             try DiskSpace(of: directory.root).free < max(Evictor.tightness, Int64(index.st_size))
         else { return }
-        try RunDirectory.sweepAbandoned(in: directory)
+        try directory.sweepRuns()
         for name in [CacheLayout.reserve, CacheLayout.snapshot] {
             directory.root.removeIfRegular(name)
         }

@@ -50,7 +50,7 @@ package final class Store: @unchecked Sendable {
         isCold = try index.lookUp { db in
             try db.prepared("SELECT 1 FROM objects LIMIT 1").firstInteger() == nil
         }
-        _ = try? RunDirectory.sweepAbandoned(in: directory)
+        _ = try? directory.sweepRuns()
         run = try RunDirectory(in: directory)
         presence = ObjectPresence(in: directory)
         partials = try PartialBodies(in: directory, run: run)

@@ -117,9 +117,8 @@ struct VerifyPosition {
             return
         }
         let members = positions.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\"\($0.value)\"" }
-        try directory.replace(
-            CacheLayout.verifyPosition, beneath: directory.root,
-            with: Array("{\(members.joined(separator: ","))}\n".utf8))
+        let text = "{\(members.joined(separator: ","))}\n"
+        try directory.replace(CacheLayout.verifyPosition, in: directory.root, Array(text.utf8))
     }
 
     private static func all(in directory: CacheDirectory) -> [String: String] {

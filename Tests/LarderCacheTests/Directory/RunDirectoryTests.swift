@@ -34,9 +34,9 @@ import Testing
             for name in ["run-a", "run-b"] {
                 try Tree.put([1], at: directory.path("tmp/\(name)/1"))
             }
-            #expect(try RunDirectory.sweepAbandoned(in: cache).count == 2)
+            #expect(try cache.sweepRuns().count == 2)
             #expect(Tree.names(directory.path("tmp")) == [live.name])
-            #expect(try RunDirectory.sweepAbandoned(in: cache).count == 0)
+            #expect(try cache.sweepRuns().count == 0)
         }
     }
 
@@ -50,7 +50,7 @@ import Testing
                     for _ in 0..<40 {
                         let run = try RunDirectory(in: cache)
                         runs.withLock { $0.append(run) }
-                        try RunDirectory.sweepAbandoned(in: cache)
+                        try cache.sweepRuns()
                     }
                 } catch {
                     failures.withLock { $0.append(error) }
