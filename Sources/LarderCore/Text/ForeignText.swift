@@ -3,6 +3,8 @@ import Foundation
 // Foreign text is compared and parsed as bytes, because `String` and `Character` take quadratic
 // time for combining marks: half a minute for 80 kB. Scripts/lint reports comparisons of strings.
 
+typealias ByteSlice = ArraySlice<UInt8>
+
 extension StringProtocol {
     /// Whether both texts have the same bytes. Inlinable for speed.
     @inlinable

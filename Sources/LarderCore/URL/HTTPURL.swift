@@ -120,7 +120,7 @@ extension HTTPURL {
         let explicitPort = port == scheme.defaultPort ? "" : ":\(port)"
         var spelling = Array("\(scheme.rawValue)://\(authority.host)\(explicitPort)".utf8)
         spelling.reserveCapacity(spelling.count + rest.count + 16)
-        append(pathAndQuery: rest[end...], to: &spelling, root: spelling.count)
+        append(target: rest[end...], to: &spelling, root: spelling.count)
         return HTTPURL(spelling, scheme, authority.host, port).with(authority.credentials)
     }
 
@@ -130,7 +130,7 @@ extension HTTPURL {
             port: port, hasEscapes: spelling.contains(UInt8(ascii: "%")))
     }
 
-    private static func resolve(_ reference: ArraySlice<UInt8>, _ base: HTTPURL) -> HTTPURL {
+    private static func resolve(_ reference: ByteSlice, _ base: HTTPURL) -> HTTPURL {
         var spelling = Array(base.string.utf8)
         // The start of the path, which a canonical spelling always has.
         let root = spelling[8...].firstIndex(of: UInt8(ascii: "/")) ?? spelling.endIndex
@@ -143,14 +143,12 @@ extension HTTPURL {
         case let first?:
             let folder = spelling[root..<pathEnd].lastIndex(of: UInt8(ascii: "/")) ?? root
             spelling.removeSubrange((isSlash(first) ? root : folder)...)
-            append(pathAndQuery: reference, to: &spelling, root: root)
+            append(target: reference, to: &spelling, root: root)
         }
         return HTTPURL(spelling, base.scheme, base.host, base.port)
     }
 
-    private static func append(
-        pathAndQuery text: ArraySlice<UInt8>, to spelling: inout [UInt8], root: Int
-    ) {
+    private static func append(target text: ByteSlice, to spelling: inout [UInt8], root: Int) {
         let mark = text.firstIndex(of: UInt8(ascii: "?")) ?? text.endIndex
         var path = text[..<mark]
         if let first = path.first, isSlash(first) { path = path.dropFirst() }
@@ -170,14 +168,12 @@ extension HTTPURL {
         if mark < text.endIndex { append(query: text[(mark + 1)...], to: &spelling) }
     }
 
-    private static func append(query: ArraySlice<UInt8>, to spelling: inout [UInt8]) {
+    private static func append(query: ByteSlice, to spelling: inout [UInt8]) {
         spelling.append(UInt8(ascii: "?"))
         append(query, to: &spelling, plain: URLBytes.query)
     }
 
-    private static func append(
-        _ bytes: ArraySlice<UInt8>, to spelling: inout [UInt8], plain: [Bool]
-    ) {
+    private static func append(_ bytes: ByteSlice, to spelling: inout [UInt8], plain: [Bool]) {
         for (index, byte) in zip(bytes.indices, bytes) {
             let isPlain =
                 plain[Int(byte)]
@@ -187,7 +183,7 @@ extension HTTPURL {
     }
 
     /// Returns the number of dots in a segment `.` or `..`, even if percent-encoded, or else 0.
-    private static func dots(in segment: ArraySlice<UInt8>) -> Int {
+    private static func dots(in segment: ByteSlice) -> Int {
         guard segment.count <= 6, let first = segment.first, ".%".utf8.contains(first)
         else { return 0 }
         let decoded = segment.percentDecoded

@@ -19,7 +19,7 @@ package struct URLAuthority {
         port = try Self.port(rest[(end ?? rest.endIndex)...].dropFirst())
     }
 
-    private static func port(_ digits: ArraySlice<UInt8>) throws(HTTPURL.ParseError) -> Int? {
+    private static func port(_ digits: ByteSlice) throws(HTTPURL.ParseError) -> Int? {
         guard !digits.isEmpty else { return nil }
         var port = 0
         for digit in digits {
@@ -31,16 +31,14 @@ package struct URLAuthority {
         return port
     }
 
-    private static func credentials(
-        _ text: ArraySlice<UInt8>
-    ) throws(HTTPURL.ParseError) -> Credentials? {
+    private static func credentials(_ text: ByteSlice) throws(HTTPURL.ParseError) -> Credentials? {
         let colon = text.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex
         let user = try decoded(text[..<colon])
         let password = try decoded(text[colon...].dropFirst())
         return user.isEmpty && password.isEmpty ? nil : Credentials(user: user, password: password)
     }
 
-    private static func decoded(_ text: ArraySlice<UInt8>) throws(HTTPURL.ParseError) -> String {
+    private static func decoded(_ text: ByteSlice) throws(HTTPURL.ParseError) -> String {
         let bytes = text.percentDecoded
         guard bytes.allSatisfy({ $0 >= 0x20 }), let text = String(valid: bytes)
         else { throw .malformed("the credentials contain invalid characters") }

@@ -3,7 +3,7 @@ import Foundation
 /// The host parser (WHATWG, section 3.5), for special schemes. IPv4 addresses in any notation of
 /// `inet_aton` become four decimal numbers, so that no address looks like a name.
 enum URLHost {
-    static func parse(_ text: ArraySlice<UInt8>) throws(HTTPURL.ParseError) -> String {
+    static func parse(_ text: ByteSlice) throws(HTTPURL.ParseError) -> String {
         if text.first == UInt8(ascii: "[") {
             guard text.last == UInt8(ascii: "]"), let pieces = ipv6(text.dropFirst().dropLast())
             else { throw .malformed("the host is not an IPv6 address") }
@@ -43,7 +43,7 @@ enum URLHost {
         byte <= 0x20 || byte == 0x7F || "#%/:<>?@[\\]^|".utf8.contains(byte)
     }
 
-    private static func labels(of name: [UInt8]) -> [ArraySlice<UInt8>] {
+    private static func labels(of name: [UInt8]) -> [ByteSlice] {
         var labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }
         return labels
@@ -64,7 +64,7 @@ enum URLHost {
     }
 
     /// Parses a decimal, octal or hexadecimal number. Returns 2^32 for any larger number.
-    private static func number(_ label: ArraySlice<UInt8>) -> UInt64? {
+    private static func number(_ label: ByteSlice) -> UInt64? {
         guard !label.isEmpty else { return nil }
         var digits = label
         var radix: UInt64 = 10
@@ -81,7 +81,7 @@ enum URLHost {
         return number
     }
 
-    private static func ipv6(_ text: ArraySlice<UInt8>) -> [UInt16]? {
+    private static func ipv6(_ text: ByteSlice) -> [UInt16]? {
         var address = in6_addr()
         // Darwin also accepts a zone after a percent sign.
         guard !text.contains(where: { $0 == 0 || $0 == UInt8(ascii: "%") }),
