@@ -14,7 +14,12 @@ final class CacheDirectory: Sendable {
 
     init(opening path: String, create: Bool, wait: LockWait, log: CacheLog) throws(CacheError) {
         self.log = log
-        self.wait = wait.logged(in: log)
+        var logged = wait
+        logged.onWait = {
+            log(.info, $0)
+            wait.onWait($0)
+        }
+        self.wait = logged
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         self.path = path
         (root, isWritable) = try CacheRoot.open(path, create: create)

@@ -24,15 +24,6 @@ public struct LockWait: Sendable {
         self.isCancelled = isCancelled
     }
 
-    func logged(in log: CacheLog) -> LockWait {
-        var logged = self
-        logged.onWait = { [onWait] in
-            log(.info, $0)
-            onWait($0)
-        }
-        return logged
-    }
-
     var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
 
     /// Takes the lock, or throws `.locked` after the limit. Only a signal would end a flock(2).
