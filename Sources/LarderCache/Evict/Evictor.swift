@@ -23,45 +23,44 @@ struct Evictor {
     let policy: EvictionPolicy
     let onVictim: (EvictionReport.Victim) throws -> Void
     let onProgress: (ObjectProgress) -> Void
+    let disk: DiskSpace
     var report: EvictionReport
     /// The disk space of removed files, which a file system may free later.
     var freed: Int64 = 0
     var before = ObjectTally()
+    var ownRun: RunDirectory?
     let start = ContinuousClock.now
     let startDate = Date()
 
     mutating func run() throws -> EvictionReport {
         let isReadOnly = policy.isDryRun || index == nil
-        let run = isReadOnly ? nil : try RunDirectory(in: directory)
-        let disk = try DiskSpace(of: directory.root)
+        ownRun = isReadOnly ? nil : try RunDirectory(in: directory)
         // On a nearly full disk, SQLite chooses a path outside the cache.
-        let path = isTight(disk) ? nil : run.map { directory.path(of: "eviction.sqlite", in: $0) }
+        let path = isTight ? nil : ownRun.map { directory.path(of: "eviction.sqlite", in: $0) }
         let plan = try index.map { try EvictionPlan(policy, index: $0, at: path, in: directory) }
         do {
             try sweep()
             report.isInterrupted = policy.isCancelled()
             if let index, let plan {
                 freed = report.swept.values.reduce(0) { $0 + $1.bytes }
-                if isReadOnly || isTight(disk) {
-                    try evict(plan, from: index, in: run, on: disk)
+                if isReadOnly || isTight {
+                    try evict(plan, from: index)
                 } else {
-                    try index.withRoom { try evict(plan, from: index, in: run, on: disk) }
+                    try index.withRoom { try evict(plan, from: index) }
                 }
                 try plan.close()
             }
-        } catch { try stop(error, on: disk) }
-        withExtendedLifetime(run) {}
+        } catch { try stop(error) }
+        ownRun = nil
         report.seconds = (ContinuousClock.now - start) / .seconds(1)
         return report
     }
 
-    private mutating func evict(
-        _ plan: EvictionPlan, from index: CacheIndex, in run: RunDirectory?, on disk: DiskSpace
-    ) throws {
+    private mutating func evict(_ plan: EvictionPlan, from index: CacheIndex) throws {
         for _ in 0..<Self.passLimit {
             // The time is read before the index, because a run may start in between.
             let now = Date()
-            var runStart = try directory.oldestRunStart(except: run?.name) ?? now
+            var runStart = try directory.oldestRunStart(except: ownRun?.name) ?? now
             // If the clock was set back, the run may have used any object.
             if runStart > now { runStart = .distantPast }
             let decision = try plan.decide(at: now, runStart: runStart, free: disk.free + freed)
@@ -70,11 +69,11 @@ struct Evictor {
             report.held = decision.held
             report.missed = decision.missed
             report.left = decision.left
-            let isWhole = try remove(plan, from: index, on: disk)
+            let isWhole = try remove(plan, from: index)
             if policy.isDryRun { return }
             // Other processes may have stored objects in the meantime.
             report.left = try index.objectTotals()
-            report.missed = try missed(withFree: room(disk))
+            report.missed = try missed(withFree: room())
             if isWhole, Set(report.missed).subtracting([.free]).isSubset(of: decision.missed) {
                 break
             }
@@ -100,7 +99,7 @@ struct Evictor {
         }
     }
 
-    private func room(_ disk: DiskSpace) throws(CacheError) -> Int64 {
+    private func room() throws(CacheError) -> Int64 {
         let counted = disk.free + freed
         guard let limit = policy.minimumFree, !policy.isDryRun else { return counted }
         let free = try DiskSpace(of: directory.root).free
@@ -110,7 +109,7 @@ struct Evictor {
     }
 
     /// Records a cancellation, or an error of the disk or a lock. Rethrows other errors.
-    private mutating func stop(_ error: any Error, on disk: DiskSpace) throws {
+    private mutating func stop(_ error: any Error) throws {
         let cause =
             (error as? DatabaseError).map { CacheError(index: "the eviction plan", $0) }
             ?? error as? CacheError
@@ -125,20 +124,17 @@ struct Evictor {
         let known = try? index.objectTotals()
         report.left = known ?? before
         if known == nil || policy.isDryRun { report.left -= report.total }
-        report.missed = missed(withFree: (try? room(disk)) ?? disk.free + freed)
+        report.missed = missed(withFree: (try? room()) ?? disk.free + freed)
     }
 
     /// Removes the victims, and returns whether all were removed. Even if cancelled, removes the
     /// files whose rows it has deleted.
-    private mutating func remove(
-        _ plan: EvictionPlan, from index: CacheIndex, on disk: DiskSpace
-    ) throws -> Bool {
+    private mutating func remove(_ plan: EvictionPlan, from index: CacheIndex) throws -> Bool {
         var isWhole = true
         var rank: Int64 = 0
         var rowless: [Digest] = []
         let removal = try ObjectRemoval(directory)
         defer { report.failure = report.failure ?? removal.failure }
-        let isTight = isTight(disk)
         let limit = isTight ? Self.tightLimit : WriteStep.rowLimit
         var fileLimit = limit
         do {
@@ -232,7 +228,7 @@ struct Evictor {
         EvictionExcess(policy: policy, left: report.left, free: free).missed
     }
 
-    private func isTight(_ disk: DiskSpace) -> Bool { disk.free < Self.tightness }
+    private var isTight: Bool { disk.free < Self.tightness }
 
     private mutating func count(_ victim: EvictionPlan.Victim) throws {
         freed += victim.room
@@ -358,7 +354,8 @@ extension Cache {
         do {
             var evictor = Evictor(
                 directory: directory, index: index, policy: policy, onVictim: onVictim,
-                onProgress: onProgress, report: EvictionReport(isDryRun: policy.isDryRun))
+                onProgress: onProgress, disk: try DiskSpace(of: directory.root),
+                report: EvictionReport(isDryRun: policy.isDryRun))
             let report = try evictor.run()
             directory.log(.info, report.summary)
             if policy.isDryRun { return report }

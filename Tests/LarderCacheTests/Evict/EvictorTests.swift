@@ -300,7 +300,8 @@ import Testing
             policy.isDryRun = true
             var evictor = Evictor(
                 directory: directory, index: index, policy: policy, onVictim: { _ in },
-                onProgress: { _ in }, report: EvictionReport(isDryRun: true))
+                onProgress: { _ in }, disk: try DiskSpace(of: directory.root),
+                report: EvictionReport(isDryRun: true))
             #expect(try evictor.run().total.count == 1)
         }
     }
