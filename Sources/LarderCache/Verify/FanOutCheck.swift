@@ -32,7 +32,7 @@ struct FanOutCheck {
                     try check(entry, digest, expected.removeValue(forKey: digest))
                 }
             } catch  where error.errno == ENOENT {
-                // The directory was just removed. noteMissing looks up its rows again.
+                // The directory was just removed. Its rows are looked up again below.
             } catch  where error.concernsFile {
                 expected = [:]
                 add(.unreadable, root.path(of: name), error.message)
@@ -43,11 +43,17 @@ struct FanOutCheck {
             let message = "is not a directory, so no object can be stored in it"
             add(.obstructed, root.path(of: name), message)
         }
-        if wasCancelled {
-            report.indexObjects -= expected.count
-            for object in expected.values { report.indexBytes -= object.size }
-        } else {
-            try noteMissing()
+        for object in expected.values where wasCancelled {
+            report.indexObjects -= 1
+            report.indexBytes -= object.size
+        }
+        for object in expected.values where !wasCancelled {
+            // An eviction deletes an object's row before its file.
+            guard let index = verifier.index, try index.object(object.digest) != nil,
+                try verifier.directory.size(of: object.digest) == nil,
+                try index.object(object.digest) != nil
+            else { continue }
+            add(.missing, object.path, "the file is missing", object.digest)
         }
         return report
     }
@@ -138,18 +144,6 @@ struct FanOutCheck {
             add(.misplaced, entry.path, "belongs in another directory", digest)
         } else {
             add(.foreign, entry.path, "does not belong to the cache")
-        }
-    }
-
-    private mutating func noteMissing() throws(CacheError) {
-        guard let index = verifier.index else { return }
-        for object in expected.values {
-            // An eviction deletes an object's row before its file.
-            guard try index.object(object.digest) != nil,
-                try verifier.directory.size(of: object.digest) == nil,
-                try index.object(object.digest) != nil
-            else { continue }
-            add(.missing, object.path, "the file is missing", object.digest)
         }
     }
 

@@ -40,7 +40,7 @@ public enum VerifySelection: Sendable {
         case .part(let number, let count):
             return { Self.part(of: $0.leadingBits, count: count) == number }
         case .share(let share, let seed):
-            return { Self.fraction($0.leadingBits ^ Self.mix(seed)) < share }
+            return { Double(Self.mix($0.leadingBits ^ Self.mix(seed)) >> 11) / 0x1p53 < share }
         case .named(let digests):
             let named = try digests(byte)
             return { named.contains($0) }
@@ -74,10 +74,6 @@ public enum VerifySelection: Sendable {
     /// Returns the number of a digest's part. Multiplication covers every value exactly once.
     private static func part(of bits: UInt64, count: Int) -> Int {
         Int(bits.multipliedFullWidth(by: UInt64(count)).high) + 1
-    }
-
-    private static func fraction(_ bits: UInt64) -> Double {
-        Double(mix(bits) >> 11) / Double(1 << 53 as UInt64)
     }
 
     /// Mixes bits with the finalizer of SplitMix64 (Steele, Lea, Flood 2014).

@@ -36,23 +36,17 @@ package final class BufferedBytes {
     /// start over after each call, so calls with one `read` each would take quadratic time.
     package func fill() throws -> Bool {
         guard !isAtEnd else { return false }
-        let had = count
+        let (had, old) = (count, storage)
         if had > capacity / 2 {
-            let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity * 2)
-            larger.update(from: storage + start, count: had)
-            storage.deallocate()
-            storage = larger
             capacity *= 2
-        } else {
-            storage.update(from: storage + start, count: had)
+            storage = .allocate(capacity: capacity)
         }
+        storage.update(from: old + start, count: had)
+        if storage != old { old.deallocate() }
         (start, end) = (0, had)
-        while end < capacity {
+        while end < capacity, !isAtEnd {
             let got = try read(.init(start: storage + end, count: capacity - end))
-            guard got > 0 else {
-                isAtEnd = true
-                break
-            }
+            isAtEnd = got == 0
             end += got
         }
         return end > had
