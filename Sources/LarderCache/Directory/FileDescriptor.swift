@@ -183,17 +183,15 @@ package final class FileDescriptor: Sendable {
     package func lies(in root: FileDescriptor) throws(CacheError) -> Bool {
         let root = try root.status()
         var current = self
-        var seen: stat?
-        while true {
-            let status = try current.status()
-            if status.isSameFile(as: root) { return true }
-            // The search ends at `/`, which is its own parent.
-            if seen?.isSameFile(as: status) == true { return false }
-            seen = status
+        while try !current.status().isSameFile(as: root) {
             let raw = try Self.open(
                 "..", beneath: current.raw, flags: O_RDONLY | O_DIRECTORY, subject: subject)
-            current = FileDescriptor(taking: raw, subject: subject)
+            let parent = FileDescriptor(taking: raw, subject: subject)
+            // The search ends at `/`, which is its own parent.
+            if try parent.status().isSameFile(as: current.status()) { return false }
+            current = parent
         }
+        return true
     }
 
     /// The path for SQLite, valid while the descriptor is open. Nil on macOS.

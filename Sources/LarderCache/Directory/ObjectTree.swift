@@ -140,11 +140,9 @@ package final class ObjectPresence: @unchecked Sendable {
             let tree = if let tree { tree } else { try directory.objects() }
             self.tree = tree
             guard try canEnter(digest, in: tree) else { return nil }
-            do throws(CacheError) {
-                let status = try tree.status(of: CacheLayout.place(digest))
-                return status.flatMap { $0.isRegularFile ? Int64($0.st_size) : nil }
-            } catch  where error.errno == EACCES { return nil }
-        } catch  where error.isAbsence { return nil }
+            let status = try tree.status(of: CacheLayout.place(digest))
+            return status.flatMap { $0.isRegularFile ? Int64($0.st_size) : nil }
+        } catch  where error.isAbsence || error.errno == EACCES && tree != nil { return nil }
     }
 
     private func canEnter(_ digest: Digest, in tree: FileDescriptor) throws(CacheError) -> Bool {

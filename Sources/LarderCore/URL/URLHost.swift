@@ -116,17 +116,15 @@ extension String {
 /// The conversion of international hosts to ASCII (`xn--`, UTS #46). Without a converter,
 /// ``HTTPURL`` rejects international hosts.
 public enum InternationalHosts {
-    /// Returns the ASCII form of a host, or nil if it is invalid.
-    public typealias Converter = @Sendable (String) -> String?
-
-    /// Installs the process's converter, unless one is already installed.
-    public static func install(_ converter: @escaping Converter) {
+    /// Installs the process's converter, unless one is already installed. It returns the ASCII form
+    /// of a host, or nil if the host is invalid.
+    public static func install(_ converter: @escaping @Sendable (String) -> String?) {
         lock.withLock { if installed == nil { installed = converter } }
     }
 
-    static var converter: Converter? { lock.withLock { installed } }
+    static var converter: (@Sendable (String) -> String?)? { lock.withLock { installed } }
 
     // Safe because `lock` protects the variable.
-    private nonisolated(unsafe) static var installed: Converter?
+    private nonisolated(unsafe) static var installed: (@Sendable (String) -> String?)?
     private static let lock = NSLock()
 }
