@@ -4,13 +4,6 @@ import Foundation
 package enum UTCTime {
     /// Returns a text such as `2026-11-21T06:15:00Z` (RFC 3339).
     package static func timestamp(_ date: Date) -> String {
-        text(date, "%04d-%02d-%02dT%02d:%02d:%02dZ")
-    }
-
-    /// Returns, for example, `20261121T061500Z`, for file names.
-    package static func name(_ date: Date) -> String { text(date, "%04d%02d%02dT%02d%02d%02dZ") }
-
-    private static func text(_ date: Date, _ format: String) -> String {
         // Only years of four digits.
         var seconds = time_t(min(max(date.timeIntervalSince1970, -62_135_596_800), 253_402_300_799))
         var parts = tm()
@@ -19,11 +12,17 @@ package enum UTCTime {
             parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min,
             parts.tm_sec,
         ]
+        let format = "%04d-%02d-%02dT%02d:%02d:%02dZ"
         return String(unsafeUninitializedCapacity: 32) { text in
             text.withMemoryRebound(to: CChar.self) { text in
                 Int(withVaList(numbers) { vsnprintf(text.baseAddress, text.count, format, $0) })
             }
         }
+    }
+
+    /// Returns, for example, `20261121T061500Z`, for file names.
+    package static func name(_ date: Date) -> String {
+        timestamp(date).filter { !"-:".contains($0) }
     }
 }
 
