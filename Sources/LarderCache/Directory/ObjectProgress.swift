@@ -45,9 +45,4 @@ public struct ObjectTally: Sendable, Equatable {
         sum.count += other.count
         sum.bytes += other.bytes
     }
-
-    static func -= (sum: inout ObjectTally, other: ObjectTally) {
-        sum.count -= other.count
-        sum.bytes -= other.bytes
-    }
 }

@@ -123,7 +123,10 @@ struct Evictor {
         guard let index else { return }
         let known = try? index.objectTotals()
         report.left = known ?? before
-        if known == nil || policy.isDryRun { report.left -= report.total }
+        if known == nil || policy.isDryRun {
+            report.left.count -= report.total.count
+            report.left.bytes -= report.total.bytes
+        }
         report.missed = missed(withFree: (try? room()) ?? disk.free + freed)
     }
 

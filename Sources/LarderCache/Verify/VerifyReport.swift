@@ -152,10 +152,7 @@ public struct VerifyReport: Sendable {
 
             /// Whether the finding is damage.
             public var isCorruption: Bool {
-                switch self {
-                case .corrupt, .missing, .unreadable, .link, .index, .obstructed: true
-                case .orphaned, .misplaced, .foreign, .mode: false
-                }
+                ![.orphaned, .misplaced, .foreign, .mode].contains(self)
             }
         }
 
