@@ -232,4 +232,8 @@ extension CacheError {
         }
         return CacheError(.obstructed, subject: subject, message: message + advice)
     }
+
+    var concernsFile: Bool {
+        errno.map { ![EMFILE, ENFILE, ENOMEM].contains($0) } ?? false
+    }
 }

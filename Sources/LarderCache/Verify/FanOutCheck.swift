@@ -154,9 +154,3 @@ struct FanOutCheck {
         report.findings.append(.init(kind, subject, message, digest: digest))
     }
 }
-
-extension CacheError {
-    fileprivate var concernsFile: Bool {
-        errno.map { ![EMFILE, ENFILE, ENOMEM].contains($0) } ?? false
-    }
-}

@@ -204,4 +204,56 @@ public struct VerifyReport: Sendable {
 
         package var isRepaired: Bool { repair.map { $0 != .lost } ?? false }
     }
+
+    /// The result of downloading a damaged resource again.
+    public struct Refetch: Sendable {
+        /// The outcome of a download.
+        public enum Outcome: String, Sendable, CaseIterable {
+            /// The bytes are the same as before.
+            case fetched
+            /// The bytes have changed.
+            case changed
+            /// The download failed.
+            case failed
+        }
+
+        /// The resource's key, usually its URL.
+        public let key: String
+        /// The outcome of the download.
+        public let outcome: Outcome
+        /// The digest of the bytes; nil if the download failed.
+        public let digest: Digest?
+        /// The code and message of a failure.
+        public let problem: (code: String, message: String)?
+        /// The unused network options that may prevent the failure, for example `--ca-cert`.
+        package var missingOptions: String?
+
+        package init(
+            key: String, outcome: Outcome, digest: Digest? = nil,
+            problem: (code: String, message: String)? = nil
+        ) {
+            self.key = key
+            self.outcome = outcome
+            self.digest = digest
+            self.problem = problem
+        }
+    }
+
+    /// The findings about manifest entries, in a temporary file.
+    public struct EntryFindings: Sendable {
+        /// The number of findings.
+        public package(set) var count = 0
+        package var fetchable = 0
+        package var unusable = 0
+        package var first: Finding?
+        package var read: @Sendable ((Finding) throws -> Void) throws -> Void = { _ in }
+
+        package init() {}
+
+        /// Calls `body` for each finding, in the order of the manifests.
+        ///
+        /// - Throws: A ``CacheError`` if the temporary file cannot be read. Also errors from
+        ///   `body`.
+        public func forEach(_ body: (Finding) throws -> Void) throws { try read(body) }
+    }
 }

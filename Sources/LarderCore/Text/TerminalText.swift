@@ -28,19 +28,7 @@ extension String {
         let ellipsis = head.endIndex == unicodeScalars.endIndex ? "" : "…"
         return "'\(String(head).sanitizedForTerminal)\(ellipsis)'"
     }
-}
 
-extension Unicode.Scalar {
-    var steersTerminal: Bool {
-        switch properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: true
-        case .format: value != 0x200C && value != 0x200D
-        default: false
-        }
-    }
-}
-
-extension String {
     /// The text as a shell argument that cannot be mistaken for an option.
     package var shellArgument: String {
         (utf8.count > 1 && utf8.first == UInt8(ascii: "-") ? "./\(self)" : self).shellQuoted
@@ -58,5 +46,15 @@ extension String {
         return "'"
             + utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
             .map { String(Substring($0)) }.joined(separator: "'\\''") + "'"
+    }
+}
+
+extension Unicode.Scalar {
+    var steersTerminal: Bool {
+        switch properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        case .format: value != 0x200C && value != 0x200D
+        default: false
+        }
     }
 }

@@ -194,25 +194,3 @@ extension HTTPURL {
         byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")
     }
 }
-
-extension Collection<UInt8> {
-    /// The scheme before a colon (RFC 3986, section 3.1). Nil for a relative URL.
-    package var urlScheme: SubSequence? {
-        guard let first, first.isASCIILetterOrDigit, !first.isDigit,
-            let colon = firstIndex(where: {
-                !$0.isASCIILetterOrDigit && !"+-.".utf8.contains($0)
-            }), self[colon] == UInt8(ascii: ":")
-        else { return nil }
-        return self[..<colon]
-    }
-}
-
-extension String {
-    /// The text without the characters that ``HTTPURL`` ignores.
-    package var bytesOfURL: [UInt8] {
-        var text = Array(utf8).drop { $0 <= 0x20 }
-        while let last = text.last, last <= 0x20 { text.removeLast() }
-        func isIgnored(_ byte: UInt8) -> Bool { byte == 0x09 || byte == 0x0A || byte == 0x0D }
-        return text.contains(where: isIgnored) ? text.filter { !isIgnored($0) } : Array(text)
-    }
-}

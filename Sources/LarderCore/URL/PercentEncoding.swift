@@ -12,6 +12,15 @@ extension String {
         }
         return String(decoding: bytes, as: UTF8.self)
     }
+
+    /// Decodes UTF-8, or returns nil. (`String(validating:as:)` needs iOS 18.)
+    init?(valid bytes: some Collection<UInt8>) {
+        self.init(decoding: bytes, as: UTF8.self)
+        let isSame = bytes.withContiguousStorageIfAvailable { bytes in
+            utf8.withContiguousStorageIfAvailable { $0.elementsEqual(bytes) } ?? false
+        }
+        guard isSame ?? utf8.elementsEqual(bytes) else { return nil }
+    }
 }
 
 extension [UInt8] {
@@ -52,6 +61,16 @@ extension Collection<UInt8> {
         }
         return bytes
     }
+
+    /// The scheme before a colon (RFC 3986, section 3.1). Nil for a relative URL.
+    package var urlScheme: SubSequence? {
+        guard let first, first.isASCIILetterOrDigit, !first.isDigit,
+            let colon = firstIndex(where: {
+                !$0.isASCIILetterOrDigit && !"+-.".utf8.contains($0)
+            }), self[colon] == UInt8(ascii: ":")
+        else { return nil }
+        return self[..<colon]
+    }
 }
 
 extension UInt8 {
@@ -75,16 +94,5 @@ package enum URLBytes {
         guard let high = digits.next()?.hexDigit, let low = digits.next()?.hexDigit
         else { return nil }
         return high << 4 | low
-    }
-}
-
-extension String {
-    /// Decodes UTF-8, or returns nil. (`String(validating:as:)` needs iOS 18.)
-    init?(valid bytes: some Collection<UInt8>) {
-        self.init(decoding: bytes, as: UTF8.self)
-        let isSame = bytes.withContiguousStorageIfAvailable { bytes in
-            utf8.withContiguousStorageIfAvailable { $0.elementsEqual(bytes) } ?? false
-        }
-        guard isSame ?? utf8.elementsEqual(bytes) else { return nil }
     }
 }

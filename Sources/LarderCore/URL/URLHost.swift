@@ -107,12 +107,6 @@ enum URLHost {
     }
 }
 
-extension String {
-    package var withoutFinalDot: String {
-        utf8.last == UInt8(ascii: ".") ? String(decoding: utf8.dropLast(), as: UTF8.self) : self
-    }
-}
-
 /// The conversion of international hosts to ASCII (`xn--`, UTS #46). Without a converter,
 /// ``HTTPURL`` rejects international hosts.
 public enum InternationalHosts {

@@ -137,4 +137,16 @@ extension String {
         else { return startIndex }
         return utf8[slash...].firstIndex { !HTTPURL.isSlash($0) } ?? endIndex
     }
+
+    package var withoutFinalDot: String {
+        utf8.last == UInt8(ascii: ".") ? String(decoding: utf8.dropLast(), as: UTF8.self) : self
+    }
+
+    /// The text without the characters that ``HTTPURL`` ignores.
+    package var bytesOfURL: [UInt8] {
+        var text = Array(utf8).drop { $0 <= 0x20 }
+        while let last = text.last, last <= 0x20 { text.removeLast() }
+        func isIgnored(_ byte: UInt8) -> Bool { byte == 0x09 || byte == 0x0A || byte == 0x0D }
+        return text.contains(where: isIgnored) ? text.filter { !isIgnored($0) } : Array(text)
+    }
 }
