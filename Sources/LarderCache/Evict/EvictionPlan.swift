@@ -102,24 +102,30 @@ final class EvictionPlan {
                 defer { objects.reset() }
                 while var row = try objects.next() {
                     if policy.isCancelled() { throw CancellationError() }
-                    let object = try Object(&row, at: now)
+                    let (id, digest) = (row.integer(), try row.requireDigest())
+                    let size = try row.requireInteger(in: 0...StoredObject.largest)
+                    let usedAt = try row.requireTime()
+                    _ = try row.requireTime()
+                    let since = try row.requireTime()
+                    let hold = row.text().flatMap(Hold.init)
+                    let mandate = row.text().flatMap(Reason.init)
                     // The remaining rows are read, too, so that damage is found.
-                    guard object.mandate != nil || excess.reason != nil else { continue }
-                    let room = try room(of: object)
+                    guard mandate != nil || excess.reason != nil else { continue }
+                    let room = try room(of: digest)
                     // Removing an object that frees no space would not help to reach the minimum.
                     func useful(_ reason: Reason?) -> Reason? {
                         reason == .free && room == 0 ? nil : reason
                     }
-                    let isExcess = (object.mandate ?? useful(unheldExcess.reason)) != nil
-                    if isExcess { unheldExcess.take(object.size, freeing: room) }
-                    if let hold = object.hold ?? runHold(on: object, since: runStart, instant) {
+                    let isExcess = (mandate ?? useful(unheldExcess.reason)) != nil
+                    if isExcess { unheldExcess.take(size, freeing: room) }
+                    if let hold = hold ?? runHold(usedAt, since: runStart, instant) {
                         guard isExcess else { continue }
-                        decision.held[hold, default: .init()].add(object.size)
-                    } else if let reason = object.mandate ?? useful(excess.reason) {
-                        try insert.run(
-                            object.id, object.digest, object.size, object.usedAt, room,
-                            reason.rawValue, max(0, object.age ?? 0))
-                        excess.take(object.size, freeing: room)
+                        decision.held[hold, default: .init()].add(size)
+                    } else if let reason = mandate ?? useful(excess.reason) {
+                        // Earlier times are from an unset clock.
+                        let age = since >= ObjectUse.earliest ? max(0, now - since) : 0
+                        try insert.run(id, digest, size, usedAt, room, reason.rawValue, age)
+                        excess.take(size, freeing: room)
                     }
                 }
                 decision.left = excess.left
@@ -178,29 +184,6 @@ final class EvictionPlan {
     /// Detaches the index, whose own connections must close last to checkpoint its log.
     func close() throws { try database.close() }
 
-    private struct Object {
-        let id: Int64
-        let digest: Digest
-        let size: Int64
-        let usedAt: Double
-        /// The age in seconds, or nil if the time is from an unset clock.
-        let age: Double?
-        let hold: Hold?
-        let mandate: Reason?
-
-        init(_ row: inout RowReader, at now: Double) throws {
-            id = row.integer()
-            digest = try row.requireDigest()
-            size = try row.requireInteger(in: 0...StoredObject.largest)
-            usedAt = try row.requireTime()
-            _ = try row.requireTime()
-            let since = try row.requireTime()
-            age = since >= ObjectUse.earliest ? now - since : nil
-            hold = row.text().flatMap(Hold.init)
-            mandate = row.text().flatMap(Reason.init)
-        }
-    }
-
     private func hold(_ db: Database) throws {
         // SQLite does not reorder a CROSS JOIN, so it looks up each key among the resources. If an
         // object is both in a manifest and pinned, the manifest is reported.
@@ -240,15 +223,15 @@ final class EvictionPlan {
     }
 
     /// Returns `.run` if a run in progress, whose clock may be ahead, may have used the object.
-    private func runHold(on object: Object, since start: Date, _ instant: Date) -> Hold? {
+    private func runHold(_ usedAt: Double, since start: Date, _ instant: Date) -> Hold? {
         let end = start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
-        return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil
+        return usedAt >= start.timeIntervalSince1970 && usedAt <= end ? .run : nil
     }
 
-    private func room(of object: Object) throws -> Int64 {
+    private func room(of digest: Digest) throws -> Int64 {
         guard policy.minimumFree != nil else { return 0 }
         do throws(CacheError) {
-            guard let status = try directory.status(of: object.digest), status.isRegularFile
+            guard let status = try directory.status(of: digest), status.isRegularFile
             else { return 0 }
             return status.freeableBytes
         } catch  where error.errno == EACCES { return 0 }
