@@ -149,4 +149,76 @@ final class CacheDirectory: Sendable {
         try run.directory.create(staged).write(bytes)
         try run.directory.rename(staged, to: parent, as: name)
     }
+
+    /// Creates a file to remove on a full disk, because deleting rows needs space for SQLite's log.
+    func takeReserve() {
+        #if !canImport(Darwin)
+            guard let index = try? root.status(of: CacheLayout.index),
+                let space = try? DiskSpace(of: root)
+            else { return }
+            let size = max(1 << 20, min(2 * Int64(index.st_size), 4 << 20))
+            guard space.free >= 16 * size else { return }
+            let old = try? root.status(of: CacheLayout.reserve)
+            if let old, !old.isRegularFile || old.st_nlink > 1 || old.allocatedBytes >= size {
+                return
+            }
+            let file = try? root.createOrOpen(CacheLayout.reserve, mode: 0o600)
+            // Reserves blocks, except on file systems that copy on write.
+            if let file, posix_fallocate(file.raw, 0, off_t(size)) != 0 {
+                root.removeIfRegular(CacheLayout.reserve)
+            }
+        #endif
+    }
+
+    func oldestRunStart(except own: String?) throws(CacheError) -> Date? {
+        var oldest: UInt64?
+        for (parent, name) in try temporaries() where name != own {
+            let parts = name.split(separator: "-")
+            guard parts.count == 3, parts[0] == "run", let start = UInt64(parts[1], radix: 36),
+                parent.lockAbandoned(name) == nil, try parent.status(of: name) != nil
+            else { continue }
+            oldest = min(oldest ?? start, start)
+        }
+        return oldest.map { Date(timeIntervalSince1970: Double($0) / 1000) }
+    }
+
+    @discardableResult
+    func sweepRuns(isDryRun: Bool = false) throws(CacheError) -> ObjectTally {
+        var swept = ObjectTally()
+        for (parent, name) in try temporaries() where name.hasPrefix("run-") {
+            guard let run = parent.lockAbandoned(name) else { continue }
+            let removed = try parent.removeTree(name, isDryRun: isDryRun)
+            withExtendedLifetime(run) {}
+            if removed.isGone { swept.count += 1 }
+            swept.bytes += removed.bytes
+        }
+        return swept
+    }
+
+    static func isQuarantined(_ name: String) -> Bool {
+        let parts = name.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, UInt64(parts[1], radix: 36) != nil else { return false }
+        let former = String(parts[0])
+        return Digest(hex: former)?.hex == former || ObjectTree.isFanOut(former)
+    }
+
+    /// Moves a file to `quarantine/` and returns its new path, or nil if its inode has changed.
+    func quarantine(
+        _ name: String, from parent: FileDescriptor, inode: ino_t
+    ) throws(CacheError) -> String? {
+        let quarantine = try root.directory(CacheLayout.quarantine, create: true)
+        guard try parent.status(of: name)?.st_ino == inode else { return nil }
+        let target = "\(name)-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+        guard renameat(parent.raw, name, quarantine.raw, target) == 0 else {
+            if errno == ENOENT { return nil }
+            throw parent.failure("rename", of: name)
+        }
+        guard try quarantine.status(of: target)?.st_ino == inode else {
+            try quarantine.rename(target, to: parent, as: name)
+            return nil
+        }
+        let place = "\(CacheLayout.quarantine)/\(target)"
+        log(.warning, "moved \(parent.path(of: name)) to \(place)")
+        return place
+    }
 }

@@ -63,25 +63,3 @@ struct DiskSpace {
         free = Int64(status.f_bavail) * blockSize
     }
 }
-
-extension CacheDirectory {
-    /// Creates a file to remove on a full disk, because deleting rows needs space for SQLite's log.
-    func takeReserve() {
-        #if !canImport(Darwin)
-            guard let index = try? root.status(of: CacheLayout.index),
-                let space = try? DiskSpace(of: root)
-            else { return }
-            let size = max(1 << 20, min(2 * Int64(index.st_size), 4 << 20))
-            guard space.free >= 16 * size else { return }
-            let old = try? root.status(of: CacheLayout.reserve)
-            if let old, !old.isRegularFile || old.st_nlink > 1 || old.allocatedBytes >= size {
-                return
-            }
-            let file = try? root.createOrOpen(CacheLayout.reserve, mode: 0o600)
-            // Reserves blocks, except on file systems that copy on write.
-            if let file, posix_fallocate(file.raw, 0, off_t(size)) != 0 {
-                root.removeIfRegular(CacheLayout.reserve)
-            }
-        #endif
-    }
-}
