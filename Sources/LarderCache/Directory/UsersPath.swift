@@ -32,7 +32,9 @@ package struct UsersPath {
                 isDangling = isDangling || isOfLink && errno == ENOENT
                 continue
             }
-            guard status.isLink, !Self.isOfProcesses(parent) else { continue }
+            // On procfs, only the kernel creates links, and not all of them lead to paths.
+            guard status.isLink, !isProcfs({ found in parent.withPath { statfs($0, found) } })
+            else { continue }
             let target = Self.target(of: place, status)
             if foreignLink == nil, target == nil || !Ownership.isTrusted(status.st_uid) {
                 foreignLink = (place, status.st_uid, rest.isEmpty)
@@ -69,12 +71,6 @@ package struct UsersPath {
             path.withPath({ lstat($0, &after) }) == 0, FileIdentity(after) == FileIdentity(status)
         else { return nil }
         return String(path: target)
-    }
-
-    /// Whether a path is on procfs, where only the kernel creates links, not all of them to paths.
-    private static func isOfProcesses(_ path: String) -> Bool {
-        var status = statfs()
-        return path.withPath({ statfs($0, &status) }) == 0 && status.isOfProcesses
     }
 
     /// Throws `.unusable` if another user owns a link on the path or, with `isLast`, at its end.
@@ -176,13 +172,11 @@ package struct UsersPath {
 }
 
 extension FileDescriptor {
-    fileprivate var isOfProcesses: Bool {
-        var status = statfs()
-        return fstatfs(raw, &status) == 0 && status.isOfProcesses
-    }
+    fileprivate var isOfProcesses: Bool { isProcfs { fstatfs(raw, $0) } }
 }
 
-extension statfs {
-    /// Whether the file system is procfs (PROC_SUPER_MAGIC). macOS does not use this number.
-    fileprivate var isOfProcesses: Bool { UInt32(truncatingIfNeeded: f_type) == 0x9FA0 }
+/// Whether a file system is procfs (PROC_SUPER_MAGIC). macOS does not use this number.
+private func isProcfs(_ read: (UnsafeMutablePointer<statfs>) -> Int32) -> Bool {
+    var status = statfs()
+    return read(&status) == 0 && UInt32(truncatingIfNeeded: status.f_type) == 0x9FA0
 }
