@@ -51,15 +51,7 @@ extension Cache {
     public func resource(spelledAs text: String) throws(CacheError) -> Resource? {
         guard let index else { return nil }
         if let resource = try index.resource(text) { return resource }
-        if index.hasSpellings {
-            let find = """
-                SELECT \(Resource.columns) FROM spellings s JOIN resources r ON r.id = s.resource
-                    JOIN objects o ON o.id = r.object
-                WHERE s.text = ?
-                """
-            let found = try index.lookUp { try $0.prepared(find).rows(text, as: Resource.init) }
-            if let resource = found.first, resource.isAsNamed { return resource }
-        }
+        if let resource = try index.resource(spelledAs: text) { return resource }
         // Keys contain no credentials, so the resource with this key may belong to another user.
         guard let url = try? HTTPURL(text), url.credentials == nil else { return nil }
         return url.key.isSame(as: text) ? nil : try index.resource(url.key)

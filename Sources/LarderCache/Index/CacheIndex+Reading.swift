@@ -30,6 +30,17 @@ extension CacheIndex {
         }
     }
 
+    func resource(spelledAs text: String) throws(CacheError) -> Resource? {
+        guard hasSpellings else { return nil }
+        let find = """
+            SELECT \(Resource.columns) FROM spellings s JOIN resources r ON r.id = s.resource
+                JOIN objects o ON o.id = r.object
+            WHERE s.text = ?
+            """
+        return try lookUp { try $0.prepared(find).rows(text, as: Resource.init) }
+            .first.flatMap { $0.isAsNamed ? $0 : nil }
+    }
+
     func object(_ digest: Digest) throws(CacheError) -> StoredObject? {
         try lookUp { db in
             try db.prepared("SELECT \(StoredObject.columns) FROM objects o WHERE o.digest = ?")

@@ -176,9 +176,10 @@ import Testing
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path, with: ["key": noise(100, seed: 1)])
             let digest = try #require(try cache.resource("key")).object.digest
-            #expect(try cache.directory.absent([digest]).isEmpty)
+            let presence = cache.presence
+            #expect(try presence.absent([digest]).isEmpty)
             try FileManager.default.removeItem(atPath: directory.path("objects"))
-            #expect(try cache.directory.absent([digest]) == [digest])
+            #expect(try presence.absent([digest]) == [digest])
         }
     }
 
