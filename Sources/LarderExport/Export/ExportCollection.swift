@@ -7,7 +7,7 @@ import LarderManifest
 struct ExportCollection {
     let cache: Cache
     let layout: ExportLayout
-    let library: (any KeyedLayout)?
+    let library: KeyedLayout?
     let list: ExportList
     let isCancelled: () -> Bool
     var report: ExportReport

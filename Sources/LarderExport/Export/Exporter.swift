@@ -59,7 +59,7 @@ package struct Exporter {
     }
 
     private func export(
-        _ manifests: [ManifestSource]?, _ library: (any KeyedLayout)?, _ writer: ExportWriter,
+        _ manifests: [ManifestSource]?, _ library: KeyedLayout?, _ writer: ExportWriter,
         _ renditions: Renditions, _ report: inout ExportReport
     ) throws {
         let list = try ExportList()

@@ -3,13 +3,13 @@ import GRDB
 import LarderCache
 
 final class KeyedFiles: ExportedFiles {
-    private let layout: any KeyedLayout
+    private let layout: KeyedLayout
     private let writer: ExportWriter
     private var tree: ExportTree { writer.tree }
     private let journal: Journal?
     private var placed: [(stem: String, size: Int64)] = []
 
-    init(_ layout: any KeyedLayout, _ writer: ExportWriter) throws {
+    init(_ layout: KeyedLayout, _ writer: ExportWriter) throws {
         self.layout = layout
         self.writer = writer
         journal = try layout.journal.map(Journal.init)

@@ -14,7 +14,7 @@ struct ImportPlace {
 
 /// The mapping from URLs to files of a directory.
 enum ImportSource {
-    case library(any KeyedLayout)
+    case library(KeyedLayout)
     case list(ListedFiles)
 
     /// Returns the files that may contain a URL's bytes, the most likely first.

@@ -97,7 +97,7 @@ package struct ImportConfiguration: Sendable {
     package var acceptsAnyContent = false
     package var manifestRules = ManifestRules()
 
-    var library: (any KeyedLayout)? { layout.library(in: folder) }
+    var library: KeyedLayout? { layout.library(in: folder) }
 
     package init(layout: ExportLayout, directory: String) {
         self.layout = layout

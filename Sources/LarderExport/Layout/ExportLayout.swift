@@ -1,4 +1,3 @@
-import Foundation
 import LarderCore
 
 package enum ExportLayout: String, CaseIterable, Sendable {
@@ -7,22 +6,22 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     case assetCatalog = "asset-catalog"
     case gallery
 
-    var library: (any KeyedLayout)? {
+    var library: KeyedLayout? {
         switch self {
-        case .nuke: NukeLayout()
-        case .sdwebimage: SDWebImageLayout()
-        case .kingfisher: KingfisherLayout(version: 8)
-        case .kingfisher7: KingfisherLayout(version: 7)
-        case .coil: CoilLayout(version: 3)
-        case .coil2: CoilLayout(version: 2)
-        case .glide: GlideLayout()
+        case .nuke: .nuke
+        case .sdwebimage: .sdWebImage
+        case .kingfisher: .kingfisher(digits: 64)
+        case .kingfisher7: .kingfisher(digits: 32)
+        case .coil: .coil
+        case .coil2: .coil2
+        case .glide: .glide
         case .files, .assetCatalog, .gallery: nil
         }
     }
 
     /// Returns the library's naming rules. `folder` is its directory's name, or nil for the
     /// default.
-    func library(in folder: String?) -> (any KeyedLayout)? {
+    func library(in folder: String?) -> KeyedLayout? {
         var library = library
         if let folder {
             precondition(Self.isFolder(folder), "invalid directory name")
@@ -48,54 +47,6 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     package static func names(where has: (ExportLayout) -> Bool) -> String {
         allCases.filter(has).map(\.rawValue).joined(separator: ", ")
     }
-}
-
-/// The disk cache of an image library: its directory, and the file names for a URL.
-protocol KeyedLayout: Sendable {
-    /// The path components of the directory. An app can choose the last one.
-    var folders: [String] { get set }
-
-    /// Returns the common prefix of a URL's file names, unique to the URL.
-    func stem(of url: String) -> String
-    /// Returns the stem of a file name, or nil if the library never creates such a name.
-    func stem(ofFile name: String) -> String?
-
-    /// Returns the file names that the library tries for a URL, in order. Default: the stem's file.
-    func names(of url: String) -> [String]
-    /// The required modification date, which rules out hard links to the cache's files. Default:
-    /// nil (any date).
-    var modified: Date? { get }
-    /// The format of the directory's list of files. Default: nil (no list).
-    var journal: JournalForm? { get }
-    /// Whether the library stores bodies of error responses, with the status in the first metadata
-    /// file. Default: false.
-    var storesErrors: Bool { get }
-    /// The parameters of ``SeedInstaller``. Default: nil (not supported).
-    var seed: AppSeed? { get }
-}
-
-extension KeyedLayout {
-    var modified: Date? { nil }
-    var journal: JournalForm? { nil }
-    var storesErrors: Bool { false }
-    var seed: AppSeed? { nil }
-
-    func names(of url: String) -> [String] { [file(stem(of: url))] }
-
-    func file(_ stem: String) -> String { journal?.dataFile(stem) ?? stem }
-}
-
-struct AppSeed {
-    enum Dates {
-        case any, modification
-        /// The modification date is the expiration date, and the creation date is the last access.
-        case expiry
-    }
-
-    let library: String
-    /// The latest time to call the installer, for example `before you create the cache`.
-    let moment: String
-    var dates = Dates.any
 }
 
 extension String {

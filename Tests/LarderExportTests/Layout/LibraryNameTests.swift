@@ -9,20 +9,20 @@ import Testing
         ("http://test.com", "50334ee0b51600df6397ce93ceed4728c37fee4e"),
     ])
     func nukeFileNamesMatchThoseOfTheLibrary(_ url: String, _ name: String) {
-        let layout = NukeLayout()
+        let layout = KeyedLayout.nuke
         #expect(layout.file(layout.stem(of: url)) == name)
         #expect(layout.stem(ofFile: name) == name)
     }
 
     @Test(arguments: [
-        (8, "99a19c215d3db74ae82c36fa43878f88c5e63830dc30799320b01a4f5aa341e4"),
-        (7, "d67540393d81c9e621cb2deed9d80816"),
+        (64, "99a19c215d3db74ae82c36fa43878f88c5e63830dc30799320b01a4f5aa341e4"),
+        (32, "d67540393d81c9e621cb2deed9d80816"),
     ])
-    func kingfisherFileNamesMatchThoseOfTheLibrary(_ version: Int, _ name: String) {
-        let layout = KingfisherLayout(version: version)
+    func kingfisherFileNamesMatchThoseOfTheLibrary(_ digits: Int, _ name: String) {
+        let layout = KeyedLayout.kingfisher(digits: digits)
         #expect(layout.stem(of: "https://example.com/image.png") == name)
         #expect(layout.stem(ofFile: name) == name)
-        #expect(KingfisherLayout(version: 15 - version).stem(ofFile: name) == nil)
+        #expect(KeyedLayout.kingfisher(digits: 96 - digits).stem(ofFile: name) == nil)
     }
 
     @Test(arguments: [
@@ -33,8 +33,8 @@ import Testing
         ),
     ])
     func sdwebimageFileNamesMatchThoseOfTheLibrary(_ url: String, _ name: String) {
-        #expect(SDWebImageLayout().stem(of: url) == name)
-        #expect(SDWebImageLayout().stem(ofFile: name) == name)
+        #expect(KeyedLayout.sdWebImage.stem(of: url) == name)
+        #expect(KeyedLayout.sdWebImage.stem(ofFile: name) == name)
     }
 
     @Test(arguments: [
@@ -60,12 +60,12 @@ import Testing
         ("https://a.example/%FF.png?a=b", ".png?a=b"),
     ])
     func sdwebimageAppendsTheURLsExtension(_ url: String, _ suffix: String) {
-        #expect(SDWebImageLayout().stem(of: url) == url.md5Hex + suffix)
+        #expect(KeyedLayout.sdWebImage.stem(of: url) == url.md5Hex + suffix)
     }
 
     /// SDWebImage limits extensions to 222 UTF-16 units.
     @Test func sdwebimageDropsLongExtensions() {
-        let layout = SDWebImageLayout()
+        let layout = KeyedLayout.sdWebImage
         func url(_ count: Int, _ letter: String = "x") -> String {
             "https://a.example/a." + String(repeating: letter, count: count)
         }
@@ -80,15 +80,14 @@ import Testing
     @Test func coilAndGlideFileNamesAreDigests() {
         let url = "https://example.com/image.png"
         let digest = "99a19c215d3db74ae82c36fa43878f88c5e63830dc30799320b01a4f5aa341e4"
-        for version in [2, 3] {
-            let coil = CoilLayout(version: version)
+        for coil in [KeyedLayout.coil2, .coil] {
             #expect(coil.file(coil.stem(of: url)) == digest + ".1")
             #expect(coil.journal?.emptyFiles(digest) == [digest + ".0"])
             #expect(coil.stem(ofFile: digest + ".0") == digest)
         }
-        #expect(GlideLayout().file(GlideLayout().stem(of: url)) == digest + ".0")
-        #expect(GlideLayout().journal?.emptyFiles(digest) == [])
-        #expect(GlideLayout().stem(ofFile: digest + ".1") == nil)
+        #expect(KeyedLayout.glide.file(KeyedLayout.glide.stem(of: url)) == digest + ".0")
+        #expect(KeyedLayout.glide.journal?.emptyFiles(digest) == [])
+        #expect(KeyedLayout.glide.stem(ofFile: digest + ".1") == nil)
     }
 
     /// Files whose names do not have the layout's form are never pruned.

@@ -1,0 +1,167 @@
+import Foundation
+import LarderCore
+
+/// The disk cache of an image library: its directory, and the file names for a URL.
+struct KeyedLayout: Sendable {
+    /// The maximum length of an extension: Darwin's `NAME_MAX` minus the digest and the dot, in
+    /// UTF-16 units like `NSString`.
+    private static let longestExtension = 255 - 32 - 1
+
+    /// The path components of the directory. An app can choose the last one.
+    var folders: [String]
+    /// The number of digits of the URL's digest, the start of a name: 32 (MD5), 40 (SHA-1) or 64
+    /// (SHA-256).
+    let digits: Int
+    /// Whether names end with the URL's extension.
+    var hasExtension = false
+    /// The required modification date, which rules out hard links to the cache's files. Default:
+    /// nil (any date).
+    var modified: Date?
+    /// The format of the directory's list of files. Default: nil (no list).
+    var journal: JournalForm?
+    /// Whether the library stores bodies of error responses, with the status in the first metadata
+    /// file.
+    var storesErrors = false
+    /// The parameters of ``SeedInstaller``. Default: nil (not supported).
+    var seed: AppSeed?
+
+    private func digest(of url: String) -> String {
+        switch digits {
+        case 32: url.md5Hex
+        case 40: url.sha1Hex
+        default: url.sha256Hex
+        }
+    }
+
+    /// Returns the common prefix of a URL's file names, unique to the URL.
+    func stem(of url: String) -> String {
+        let digest = digest(of: url)
+        guard hasExtension else { return digest }
+        var suffix = PathExtension.ofURL(url) ?? PathExtension.ofText(url)
+        suffix.unicodeScalars.removeAll { $0.value == 0 || $0.value == 0x3A }
+        let isUsable = !suffix.utf8.isEmpty && suffix.utf16.count <= Self.longestExtension
+        return isUsable ? "\(digest).\(suffix)" : digest
+    }
+
+    /// Returns the stem of a file name, or nil if the library never creates such a name.
+    func stem(ofFile name: String) -> String? {
+        let digest = String(decoding: name.utf8.prefix(digits), as: UTF8.self)
+        guard digest.isHex(digits) else { return nil }
+        if let journal {
+            return journal.files(digest).contains { name.isSame(as: $0) } ? digest : nil
+        }
+        let rest = name.utf8.dropFirst(digits)
+        let isExtension = hasExtension && rest.first == UInt8(ascii: ".") && rest.count > 1
+        return rest.isEmpty || isExtension ? name : nil
+    }
+
+    func file(_ stem: String) -> String { journal?.dataFile(stem) ?? stem }
+
+    /// Returns the file names that the library tries for a URL, in order. SDWebImage also looks up
+    /// a name without an extension, as in version 3 (`dataForKey:`).
+    func names(of url: String) -> [String] {
+        let (name, digest) = (file(stem(of: url)), digest(of: url))
+        return hasExtension && !name.isSame(as: digest) ? [name, digest] : [name]
+    }
+}
+
+struct AppSeed {
+    enum Dates {
+        case any, modification
+        /// The modification date is the expiration date, and the creation date is the last access.
+        case expiry
+    }
+
+    let library: String
+    /// The latest time to call the installer, for example `before you create the cache`.
+    let moment: String
+    var dates = Dates.any
+}
+
+extension KeyedLayout {
+    /// The expiration date: the end of 2037, because some archives store 32-bit seconds. A constant
+    /// date makes exports deterministic.
+    private static let lastDate = Date(timeIntervalSince1970: 2_145_830_400)
+
+    /// Nuke's `DataCache` with the default name of `.withDataCache`.
+    ///
+    /// Source: Nuke 13.2.0, Sources/Nuke/Caching/DataCache.swift (`filename(for:)`) and
+    /// Sources/Nuke/Internal/Extensions.swift (`sha1`). The key of an unprocessed image is its
+    /// URL's `absoluteString`.
+    static let nuke = KeyedLayout(
+        folders: ["com.github.kean.Nuke.DataCache"], digits: 40,
+        seed: AppSeed(
+            library: "Nuke", moment: "before you create a pipeline with this `DataCache`"))
+
+    /// Kingfisher's default `DiskStorage`: hashed names without an extension.
+    ///
+    /// Source: Kingfisher 8.11.0 and 7.12.0, Sources/Cache/DiskStorage.swift (`cacheFileName`,
+    /// `FileMeta`), Sources/Utility/String+SHA256.swift and String+MD5.swift. The key of an
+    /// unprocessed image is its URL's `absoluteString`.
+    static func kingfisher(digits: Int) -> KeyedLayout {
+        let moment = "before you create the `ImageCache`, which lists its files only at creation"
+        return KeyedLayout(
+            folders: ["com.onevcat.Kingfisher.ImageCache.default"], digits: digits,
+            modified: lastDate,
+            seed: AppSeed(library: "Kingfisher", moment: moment, dates: .expiry))
+    }
+
+    /// SDWebImage's default `SDImageCache`. Before version 5.20, SDWebImage removes files 7 days
+    /// after the modification date. Later versions use the last access.
+    ///
+    /// Source: SDWebImage 5.21.5, SDWebImage/Core/SDDiskCache.m (`SDDiskCacheFileNameForKey`) and
+    /// SDImageCache.m (`defaultDiskCacheDirectory`); SDWebImage 5.19.7, SDDiskCache.m
+    /// (`removeExpiredData`).
+    static let sdWebImage = KeyedLayout(
+        folders: ["com.hackemist.SDImageCache", "default"], digits: 32, hasExtension: true,
+        modified: lastDate,
+        seed: AppSeed(
+            library: "SDWebImage", moment: "before you use the `SDImageCache`",
+            dates: .modification))
+
+    /// Coil's default `DiskCache`: an empty metadata file and a file with the bytes for each URL.
+    /// Coil always uses an entry with empty metadata.
+    ///
+    /// Source: Coil 3.5.0, coil-core/src/commonMain/kotlin/coil3/disk/RealDiskCache.kt and
+    /// DiskLruCache.kt, coil-network-core/src/commonMain/kotlin/coil3/network/NetworkFetcher.kt
+    /// (`doFetch`).
+    static let coil = KeyedLayout(
+        folders: ["coil3_disk_cache"], digits: 64,
+        journal: JournalForm(appVersion: 3, valueCount: 2), storesErrors: true)
+
+    /// Coil 2, which stores only successful responses, without their status.
+    ///
+    /// Source: Coil 2.7.0, coil-base/src/main/java/coil/disk/RealDiskCache.kt and DiskLruCache.kt,
+    /// coil/fetch/HttpUriFetcher.kt, coil/util/Utils.kt (`SingletonDiskCache`).
+    static let coil2 = KeyedLayout(
+        folders: ["image_cache"], digits: 64, journal: JournalForm(appVersion: 1, valueCount: 2))
+
+    /// Glide's default `DiskLruCacheWrapper`, original data (`DataCacheKey`) without a signature.
+    ///
+    /// Source: Glide 5.0.9, library/src/main/java/com/bumptech/glide/load/engine/DataCacheKey.java,
+    /// load/model/GlideUrl.java, signature/EmptySignature.java (which adds nothing to the digest),
+    /// load/engine/cache/SafeKeyGenerator.java and DiskLruCacheWrapper.java, and
+    /// third_party/disklrucache.
+    static let glide = KeyedLayout(
+        folders: ["image_manager_disk_cache"], digits: 64,
+        journal: JournalForm(appVersion: 1, valueCount: 1))
+}
+
+/// The journal format of Jake Wharton's DiskLruCache, version 1, which Coil and Glide copied.
+struct JournalForm: Sendable {
+    static let file = "journal"
+    /// The library reads this file if the journal is missing.
+    static let backup = "journal.bkp"
+
+    /// The version in the journal. The library deletes all entries if it expects a different
+    /// version.
+    let appVersion: Int
+    /// The number of files per key. The last file contains the bytes. The other files are empty.
+    let valueCount: Int
+
+    var header: String { "libcore.io.DiskLruCache\n1\n\(appVersion)\n\(valueCount)\n\n" }
+
+    func files(_ stem: String) -> [String] { (0..<valueCount).map { "\(stem).\($0)" } }
+    func dataFile(_ stem: String) -> String { "\(stem).\(valueCount - 1)" }
+    func emptyFiles(_ stem: String) -> [String] { Array(files(stem).dropLast()) }
+}
