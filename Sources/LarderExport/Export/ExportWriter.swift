@@ -4,11 +4,18 @@ import LarderCore
 
 /// A writer that creates and replaces an export's files atomically. Keeps files with the correct
 /// bytes.
+///
+/// Locks the directory against other exports. Links in it are not followed, so nothing outside it
+/// is written.
 final class ExportWriter {
+    private static let temporaryStart = ".larder-"
+    private static let temporaryEnd = ".partial"
     /// The age in seconds above which an access date is set to now.
     private static let accessDateAge = 86_400
 
-    let tree: ExportTree
+    /// The directory of the layout's files: the export's directory or one in it.
+    let folder: FileDescriptor
+    let path: String
     let cache: Cache
     private let modified: Date?
     private let isCancelled: () -> Bool
@@ -19,25 +26,51 @@ final class ExportWriter {
     private var mayClone: Bool
     private var isDirty = false
 
+    /// Creates missing directories and removes partial files of killed exports. Follows links in
+    /// `path` unless another user owns them. Throws `.unusable` if the directory is inside the
+    /// cache or contains it, and `.locked` during another export.
     init(
-        _ tree: ExportTree, cache: Cache, mayLink: Bool, mayClone: Bool, modified: Date?,
-        isCancelled: @escaping () -> Bool
+        _ path: String, folders: [String] = [], cache: Cache, mayShare: Bool = true,
+        modified: Date? = nil, isCancelled: @escaping () -> Bool
     ) throws {
-        self.tree = tree
+        let path = URL(fileURLWithPath: path).standardizedFileURL.path
+        var folder = try UsersPath(path).directory(create: true) { (nearest) throws(CacheError) in
+            guard try !nearest.lies(in: cache.root) else {
+                throw CacheError(.unusable, subject: path, message: "is inside the cache")
+            }
+        }
+        for name in folders { folder = try folder.folder(name) }
+        self.folder = folder
+        self.path = ([path] + folders).joined(separator: "/")
         self.cache = cache
-        self.mayLink = mayLink
-        self.mayClone = mayClone
         self.modified = modified
         self.isCancelled = isCancelled
+        mayLink = mayShare && modified == nil
+        mayClone = mayShare
         reader = cache.reader()
         readFiles = try ReadFiles()
+        guard try !cache.root.lies(in: folder) else {
+            throw CacheError(.unusable, subject: self.path, message: "contains the cache")
+        }
+        guard flock(folder.raw, LOCK_EX | LOCK_NB) == 0 else {
+            throw CacheError(
+                .locked, subject: self.path, message: "another export is writing to it")
+        }
+        try folder.forEachName { (name) throws(CacheError) in
+            let serial = name.utf8.dropFirst(Self.temporaryStart.utf8.count)
+                .prefix(while: \.isDigit)
+            let isTemporary = name.isSame(as: Self.temporary(String(Substring(serial))))
+            if isTemporary, !serial.isEmpty { unlinkat(folder.raw, name, 0) }
+        }
+    }
+
+    deinit { flock(folder.raw, LOCK_UN) }
+
+    private static func temporary(_ serial: String) -> String {
+        "\(temporaryStart)\(serial)\(temporaryEnd)"
     }
 
     func checkCancellation() throws { if isCancelled() { throw CancellationError() } }
-
-    func place(_ object: StoredObject, as name: String) throws -> Placement {
-        try place(Rendition(object), as: name)
-    }
 
     /// Creates a file with an image's verified bytes. Calls `body` before the file gets its name.
     /// Throws `.corrupt` if the object is damaged, `.obstructed` if a directory has the name.
@@ -45,8 +78,8 @@ final class ExportWriter {
         _ rendition: Rendition, as name: String, in directory: FileDescriptor? = nil,
         before body: () throws -> Void = {}
     ) throws -> Placement {
-        let directory = directory ?? tree.folder
-        if try isInPlace(rendition.digest, rendition.size, name, directory) { return .unchanged }
+        let directory = directory ?? folder
+        if try isInPlace(rendition, name, directory) { return .unchanged }
         guard let object = rendition.original else {
             guard let bytes = rendition.bytes else {
                 throw ResizeError("\(name) changed during the export; export again")
@@ -62,7 +95,7 @@ final class ExportWriter {
         // Cloning is cheapest, then linking. A method that the file system does not support is
         // tried only once.
         if mayClone, let temporary = try clone(file) {
-            let copy = try tree.folder.file(temporary)
+            let copy = try folder.file(temporary)
             try publish(temporary, copy, as: name, in: directory, before: body) {
                 try confirm(copy, is: object)
                 return true
@@ -105,13 +138,13 @@ final class ExportWriter {
 
     /// Whether the file has the correct bytes, and no hard links unless they are allowed.
     func isInPlace(
-        _ digest: Digest, _ size: Int64, _ name: String, _ directory: FileDescriptor
+        _ rendition: Rendition, _ name: String, _ directory: FileDescriptor
     ) throws -> Bool {
         // A file is replaced if it cannot be read or its dates cannot be set.
         guard let status = try directory.statusOfFile(name), status.isRegularFile,
-            status.st_size == size, mayLink || status.st_nlink == 1,
+            status.st_size == rendition.size, mayLink || status.st_nlink == 1,
             let file = try? directory.file(name), try file.status().isRegularFile,
-            try self.digest(of: file) == digest
+            try digest(of: file) == rendition.digest
         else { return false }
         // Renews old access dates, because libraries may remove files by this date.
         if let modified,
@@ -147,7 +180,7 @@ final class ExportWriter {
     }
 
     func write(_ bytes: [UInt8], as name: String, in directory: FileDescriptor? = nil) throws {
-        let place = directory ?? tree.folder
+        let place = directory ?? folder
         if let old = try place.statusOfFile(name), old.isRegularFile,
             old.st_size == bytes.count, let file = try? place.file(name),
             try file.status().isRegularFile, try file.read(atMost: bytes.count + 1) == bytes
@@ -160,7 +193,7 @@ final class ExportWriter {
     func write(
         as name: String, in directory: FileDescriptor? = nil, _ body: (GeneratedFile) throws -> Void
     ) throws {
-        let directory = directory ?? tree.folder
+        let directory = directory ?? folder
         let (temporary, file) = try newFile()
         try publish(temporary, file, as: name, in: directory) {
             let generated = GeneratedFile(file)
@@ -174,7 +207,7 @@ final class ExportWriter {
     }
 
     func remove(_ name: String, in directory: FileDescriptor? = nil) throws(CacheError) -> Bool {
-        let directory = directory ?? tree.folder
+        let directory = directory ?? folder
         if unlinkat(directory.raw, name, 0) != 0 {
             if errno == ENOENT { return false }
             throw CacheError("unlink", subject: directory.path(of: name), errno: errno)
@@ -193,21 +226,21 @@ final class ExportWriter {
     /// replaces lost files.
     func flush() throws(CacheError) {
         guard isDirty else { return }
-        try Durability.add(tree.folder)
-        try Durability.flush(tree.folder)
+        try Durability.add(folder)
+        try Durability.flush(folder)
         isDirty = false
     }
 
     private func newName() -> String {
         serial += 1
-        return ExportTree.temporary(serial)
+        return Self.temporary(String(serial))
     }
 
     private func newFile() throws(CacheError) -> (name: String, file: FileDescriptor) {
         while true {
             let name = newName()
             do throws(CacheError) {
-                return (name, try tree.folder.create(name))
+                return (name, try folder.create(name))
             } catch  where error.errno == EEXIST {}
         }
     }
@@ -219,7 +252,7 @@ final class ExportWriter {
         before body: () throws -> Void = {}, filling fill: () throws -> Bool
     ) throws {
         // rename(2) keeps the temporary name if both names are links to the same file.
-        defer { unlinkat(tree.folder.raw, temporary, 0) }
+        defer { unlinkat(folder.raw, temporary, 0) }
         guard try fill() else { return }
         if let file {
             if let modified, try !file.setDates(modified: modified) {
@@ -229,7 +262,7 @@ final class ExportWriter {
         }
         isDirty = true
         try body()
-        try tree.folder.rename(temporary, to: directory, as: name)
+        try folder.rename(temporary, to: directory, as: name)
     }
 }
 
@@ -273,18 +306,18 @@ extension ExportWriter {
             var result: Int32
             repeat {
                 temporary = newName()
-                result = fclonefileat(file.raw, tree.folder.raw, temporary, 0)
+                result = fclonefileat(file.raw, folder.raw, temporary, 0)
             } while result != 0 && errno == EEXIST
             if result == 0 {
                 // The clone is read-only like the cache's file.
-                try tree.folder.file(temporary).setMode(0o644)
+                try folder.file(temporary).setMode(0o644)
                 return temporary
             }
         #else
             let (temporary, copy) = try newFile()
             // FICLONE, ioctl_ficlone(2): _IOW(0x94, 9, int). The Glibc module lacks the constant.
             if ioctl(copy.raw, 0x4004_9409, file.raw) == 0 { return temporary }
-            unlinkat(tree.folder.raw, temporary, 0)
+            unlinkat(folder.raw, temporary, 0)
         #endif
         mayClone = false
         return nil
@@ -295,7 +328,7 @@ extension ExportWriter {
         var number: Int32?
         repeat {
             temporary = newName()
-            number = try cache.link(object.digest, to: tree.folder, as: temporary)
+            number = try cache.link(object.digest, to: folder, as: temporary)
         } while number == EEXIST
         if let number {
             // Other errors may concern only this file: its number of links or its owner (proc(5),
@@ -303,9 +336,73 @@ extension ExportWriter {
             if [EXDEV, ENOTSUP, ENOSYS].contains(number) { mayLink = false }
             return nil
         }
-        let status = try tree.folder.status(of: temporary)
+        let status = try folder.status(of: temporary)
         if let status, FileIdentity(status).isSameContent(as: read) { return temporary }
-        unlinkat(tree.folder.raw, temporary, 0)
+        unlinkat(folder.raw, temporary, 0)
         return nil
+    }
+}
+
+extension FileDescriptor {
+    func forEachEntry(_ body: (String) throws -> Void) throws {
+        var failure: (any Error)?
+        try forEachName { name in
+            guard failure == nil else { return }
+            do { try body(name) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
+    func folder(_ name: String) throws(CacheError) -> FileDescriptor {
+        do throws(CacheError) {
+            return try directory(name, create: true)
+        } catch  where [ENOTDIR, ELOOP].contains(error.errno) {
+            throw CacheError(
+                .unusable, subject: path(of: name),
+                message: "is not a directory, and links are not followed")
+        }
+    }
+
+    /// Returns a file's status. Throws `.obstructed` for a directory or a name that is too long.
+    func statusOfFile(_ name: String) throws(CacheError) -> stat? {
+        func obstructed(_ message: String) -> CacheError {
+            CacheError(.obstructed, subject: path(of: name), message: message)
+        }
+        do throws(CacheError) {
+            let status = try status(of: name)
+            if status?.isDirectory != true { return status }
+        } catch  where error.errno == ENAMETOOLONG {
+            throw obstructed("the name is too long for this file system")
+        }
+        throw obstructed("is a directory where the export needs a file")
+    }
+
+    func sizeOfFile(_ name: String) throws(CacheError) -> Int64? {
+        do throws(CacheError) {
+            guard let status = try status(of: name), status.isRegularFile else { return nil }
+            return Int64(status.st_size)
+        } catch  where error.errno == ENAMETOOLONG { return nil }
+    }
+
+    /// Whether the file is also found with the case of its ASCII letters swapped.
+    func ignoresCase(of name: String) throws(CacheError) -> Bool {
+        let swapped = name.utf8.map { (byte: UInt8) -> UInt8 in
+            0x41...0x5A ~= byte & 0xDF ? byte ^ 0x20 : byte
+        }
+        return try status(of: String(decoding: swapped, as: UTF8.self)) != nil
+    }
+
+    /// Sets the access date to now and the modification date to `modified`. Returns false if
+    /// another user owns the file.
+    func setDates(modified: Date) throws(CacheError) -> Bool {
+        let seconds = time_t(modified.timeIntervalSince1970)
+        var times = [
+            timespec(tv_sec: time(nil), tv_nsec: 0), timespec(tv_sec: seconds, tv_nsec: 0),
+        ]
+        if futimens(raw, &times) == 0 { return true }
+        guard [EPERM, EACCES].contains(errno) else {
+            throw CacheError("set times", subject: subject, errno: errno)
+        }
+        return false
     }
 }

@@ -36,13 +36,11 @@ package struct Exporter {
                 path: configuration.programs, seconds: configuration.resizeSeconds)
         }
         do {
-            let tree = try ExportTree(
-                configuration.directory, folders: library?.folders ?? [], outside: cache)
-            let mayShare = !configuration.copiesAll
             let writer = try ExportWriter(
-                tree, cache: cache, mayLink: mayShare && library?.modified == nil,
-                mayClone: mayShare, modified: library?.modified, isCancelled: isCancelled)
-            var report = ExportReport(layout: configuration.layout, directory: tree.path)
+                configuration.directory, folders: library?.folders ?? [], cache: cache,
+                mayShare: !configuration.copiesAll, modified: library?.modified,
+                isCancelled: isCancelled)
+            var report = ExportReport(layout: configuration.layout, directory: writer.path)
             if configuration.layout == .gallery {
                 try exportGallery(manifests, writer, &report)
             } else {

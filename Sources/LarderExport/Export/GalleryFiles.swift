@@ -15,8 +15,8 @@ final class GalleryFiles: GalleryPlace {
     init(_ writer: ExportWriter, report: ExportReport) throws {
         self.writer = writer
         self.report = report
-        images = try writer.tree.folder.folder("objects")
-        parts = try writer.tree.folder.folder(Self.partsFolder)
+        images = try writer.folder.folder("objects")
+        parts = try writer.folder.folder(Self.partsFolder)
     }
 
     private static let partsFolder = "gallery"

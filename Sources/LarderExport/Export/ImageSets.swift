@@ -3,7 +3,7 @@ import LarderCache
 
 struct ImageSets: ExportedFiles {
     let writer: ExportWriter
-    private var folder: FileDescriptor { writer.tree.folder }
+    private var folder: FileDescriptor { writer.folder }
 
     func begin(_ list: ExportList) {}
 

@@ -5,7 +5,7 @@ import LarderCache
 final class KeyedFiles: ExportedFiles {
     private let layout: KeyedLayout
     private let writer: ExportWriter
-    private var tree: ExportTree { writer.tree }
+    private var folder: FileDescriptor { writer.folder }
     private let journal: Journal?
     private var placed: [(stem: String, size: Int64)] = []
 
@@ -19,7 +19,7 @@ final class KeyedFiles: ExportedFiles {
     /// remove them later, possibly with files of this export.
     func begin(_ list: ExportList) throws {
         guard let journal else { return }
-        try journal.read(in: tree.folder, writer.checkCancellation)
+        try journal.read(in: folder, writer.checkCancellation)
         try journal.dropDirty { stem in
             try writer.checkCancellation()
             for file in journal.form.files(stem) {
@@ -30,7 +30,7 @@ final class KeyedFiles: ExportedFiles {
     }
 
     func location(of rendition: Rendition, _ stem: String) -> (FileDescriptor, String)? {
-        (tree.folder, layout.file(stem))
+        (folder, layout.file(stem))
     }
 
     func place(_ icon: [Rendition], _ stem: String) throws -> IconPlacement {
@@ -58,10 +58,10 @@ final class KeyedFiles: ExportedFiles {
         if let journal { try write(journal, of: list, leavingOutOthers: prune) }
         // Files are removed after the old journal, which may list them, has been replaced.
         guard prune else { return }
-        try tree.folder.forEachEntry { name in
+        try folder.forEachEntry { name in
             try writer.checkCancellation()
             guard let stem = layout.stem(ofFile: name), try !list.has(stem),
-                try tree.folder.status(of: name)?.isDirectory == false, try writer.remove(name)
+                try folder.status(of: name)?.isDirectory == false, try writer.remove(name)
             else { return }
             if name.isSame(as: layout.file(stem)) { report.pruned += 1 }
         }
@@ -76,7 +76,7 @@ final class KeyedFiles: ExportedFiles {
             try journal.forEach { stem, sizes in
                 try writer.checkCancellation()
                 for name in form.files(stem) {
-                    guard try tree.folder.sizeOfFile(name) != nil else { return }
+                    guard try folder.sizeOfFile(name) != nil else { return }
                 }
                 let isOther = try leavingOutOthers && !list.has(stem)
                 // Pruning removes only files whose names belong to the layout, so other entries

@@ -7,7 +7,7 @@ struct NamedFiles: ExportedFiles {
     private let writer: ExportWriter
     private let renditions: Renditions
     private let lines: FileLines
-    private var folder: FileDescriptor { writer.tree.folder }
+    private var folder: FileDescriptor { writer.folder }
 
     init(_ writer: ExportWriter, _ renditions: Renditions) throws {
         self.writer = writer

@@ -77,7 +77,7 @@ final class Renditions {
             for (scale, side) in sizes(of: object) where !isSmall(object, side) {
                 if let known = rendition(of: object, scale, side),
                     let (directory, name) = files.location(of: known, stem),
-                    (try? writer.isInPlace(known.digest, known.size, name, directory)) == true
+                    (try? writer.isInPlace(known, name, directory)) == true
                 {
                     continue
                 }

@@ -19,7 +19,7 @@ struct ResizedImages {
     /// Reads the list in the export's directory, unless it was made with a different recipe.
     init(recipe: String, with writer: ExportWriter) throws {
         header = "larder resized images 1, \(recipe)"
-        let directory = writer.tree.folder
+        let directory = writer.folder
         if let status = try directory.status(of: Self.file), status.isRegularFile,
             status.st_size <= min(Self.longestList, status.plausibleBytes),
             let file = try? directory.file(Self.file)

@@ -223,7 +223,7 @@ package final class Localizer {
                 try cache.bytes(of: object), mediaType: object.mediaType)
         case .icons(let directory, let prefix):
             let name = try name(of: place.entry, object)
-            let placement = try writer(in: directory).place(object, as: name)
+            let placement = try writer(in: directory).place(Rendition(object), as: name)
             if placement != .unchanged {
                 report.files += 1
                 report.bytes += object.size
@@ -245,9 +245,7 @@ package final class Localizer {
 
     private func writer(in directory: String) throws -> ExportWriter {
         if let writer { return writer }
-        let made = try ExportWriter(
-            try ExportTree(directory, folders: [], outside: cache), cache: cache, mayLink: true,
-            mayClone: true, modified: nil, isCancelled: isCancelled)
+        let made = try ExportWriter(directory, cache: cache, isCancelled: isCancelled)
         writer = made
         return made
     }
