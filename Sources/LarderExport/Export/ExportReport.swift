@@ -23,37 +23,28 @@ package struct ExportReport: Sendable {
         icons - linked - cloned - copied - resized - unchanged - duplicates - skipped - failed
     }
 
-    mutating func note(_ placement: Placement, bytes: Int64) {
-        switch placement {
+    /// Counts an icon. If its files have different outcomes, the last of ``Placement`` counts.
+    mutating func note(_ files: [PlacedFile]) {
+        for file in files where file.placement != .unchanged { bytes += file.size }
+        switch files.map({ $0.placement }).max() {
         case .linked: linked += 1
         case .cloned: cloned += 1
         case .copied: copied += 1
         case .resized: resized += 1
-        case .unchanged: unchanged += 1
+        case .unchanged, nil: unchanged += 1
         }
-        self.bytes += bytes
     }
 }
 
-/// The outcome of writing an icon. If its files have different outcomes, the last of them in this
-/// list counts.
-enum Placement: Int {
+enum Placement: Comparable {
     case unchanged, linked, cloned, copied, resized
 }
 
-struct IconPlacement {
-    private(set) var placement = Placement.unchanged
-    private(set) var bytes: Int64 = 0
-
-    mutating func add(_ placement: Placement, _ rendition: Rendition) {
-        if placement.rawValue > self.placement.rawValue { self.placement = placement }
-        if placement != .unchanged { bytes += rendition.size }
-    }
-}
+typealias PlacedFile = (placement: Placement, size: Int64)
 
 protocol ExportedFiles {
     func begin(_ list: ExportList) throws
-    func place(_ icon: [Rendition], _ stem: String) throws -> IconPlacement
+    func place(_ icon: [Rendition], _ stem: String) throws -> [PlacedFile]
     func location(of rendition: Rendition, _ stem: String) -> (FileDescriptor, String)?
 
     /// Writes the layout's index file. With `prune`, removes the files of icons that are not in

@@ -148,8 +148,7 @@ package struct Exporter {
             last = (stem, object.digest)
             failure = nil
             do {
-                let placed = try files.place(renditions.all(object), stem)
-                report.note(placed.placement, bytes: placed.bytes)
+                report.note(try files.place(renditions.all(object), stem))
             } catch let error as CacheError {
                 let code = try cache.exportCode(of: error, object)
                 failure = (code, error.message(for: code, in: cache))

@@ -74,7 +74,7 @@ final class GalleryFiles: GalleryPlace {
             let placement = try writer.place(Rendition(object), as: name, in: images)
             // Verifies the cached object too, because the page shows damage.
             if placement == .unchanged { try writer.confirm(object, unlessIn: images, name) }
-            report.note(placement, bytes: placement == .unchanged ? 0 : object.size)
+            report.note([(placement, object.size)])
         } catch let error as CacheError {
             let code = try writer.cache.exportCode(of: error, object)
             failure = (code, error.message(for: code, in: writer.cache))

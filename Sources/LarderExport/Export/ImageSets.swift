@@ -12,7 +12,7 @@ struct ImageSets: ExportedFiles {
         return (set, rendition.file(stem))
     }
 
-    func place(_ renditions: [Rendition], _ stem: String) throws -> IconPlacement {
+    func place(_ renditions: [Rendition], _ stem: String) throws -> [PlacedFile] {
         // A small icon has the same bytes at several scales, and a set may omit scales.
         var icon: [Rendition] = []
         for file in renditions where file.digest != icon.last?.digest { icon.append(file) }
@@ -27,9 +27,8 @@ struct ImageSets: ExportedFiles {
         // The description marks the set as Larder's, so a new set gets it before its images. An
         // existing set gets it after them, so that it names no missing image.
         if !isOld { try describe(icon, stem, in: set) }
-        var result = IconPlacement()
-        for (rendition, file) in zip(icon, files) {
-            result.add(try writer.place(rendition, as: file, in: set), rendition)
+        let placed: [PlacedFile] = try zip(icon, files).map { rendition, file in
+            (try writer.place(rendition, as: file, in: set), rendition.size)
         }
         if isOld { try describe(icon, stem, in: set) }
         for other in try set.names() where ImageSet.isImage(other, of: stem) {
@@ -40,7 +39,7 @@ struct ImageSets: ExportedFiles {
             }
             if !isWanted { try writer.removeIfPermitted(other, in: set) }
         }
-        return result
+        return placed
     }
 
     private func describe(_ icon: [Rendition], _ stem: String, in set: FileDescriptor) throws {

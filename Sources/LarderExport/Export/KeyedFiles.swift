@@ -7,7 +7,7 @@ final class KeyedFiles: ExportedFiles {
     private let writer: ExportWriter
     private var folder: FileDescriptor { writer.folder }
     private let journal: Journal?
-    private var placed: [(stem: String, size: Int64)] = []
+    private var entries: [(stem: String, size: Int64)] = []
 
     init(_ layout: KeyedLayout, _ writer: ExportWriter) throws {
         self.layout = layout
@@ -33,7 +33,7 @@ final class KeyedFiles: ExportedFiles {
         (folder, layout.file(stem))
     }
 
-    func place(_ icon: [Rendition], _ stem: String) throws -> IconPlacement {
+    func place(_ icon: [Rendition], _ stem: String) throws -> [PlacedFile] {
         precondition(icon.count == 1, "a URL with several files")
         func writeEmptyFiles() throws {
             for name in layout.journal?.emptyFiles(stem) ?? [] { try writer.write([], as: name) }
@@ -41,20 +41,18 @@ final class KeyedFiles: ExportedFiles {
         // Empties the metadata first, because old metadata must not apply to new bytes.
         let placement = try writer.place(icon[0], as: layout.file(stem), before: writeEmptyFiles)
         if placement == .unchanged { try writeEmptyFiles() }
-        placed.append((stem, icon[0].size))
-        if placed.count >= DatabaseQueue.pageLimit { try notePlaced() }
-        var result = IconPlacement()
-        result.add(placement, icon[0])
-        return result
+        entries.append((stem, icon[0].size))
+        if entries.count >= DatabaseQueue.pageLimit { try noteEntries() }
+        return [(placement, icon[0].size)]
     }
 
-    private func notePlaced() throws {
-        try journal?.add(placed)
-        placed.removeAll(keepingCapacity: true)
+    private func noteEntries() throws {
+        try journal?.add(entries)
+        entries.removeAll(keepingCapacity: true)
     }
 
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
-        try notePlaced()
+        try noteEntries()
         if let journal { try write(journal, of: list, leavingOutOthers: prune) }
         // Files are removed after the old journal, which may list them, has been replaced.
         guard prune else { return }

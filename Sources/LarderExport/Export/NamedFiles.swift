@@ -19,10 +19,8 @@ struct NamedFiles: ExportedFiles {
         (folder, rendition.file(stem))
     }
 
-    func place(_ icon: [Rendition], _ stem: String) throws -> IconPlacement {
-        var result = IconPlacement()
-        for file in icon { result.add(try writer.place(file, as: file.file(stem)), file) }
-        return result
+    func place(_ icon: [Rendition], _ stem: String) throws -> [PlacedFile] {
+        try icon.map { (try writer.place($0, as: $0.file(stem)), $0.size) }
     }
 
     func begin(_ list: ExportList) throws {
