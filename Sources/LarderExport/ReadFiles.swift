@@ -26,13 +26,11 @@ struct ReadFiles {
     }
 
     func add(_ file: FileIdentity, _ content: Content) throws {
-        try database.run(
-            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", for: [content]
-        ) {
-            [
-                file.text, $0.digest, $0.size, $0.attributes.mediaType, $0.attributes.width,
-                $0.attributes.height, $0.imageFault,
-            ]
+        let attributes = content.attributes
+        try database.writeWithoutTransaction {
+            try $0.prepared("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?)").run(
+                file.text, content.digest, content.size, attributes.mediaType, attributes.width,
+                attributes.height, content.imageFault)
         }
     }
 

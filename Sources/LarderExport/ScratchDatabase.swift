@@ -43,9 +43,8 @@ extension DatabaseQueue {
         } while last != nil
     }
 
-    func forEachRow<Row>(
-        _ page: (Database, Row?) throws -> [Row], _ body: (Row) throws -> Void
-    ) throws {
-        try forEachPage(page) { try $0.forEach(body) }
+    /// Calls `body`, which must not use this database, with each row.
+    func forEachRow(_ sql: String, _ body: (inout RowReader) throws -> Void) throws {
+        try unsafeRead { try $0.prepared(sql).forEach(body: body) }
     }
 }

@@ -61,37 +61,26 @@ final class ExportList {
 
     /// Sets the stems. Appends a digest of the URL to a name that another icon already has.
     func nameAll() throws {
-        try database.writeWithoutTransaction {
-            try $0.execute(sql: "CREATE INDEX main.by_base ON o (folded_base, id)")
-        }
-        var first: (folded: String, identity: String, stem: String)?
-        try database.forEachPage { db, last in
+        try database.inTransaction { db in
+            try db.execute(sql: "CREATE INDEX main.by_base ON o (folded_base, id)")
+            let update = try db.prepared("UPDATE o SET stem = ?, folded_stem = ? WHERE id = ?")
+            var first: (folded: String, identity: String, stem: String)?
             try db.prepared(
-                """
-                SELECT folded_base, id, base, coalesce(url, key) FROM o
-                WHERE (folded_base, id) > (?, ?) ORDER BY folded_base, id LIMIT 256
-                """
-            ).rows(last?.folded ?? "", last?.id ?? 0) {
-                (
-                    folded: try $0.requireText(), id: $0.integer(), base: try $0.requireText(),
-                    identity: try $0.requireText()
-                )
-            }
-        } _: { page in
-            let stems = page.map { icon in
-                var stem = SafeName.disambiguated(icon.base, by: icon.identity)
-                if let first, first.folded.isSame(as: icon.folded) {
+                "SELECT id, folded_base, base, coalesce(url, key) FROM o ORDER BY folded_base, id"
+            ).forEach { row in
+                let (id, folded) = (row.integer(), try row.requireText())
+                let (base, identity) = (try row.requireText(), try row.requireText())
+                var stem = SafeName.disambiguated(base, by: identity)
+                if let first, first.folded.isSame(as: folded) {
                     // Several entries can name the same icon.
-                    if first.identity.isSame(as: icon.identity) { stem = first.stem }
+                    if first.identity.isSame(as: identity) { stem = first.stem }
                 } else {
-                    if !SafeName.isDisambiguated(icon.base) { stem = icon.base }
-                    first = (icon.folded, icon.identity, stem)
+                    if !SafeName.isDisambiguated(base) { stem = base }
+                    first = (folded, identity, stem)
                 }
-                return stem
+                try update.run(stem, SafeName.folded(stem), id)
             }
-            try database.run(
-                "UPDATE o SET stem = ?, folded_stem = ? WHERE id = ?", for: zip(stems, page)
-            ) { [$0.0, SafeName.folded($0.0), $0.1.id] }
+            return .commit
         }
     }
 

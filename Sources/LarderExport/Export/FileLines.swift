@@ -78,28 +78,29 @@ struct FileLines {
     }
 
     func forEachEarlier(_ body: (Earlier) throws -> Void) throws {
-        try database.forEachRow(
-            { db, last in
-                try db.prepared(
-                    """
-                    SELECT file, stem, digest, size,
-                        folded_stem IN (SELECT folded_stem FROM current WHERE folded_stem <> ''),
-                        folded_file IN (SELECT folded_file FROM current),
-                        NOT EXISTS (
-                            SELECT * FROM earlier o
-                            WHERE o.file = e.file AND o.digest IS NOT e.digest
-                        )
-                    FROM earlier e
-                    WHERE (file, digest) > (?, ?) AND file NOT IN (SELECT file FROM current)
-                    ORDER BY file, digest LIMIT 256
-                    """
-                ).rows(last?.file ?? "", last?.digest) {
-                    Earlier(
-                        file: try $0.requireText(), stem: try $0.requireText(),
-                        digest: try $0.requireDigest(), size: $0.integer(),
-                        isReplaced: $0.bool(), isRespelled: $0.bool(), hasOneDigest: $0.bool())
-                }
-            }, body)
+        try database.forEachPage { db, last in
+            try db.prepared(
+                """
+                SELECT file, stem, digest, size,
+                    folded_stem IN (SELECT folded_stem FROM current WHERE folded_stem <> ''),
+                    folded_file IN (SELECT folded_file FROM current),
+                    NOT EXISTS (
+                        SELECT * FROM earlier o
+                        WHERE o.file = e.file AND o.digest IS NOT e.digest
+                    )
+                FROM earlier e
+                WHERE (file, digest) > (?, ?) AND file NOT IN (SELECT file FROM current)
+                ORDER BY file, digest LIMIT 256
+                """
+            ).rows(last?.file ?? "", last?.digest) {
+                Earlier(
+                    file: try $0.requireText(), stem: try $0.requireText(),
+                    digest: try $0.requireDigest(), size: $0.integer(),
+                    isReplaced: $0.bool(), isRespelled: $0.bool(), hasOneDigest: $0.bool())
+            }
+        } _: {
+            try $0.forEach(body)
+        }
     }
 
     func hasPending() throws -> Bool {
@@ -107,30 +108,14 @@ struct FileLines {
     }
 
     func forEachPending(_ body: (String) throws -> Void) throws {
-        try database.forEachRow { db, last in
-            try db.prepared(
-                """
-                SELECT file, digest, line FROM earlier
-                WHERE is_pending AND (file, digest) > (?, ?) ORDER BY file, digest LIMIT 256
-                """
-            ).rows(last?.file ?? "", last?.digest) {
-                (
-                    file: try $0.requireText(), digest: try $0.requireDigest(),
-                    line: try $0.requireText()
-                )
-            }
-        } _: {
-            try body($0.line)
+        try database.forEachRow("SELECT line FROM earlier WHERE is_pending ORDER BY file, digest") {
+            try body($0.requireText())
         }
     }
 
     func forEachLine(_ body: (String) throws -> Void) throws {
-        try database.forEachRow { db, last in
-            try db.prepared(
-                "SELECT file, line FROM current WHERE file > ? ORDER BY file LIMIT 256"
-            ).rows(last?.file ?? "") { (file: try $0.requireText(), line: try $0.requireText()) }
-        } _: {
-            try body($0.line)
+        try database.forEachRow("SELECT line FROM current ORDER BY file") {
+            try body($0.requireText())
         }
     }
 }

@@ -104,12 +104,9 @@ final class Journal {
     }
 
     func dropDirty(_ body: (_ stem: String) throws -> Void) throws {
-        try database.forEachRow(
-            { db, last in
-                try db.prepared(
-                    "SELECT key FROM entries WHERE is_dirty AND key > ? ORDER BY key LIMIT 500"
-                ).rows(last ?? "") { try $0.requireText() }
-            }, body)
+        try database.forEachRow("SELECT key FROM entries WHERE is_dirty") {
+            try body($0.requireText())
+        }
         try database.writeWithoutTransaction {
             try $0.execute(sql: "DELETE FROM entries WHERE is_dirty")
         }
@@ -131,17 +128,8 @@ final class Journal {
     }
 
     func forEach(_ body: (_ stem: String, _ sizes: String) throws -> Void) throws {
-        try database.forEachRow { db, last in
-            try db.prepared(
-                """
-                SELECT place, key, sizes FROM entries
-                WHERE place > ? AND sizes IS NOT NULL ORDER BY place LIMIT 500
-                """
-            ).rows(last?.place ?? 0) {
-                (place: $0.integer(), stem: try $0.requireText(), sizes: try $0.requireText())
-            }
-        } _: {
-            try body($0.stem, $0.sizes)
-        }
+        try database.forEachRow(
+            "SELECT key, sizes FROM entries WHERE sizes IS NOT NULL ORDER BY place"
+        ) { try body($0.requireText(), $0.requireText()) }
     }
 }

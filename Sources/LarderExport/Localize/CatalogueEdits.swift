@@ -5,11 +5,7 @@ import LarderManifest
 
 package final class CatalogueEdits {
     private let database: DatabaseQueue
-    private var page: [CatalogueEdit] = []
     private var last: Int64 = -1
-
-    /// The number of values in a page, small because values can be long `data:` URLs.
-    private static let pageLimit = 16
 
     package init() throws {
         database = try .scratch(
@@ -72,26 +68,22 @@ package final class CatalogueEdits {
 
     /// Calls `body` for each failed span with the number of its values that did not fail.
     func forEachSpoiled(_ body: (_ code: ExportCode, _ count: Int) -> Void) throws {
-        try database.unsafeRead { db in
-            try db.prepared(
-                """
-                SELECT i.code, s.usable FROM spans s JOIN icons i ON i.id = s.icon
-                WHERE s.usable > 0 AND i.code IS NOT NULL
-                """
-            ).forEach { row in
-                guard let code = ExportCode(rawValue: try row.requireText()) else { return }
-                body(code, Int(row.integer()))
-            }
+        try database.forEachRow(
+            """
+            SELECT i.code, s.usable FROM spans s JOIN icons i ON i.id = s.icon
+            WHERE s.usable > 0 AND i.code IS NOT NULL
+            """
+        ) { row in
+            guard let code = ExportCode(rawValue: try row.requireText()) else { return }
+            body(code, Int(row.integer()))
         }
     }
 
     /// Calls `body` with the value of each failed span that is not replaced.
     func forEachKept(_ body: (_ written: String) -> Void) throws {
-        try database.unsafeRead { db in
-            try db.prepared(
-                "SELECT i.written FROM spans s JOIN icons i ON i.id = s.icon WHERE i.new = ''"
-            ).forEach { body(try $0.requireText()) }
-        }
+        try database.forEachRow(
+            "SELECT i.written FROM spans s JOIN icons i ON i.id = s.icon WHERE i.new = ''"
+        ) { body(try $0.requireText()) }
     }
 
     /// Reserves a name, ignoring case. Returns false if it belongs to another object.
@@ -105,22 +97,19 @@ package final class CatalogueEdits {
     }
 
     package func next() throws -> CatalogueEdit? {
-        if page.isEmpty {
-            page = try database.unsafeRead { db in
-                try db.prepared(
-                    """
-                    SELECT s.start, s.length, i.id, i.new FROM spans s JOIN icons i ON i.id = s.icon
-                    WHERE s.start > ? AND i.new <> '' ORDER BY s.start LIMIT \(Self.pageLimit)
-                    """
-                ).rows(last) { row in
-                    let start = Int(row.integer())
-                    return CatalogueEdit(
-                        span: start..<start + Int(row.integer()), number: row.integer(),
-                        text: try row.requireText())
-                }
-            }.reversed()
+        let edit = try database.unsafeRead { db in
+            try db.prepared(
+                """
+                SELECT s.start, s.length, i.id, i.new FROM spans s JOIN icons i ON i.id = s.icon
+                WHERE s.start > ? AND i.new <> '' ORDER BY s.start LIMIT 1
+                """
+            ).rows(last) { row in
+                let start = Int(row.integer())
+                return CatalogueEdit(
+                    span: start..<start + Int(row.integer()), number: row.integer(),
+                    text: try row.requireText())
+            }.first
         }
-        let edit = page.popLast()
         if let edit { last = Int64(edit.span.lowerBound) }
         return edit
     }
@@ -128,19 +117,12 @@ package final class CatalogueEdits {
     /// Calls `body` with each value and its replacement, or nil if the value was kept everywhere.
     /// Leaves out values with different replacements.
     package func forEachIcon(_ body: (_ written: String, _ new: String?) throws -> Void) throws {
-        try database.unsafeRead { db in
-            try db.prepared(
-                """
-                SELECT written, max(new)
-                FROM (
-                    SELECT written, iif(id IN (SELECT icon FROM spans), new, '') AS new FROM icons
-                )
-                GROUP BY written HAVING min(nullif(new, '')) IS max(nullif(new, ''))
-                """
-            ).forEach {
-                let (written, new) = (try $0.requireText(), try $0.requireText())
-                try body(written, new.isEmpty ? nil : new)
-            }
-        }
+        try database.forEachRow(
+            """
+            SELECT written, nullif(max(new), '')
+            FROM (SELECT written, iif(id IN (SELECT icon FROM spans), new, '') AS new FROM icons)
+            GROUP BY written HAVING min(nullif(new, '')) IS max(nullif(new, ''))
+            """
+        ) { try body($0.requireText(), $0.text()) }
     }
 }
