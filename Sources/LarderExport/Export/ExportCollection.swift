@@ -46,46 +46,16 @@ struct ExportCollection {
         for (wanted, resource) in zip(page, resources) { try add(wanted, resource?.object) }
     }
 
-    private func failure(of object: StoredObject?, for wanted: Wanted) -> ExportFailure? {
-        func failure(_ code: ExportCode, _ message: String) -> ExportFailure {
-            ExportFailure(code, name: wanted.name, url: wanted.url ?? wanted.key, message)
-        }
-        if library != nil, wanted.url == nil {
-            return failure(
-                .noURL,
-                "the icon is inline in the manifest, so it has no URL for the library to look up")
-        }
-        guard var object else {
-            return failure(.missing, "not in the cache; a prefetch downloads the icon")
-        }
-        let expectation = wanted.expectation
-        if expectation.size != nil { object = cache.sized(object) }
-        if let mismatch = expectation.mismatch(digest: object.digest, size: object.size),
-            let code = ExportCode(rawValue: mismatch.code)
-        {
-            return failure(code, "the cache has different bytes: \(mismatch.message)")
-        }
-        if layout == .assetCatalog,
-            ImageFormat.of(mediaType: object.mediaType)?.isForAssetCatalogs != true
-        {
-            let type = object.mediaType ?? "an unknown media type"
-            return failure(.unsupportedType, "Xcode does not accept \(type)")
-        }
-        return nil
-    }
-
     /// Adds all images in the cache; for a library, also under other recorded spellings of their
     /// URLs.
     mutating func addAll() throws {
         try cache.forEachResource { resource in
-            if isCancelled() { throw CancellationError() }
             let url = resource.url
             try add(resource, url: ResourceKey.isSpelledOut(url) ? nil : url)
         }
         if library != nil {
             var page: [Spelling] = []
             try cache.forEachSpelling { spelling in
-                if isCancelled() { throw CancellationError() }
                 page.append(spelling)
                 guard page.count >= DatabaseQueue.pageLimit else { return }
                 try add(page)
@@ -105,6 +75,7 @@ struct ExportCollection {
     }
 
     private mutating func add(_ resource: Resource, url: String?) throws {
+        if isCancelled() { throw CancellationError() }
         report.icons += 1
         // The cache also contains manifests, which are not images.
         if resource.object.mediaType == nil {
@@ -115,18 +86,41 @@ struct ExportCollection {
     }
 
     private mutating func add(_ wanted: Wanted, _ object: StoredObject?) throws {
-        let failure = failure(of: object, for: wanted)
-        if let failure {
+        var icon = ExportedIcon(
+            name: wanted.name, url: wanted.url, key: wanted.key,
+            stem: wanted.url.flatMap { library?.stem(of: $0) },
+            base: library == nil ? SafeName.of(wanted.name, url: wanted.url) : nil, object: object)
+        if let failure = failure(of: icon, wanted.expectation) {
             report.problems.note(failure)
             if failure.code.isSkip { return }
+            icon.object = nil
         }
-        icons.append(
-            ExportedIcon(
-                name: wanted.name, url: wanted.url, key: wanted.key,
-                stem: wanted.url.flatMap { library?.stem(of: $0) },
-                base: library == nil ? SafeName.of(wanted.name, url: wanted.url) : nil,
-                object: failure == nil ? object : nil))
+        icons.append(icon)
         if icons.count >= DatabaseQueue.pageLimit { try finish() }
+    }
+
+    private func failure(of icon: ExportedIcon, _ expectation: Expectation) -> ExportFailure? {
+        if library != nil, icon.url == nil {
+            return icon.failure(
+                .noURL,
+                "the icon is inline in the manifest, so it has no URL for the library to look up")
+        }
+        guard var object = icon.object else {
+            return icon.failure(.missing, "not in the cache; a prefetch downloads the icon")
+        }
+        if expectation.size != nil { object = cache.sized(object) }
+        if let mismatch = expectation.mismatch(digest: object.digest, size: object.size),
+            let code = ExportCode(rawValue: mismatch.code)
+        {
+            return icon.failure(code, "the cache has different bytes: \(mismatch.message)")
+        }
+        if layout == .assetCatalog,
+            ImageFormat.of(mediaType: object.mediaType)?.isForAssetCatalogs != true
+        {
+            let type = object.mediaType ?? "an unknown media type"
+            return icon.failure(.unsupportedType, "Xcode does not accept \(type)")
+        }
+        return nil
     }
 
     private mutating func finish() throws {

@@ -13,21 +13,10 @@ struct ExportedIcon {
     let stem: String?
     /// The readable name that the stem is made from; nil for a library.
     var base: String?
-    let object: StoredObject?
+    var object: StoredObject?
 
     func failure(_ code: ExportCode, _ message: String) -> ExportFailure {
         ExportFailure(code, name: name, url: url ?? key, message)
-    }
-}
-
-extension ExportedIcon {
-    fileprivate static let columns = "id, name, url, key, stem, \(StoredObject.columns)"
-
-    fileprivate init(_ row: inout RowReader) throws {
-        self.init(
-            id: row.integer(), name: try row.requireText(), url: row.text(),
-            key: try row.requireText(), stem: row.text(),
-            object: try row.optional { try StoredObject(&$0) })
     }
 }
 
@@ -96,15 +85,21 @@ final class ExportList {
     }
 
     func forEachPage(_ body: ([ExportedIcon]) throws -> Void) throws {
-        try database.forEachPage(
-            { db, last in
-                try db.prepared(
-                    """
-                    SELECT \(ExportedIcon.columns) FROM o
-                    WHERE (stem, id) > (?, ?) ORDER BY stem, id LIMIT 256
-                    """
-                ).rows(last?.stem ?? "", last?.id ?? 0, as: ExportedIcon.init)
-            }, body)
+        try database.forEachPage { (db: Database, last: ExportedIcon?) in
+            try db.prepared(
+                """
+                SELECT id, name, url, key, stem, \(StoredObject.columns) FROM o
+                WHERE (stem, id) > (?, ?) ORDER BY stem, id LIMIT 256
+                """
+            ).rows(last?.stem ?? "", last?.id ?? 0) { row in
+                ExportedIcon(
+                    id: row.integer(), name: try row.requireText(), url: row.text(),
+                    key: try row.requireText(), stem: row.text(),
+                    object: try row.optional { try StoredObject(&$0) })
+            }
+        } _: {
+            try body($0)
+        }
     }
 
     func has(_ stem: String) throws -> Bool {

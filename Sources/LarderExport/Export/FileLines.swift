@@ -78,7 +78,7 @@ struct FileLines {
     }
 
     func forEachEarlier(_ body: (Earlier) throws -> Void) throws {
-        try database.forEachPage { db, last in
+        try database.forEachPage { (db: Database, last: Earlier?) in
             try db.prepared(
                 """
                 SELECT file, stem, digest, size,
