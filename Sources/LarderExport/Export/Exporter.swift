@@ -150,8 +150,7 @@ package struct Exporter {
             do {
                 report.note(try files.place(renditions.all(object), stem))
             } catch let error as CacheError {
-                let code = try cache.exportCode(of: error, object)
-                failure = (code, error.message(for: code, in: cache))
+                failure = try cache.exportFailure(of: error, object)
             } catch let error as ResizeError {
                 failure = (.notResized, error.description)
             }
@@ -177,22 +176,21 @@ package struct Exporter {
 }
 
 extension Cache {
-    func exportCode(of error: CacheError, _ object: StoredObject) throws -> ExportCode {
+    /// Returns the failure of an icon. Throws errors that concern the whole export.
+    func exportFailure(
+        of error: CacheError, _ object: StoredObject
+    ) throws -> (code: ExportCode, message: String) {
+        let located = error.located(inCacheAt: path)
         switch error.code {
-        case .corrupt: try self.object(object.digest) == nil ? .missing : .corrupt
-        case .obstructed where error.isSparse: .unreadable
-        case .obstructed: .obstructed
-        // The name belongs to a directory or another user's file.
-        case _ where [EISDIR, ENOTEMPTY, ENOTDIR, EPERM].contains(error.errno): .obstructed
-        case _ where error.isOfObject: .unreadable
-        default: throw error.located(inCacheAt: path)
+        case .corrupt:
+            return (try self.object(object.digest) == nil ? .missing : .corrupt, error.message)
+        case .obstructed where !error.isSparse,
+            // The name belongs to a directory or another user's file.
+            _ where [EISDIR, ENOTEMPTY, ENOTDIR, EPERM].contains(error.errno):
+            return (.obstructed, error.message)
+        case .obstructed, _ where error.isOfObject: return (.unreadable, "\(located)")
+        default: throw located
         }
-    }
-}
-
-extension CacheError {
-    func message(for code: ExportCode, in cache: Cache) -> String {
-        code == .unreadable ? "\(located(inCacheAt: cache.path))" : message
     }
 }
 

@@ -8,7 +8,7 @@ final class GalleryFiles: GalleryPlace {
     private let images: FileDescriptor
     private let parts: FileDescriptor
     private var placed: Set<Digest> = []
-    private var failure: (reason: ExportCode, message: String)?
+    private var failure: (code: ExportCode, message: String)?
     private var failed: Set<Digest> = []
     private var written: Set<String> = []  // text: ASCII
 
@@ -49,16 +49,9 @@ final class GalleryFiles: GalleryPlace {
     }
 
     private func note(_ icon: GalleryIcon) {
+        guard var code = icon.code else { return }
         var message = icon.note ?? ""
-        let code: ExportCode
-        switch icon.state {
-        case .fresh, .stale: return
-        case .missing: code = icon.mismatch.flatMap(ExportCode.init) ?? .missing
-        case .failed: code = icon.url == nil ? .badEntry : .missing
-        case .corrupt:
-            code = failure?.reason ?? .corrupt
-            if let failure, code != .corrupt { message = failure.message }
-        }
+        if code == .corrupt, let failure, failure.code != .corrupt { (code, message) = failure }
         report.problems.note(ExportFailure(code, name: icon.name, url: icon.url, message))
     }
 
@@ -76,8 +69,7 @@ final class GalleryFiles: GalleryPlace {
             if placement == .unchanged { try writer.confirm(object, unlessIn: images, name) }
             report.note([(placement, object.size)])
         } catch let error as CacheError {
-            let code = try writer.cache.exportCode(of: error, object)
-            failure = (code, error.message(for: code, in: writer.cache))
+            failure = try writer.cache.exportFailure(of: error, object)
             failed.insert(object.digest)
             return nil
         }

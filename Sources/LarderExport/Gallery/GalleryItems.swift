@@ -79,31 +79,33 @@ extension Gallery {
         of item: ManifestItem, in manifest: Int, _ found: Found,
         isIntact: (StoredObject) throws -> Bool
     ) throws -> GalleryIcon {
+        let url = item.shownURL
         func absent(
-            _ url: String?, _ state: GalleryState, _ note: String, _ mismatch: String? = nil,
-            failedAt: Date? = nil
+            _ state: GalleryState, _ code: ExportCode, _ note: String, failedAt: Date? = nil
         ) -> GalleryIcon {
             GalleryIcon(
                 name: item.name, url: url, manifest: manifest, resource: nil, state: state,
-                note: note, mismatch: mismatch, failedAt: failedAt)
+                note: note, code: code, failedAt: failedAt)
         }
-        if case .failed(let error) = item.result { return absent(nil, .failed, error.message) }
-        let url = item.shownURL
+        if case .failed(let error) = item.result {
+            return absent(.failed, .badEntry, error.message)
+        }
         if let object = found.resource?.object,
             let mismatch = item.result.expectation.mismatch(
                 digest: object.digest, size: object.size)
         {
             return absent(
-                url, .missing, "the cache has different bytes: \(mismatch.message)", mismatch.code)
+                .missing, ExportCode(rawValue: mismatch.code) ?? .missing,
+                "the cache has different bytes: \(mismatch.message)")
         }
         if let resource = found.resource {
             return try icon(
                 of: resource, name: item.name, url: url, manifest: manifest, isIntact: isIntact)
         }
         if let failure = found.failure {
-            return absent(url, .failed, failure.reason, failedAt: failure.failedAt)
+            return absent(.failed, .missing, failure.reason, failedAt: failure.failedAt)
         }
-        return absent(url, .missing, "the icon is not in the cache")
+        return absent(.missing, .missing, "the icon is not in the cache")
     }
 
     private func icon(
@@ -116,7 +118,7 @@ extension Gallery {
         return GalleryIcon(
             name: name, url: url, manifest: manifest, resource: resource,
             state: !isWhole ? .corrupt : resource.isFresh() ? .fresh : .stale,
-            note: isWhole ? nil : damage)
+            note: isWhole ? nil : damage, code: isWhole ? nil : .corrupt)
     }
 }
 
@@ -132,12 +134,12 @@ package struct GalleryIcon: Sendable {
     let resource: Resource?
     let state: GalleryState
     let note: String?
-    let mismatch: String?
+    let code: ExportCode?
     let failedAt: Date?
 
     init(
         name: String?, url: String?, manifest: Int?, resource: Resource?, state: GalleryState,
-        note: String?, mismatch: String? = nil, failedAt: Date? = nil
+        note: String?, code: ExportCode?, failedAt: Date? = nil
     ) {
         let name = name.flatMap { $0.isEmpty ? nil : $0 } ?? Self.name(in: url) ?? "unnamed"
         self.name = name.cut(to: GalleryLimits.nameBytes)
@@ -146,7 +148,7 @@ package struct GalleryIcon: Sendable {
         self.manifest = manifest
         self.resource = resource
         self.state = state
-        self.mismatch = mismatch
+        self.code = code
         self.failedAt = failedAt
         self.note = note?.cut(to: GalleryLimits.nameBytes)
     }

@@ -197,8 +197,8 @@ package final class Localizer {
         do {
             return (try value(of: place, object), nil)
         } catch let error as CacheError {
-            let code = try cache.exportCode(of: error, object)
-            return try failed(place, code, error.message(for: code, in: cache))
+            let failure = try cache.exportFailure(of: error, object)
+            return try failed(place, failure.code, failure.message)
         }
     }
 
