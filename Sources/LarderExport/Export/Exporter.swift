@@ -133,42 +133,33 @@ package struct Exporter {
                 onProgress(progress)
             }
             guard let stem = icon.stem, let object = icon.object.map(cache.sized) else { return }
-            if let last, last.stem.isSame(as: stem) {
-                if last.digest != object.digest {
-                    report.problems.note(
-                        icon.failure(
-                            .ambiguous, "another icon has the same file name but different bytes"))
-                } else if let (code, message) = failure {
-                    report.problems.note(icon.failure(code, message))
-                } else {
-                    report.duplicates += 1
-                }
-                return
+            let isAgain = last?.stem.isSame(as: stem) == true
+            if isAgain, last?.digest != object.digest {
+                return report.problems.note(
+                    icon.failure(
+                        .ambiguous, "another icon has the same file name but different bytes"))
             }
-            last = (stem, object.digest)
-            failure = nil
-            do {
-                report.note(try files.place(renditions.all(object), stem))
-            } catch let error as CacheError {
-                failure = try cache.exportFailure(of: error, object)
-            } catch let error as ResizeError {
-                failure = (.notResized, error.description)
+            if !isAgain {
+                last = (stem, object.digest)
+                failure = nil
+                do {
+                    report.note(try files.place(renditions.all(object), stem))
+                } catch let error as CacheError {
+                    failure = try cache.exportFailure(of: error, object)
+                } catch let error as ResizeError {
+                    failure = (.notResized, error.description)
+                }
             }
             if let (code, message) = failure {
                 report.problems.note(icon.failure(code, message))
+            } else if isAgain {
+                report.duplicates += 1
             }
         }
         try list.forEachPage { page in
-            var rest = page[...]
-            while !rest.isEmpty {
-                let icons = rest.prefix(renditions.batch)
-                rest = rest.dropFirst(icons.count)
-                try renditions.make(
-                    icons.compactMap { icon in
-                        guard let stem = icon.stem, let object = icon.object.map(cache.sized)
-                        else { return nil }
-                        return (object, stem)
-                    }, for: files, unless: isCancelled)
+            for first in stride(from: 0, to: page.count, by: renditions.batch) {
+                let icons = page[first...].prefix(renditions.batch)
+                try renditions.make(icons, for: files, unless: isCancelled)
                 try icons.forEach(place)
             }
         }

@@ -45,8 +45,12 @@ final class Renditions {
     private func rendition(of object: StoredObject, _ scale: Int?, _ side: Int) -> Rendition? {
         if isSmall(object, side) { return Rendition(object, scale: scale) }
         let source = ResizedImage.Source(digest: object.digest, side: side)
-        guard let image = list?.images[source] else { return nil }
-        return Rendition(image, Resizer.format(of: object), scale: scale, bytes: bytes[source])
+        return list?.images[source].map { image in
+            Rendition(
+                scale: scale, digest: image.digest, size: image.size,
+                mediaType: Resizer.format(of: object).rawValue, width: image.width,
+                height: image.height, bytes: bytes[source])
+        }
     }
 
     /// Returns an icon's files, without resized images that do not exist yet.
@@ -67,13 +71,16 @@ final class Renditions {
     }
 
     func make(
-        _ icons: some Sequence<(object: StoredObject, stem: String)>, for files: any ExportedFiles,
+        _ icons: some Sequence<ExportedIcon>, for files: any ExportedFiles,
         unless isCancelled: @escaping () -> Bool
     ) throws {
         guard let resizer else { return }
         bytes.removeAll(keepingCapacity: true)
         var jobs: [Digest: Resizer.Job] = [:]
-        for (object, stem) in icons where failures[object.digest] == nil {
+        for icon in icons {
+            guard let stem = icon.stem, let object = icon.object.map(writer.cache.sized),
+                failures[object.digest] == nil
+            else { continue }
             for (scale, side) in sizes(of: object) where !isSmall(object, side) {
                 if let known = rendition(of: object, scale, side),
                     let (directory, name) = files.location(of: known, stem),
@@ -81,17 +88,17 @@ final class Renditions {
                 {
                     continue
                 }
-                jobs[object.digest, default: .init(object: object)].sides.insert(side)
+                jobs[object.digest, default: (object, [])].sides.insert(side)
             }
         }
-        let work = Array(jobs.values)
-        let results = resizer.run(work, opening: writer.verified, unless: isCancelled)
-        for (job, result) in zip(work, results) {
+        let results = resizer.run(
+            Array(jobs.values), opening: writer.verified, unless: isCancelled)
+        for (digest, result) in results {
             switch result {
             case .success(let made):
                 try list?.add(made)
                 for (source, _, content) in made { bytes[source] = content }
-            case .failure(let error): failures[job.object.digest] = error
+            case .failure(let error): failures[digest] = error
             }
         }
         if isCancelled() { throw CancellationError() }
@@ -117,27 +124,91 @@ struct Rendition {
     let width: Int?
     let height: Int?
     /// The cached icon; nil if resized.
-    let original: StoredObject?
+    var original: StoredObject?
     /// The bytes of a resized icon that this export has made.
-    let bytes: [UInt8]?
-
-    init(_ object: StoredObject, scale: Int? = nil) {
-        self.scale = scale
-        (digest, size, mediaType) = (object.digest, object.size, object.mediaType)
-        (width, height) = (object.width, object.height)
-        (original, bytes) = (object, nil)
-    }
-
-    init(_ image: ResizedImage, _ type: MediaType, scale: Int?, bytes: [UInt8]?) {
-        self.scale = scale
-        (digest, size, mediaType) = (image.digest, image.size, type.rawValue)
-        (width, height) = (image.width, image.height)
-        (original, self.bytes) = (nil, bytes)
-    }
+    var bytes: [UInt8]?
 
     /// Returns the name of the file in a layout with readable names, as UIKit expects it.
     func file(_ stem: String) -> String {
         let mark = scale.map { $0 > 1 ? "@\($0)x" : "" } ?? ""
         return "\(stem)\(mark).\(ImageFile.suffix(of: mediaType))"
+    }
+}
+
+extension Rendition {
+    init(_ object: StoredObject, scale: Int? = nil) {
+        self.init(
+            scale: scale, digest: object.digest, size: object.size, mediaType: object.mediaType,
+            width: object.width, height: object.height, original: object)
+    }
+}
+
+/// The list of an export's resized images, so that the next export makes only new ones. A wrong
+/// line can at most leave an icon in its original size, because files must have the listed digest.
+///
+/// Lines are appended during an export, so that a killed export loses only the last images.
+struct ResizedImages {
+    /// A hidden name, which image libraries and Xcode ignore.
+    static let file = ".larder-resized"
+    /// The maximum size of the list in bytes. A longer list is not read.
+    private static let longestList: Int64 = 64 << 20
+
+    private let header: String
+    var images: [ResizedImage.Source: ResizedImage] = [:]
+    private var appended: FileDescriptor?
+
+    /// Reads the list in the export's directory, unless it was made with a different recipe.
+    init(recipe: String, with writer: ExportWriter) throws {
+        header = "larder resized images 1, \(recipe)"
+        let directory = writer.folder
+        if let status = try directory.status(of: Self.file), status.isRegularFile,
+            status.st_size <= min(Self.longestList, status.plausibleBytes),
+            let file = try? directory.file(Self.file)
+        {
+            let lines = try file.read(atMost: Int(status.st_size))
+                .split(separator: UInt8(ascii: "\n"))
+            if lines.first?.elementsEqual(header.utf8) == true {
+                lines.dropFirst().forEach { read($0) }
+            }
+        }
+        try write(with: writer, onlyUsed: false)
+        // Appends nothing to a file with several hard links, which could be a foreign file.
+        if let file = try? directory.open(Self.file, flags: O_WRONLY | O_APPEND | O_NONBLOCK),
+            let status = try? file.status(), status.isRegularFile, status.st_nlink == 1
+        {
+            appended = file
+        }
+    }
+
+    private mutating func read(_ line: ArraySlice<UInt8>) {
+        let words = line.split(separator: UInt8(ascii: " "))
+            .map { String(decoding: $0, as: UTF8.self) }
+        let numbers = words.dropFirst(2).compactMap { Int($0) }
+        guard words.count == 6, numbers.count == 4, let source = Digest(hex: words[0]),
+            let digest = Digest(hex: words[1])
+        else { return }
+        images[.init(digest: source, side: numbers[0])] = ResizedImage(
+            digest: digest, size: Int64(numbers[1]), width: numbers[2], height: numbers[3])
+    }
+
+    private static func line(_ source: ResizedImage.Source, _ image: ResizedImage) -> String {
+        "\(source.digest.hex) \(image.digest.hex) \(source.side) \(image.size) \(image.width) "
+            + "\(image.height)\n"
+    }
+
+    mutating func add(_ made: [Resizer.Made]) throws {
+        for (source, image, _) in made { images[source] = image }
+        let lines = made.map { Self.line($0.source, $0.image) }.joined(separator: "")
+        try appended?.write(Array(lines.utf8))
+    }
+
+    func write(with writer: ExportWriter, onlyUsed: Bool) throws {
+        let sorted = images.filter { $0.value.isUsed || !onlyUsed }.sorted {
+            ($0.key.digest, $0.key.side) < ($1.key.digest, $1.key.side)
+        }
+        try writer.write(as: Self.file) { file in
+            try file.write(header + "\n")
+            for (source, image) in sorted { try file.write(Self.line(source, image)) }
+        }
     }
 }

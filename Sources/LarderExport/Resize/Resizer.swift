@@ -3,6 +3,35 @@ import LarderCache
 import LarderCore
 import LarderImages
 
+/// The size at which icons are shown: a length in points, and the scales of the devices.
+package struct Resize: Sendable {
+    package static let allowedPoints = 1...1024
+    package static let allowedScales = 1...4
+
+    /// The length of the longest side at a scale of 1, in pixels.
+    package let points: Int
+    /// In ascending order.
+    package let scales: [Int]
+
+    package init(points: Int, scales: Set<Int>) {
+        precondition(
+            Self.allowedPoints.contains(points) && !scales.isEmpty
+                && scales.allSatisfy(Self.allowedScales.contains), "invalid size")
+        self.points = points
+        self.scales = scales.sorted()
+    }
+
+    /// Returns the scales and longest sides, in pixels, of the images to make from an icon; none
+    /// for vector graphics, which fit any size.
+    func sizes(of object: StoredObject, largestOnly: Bool) -> [(scale: Int?, side: Int)] {
+        guard let format = ImageFormat.of(mediaType: object.mediaType), !format.isVector,
+            format.isResizable
+        else { return [] }
+        return largestOnly
+            ? [(nil, points * scales[scales.count - 1])] : scales.map { ($0, points * $0) }
+    }
+}
+
 /// A maker of smaller images, which uses ``ResizeProgram``.
 struct Resizer {
     private static let mostPixels = 8192 * 8192
@@ -10,11 +39,7 @@ struct Resizer {
     private static let longestIcon: Int64 = 64 << 20
 
     /// An icon, and the longest sides in pixels of the images that it lacks.
-    struct Job {
-        let object: StoredObject
-        var sides: Set<Int> = []
-    }
-
+    typealias Job = (object: StoredObject, sides: Set<Int>)
     typealias Made = (source: ResizedImage.Source, image: ResizedImage, bytes: [UInt8])
 
     let program: ResizeProgram
@@ -27,11 +52,11 @@ struct Resizer {
     func run(
         _ jobs: [Job], opening open: @escaping (StoredObject) throws -> FileDescriptor,
         unless isCancelled: @escaping () -> Bool
-    ) -> [Result<[Made], any Error>] {
+    ) -> [Digest: Result<[Made], any Error>] {
         let lock = NSLock()
         // Unsafe because `lock` guards the functions and results.
         nonisolated(unsafe) let (open, isCancelled) = (open, isCancelled)
-        nonisolated(unsafe) var results: [Int: Result<[Made], any Error>] = [:]
+        nonisolated(unsafe) var results: [Digest: Result<[Made], any Error>] = [:]
         DispatchQueue.concurrentPerform(iterations: jobs.count) { number in
             let result = Result {
                 try make(jobs[number]) { object in
@@ -40,9 +65,9 @@ struct Resizer {
                     lock.withLock { isCancelled() }
                 }
             }
-            lock.withLock { results[number] = result }
+            lock.withLock { results[jobs[number].object.digest] = result }
         }
-        return jobs.indices.map { results[$0]! }
+        return results
     }
 
     private func make(
