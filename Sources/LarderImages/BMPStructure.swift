@@ -1,9 +1,3 @@
-extension ImageFormat {
-    static let bmp = ImageFormat(
-        mediaType: .bmp, suffixes: ["bmp"], isResizable: false, inspect: BMPStructure.inspect,
-        recognises: BMPStructure.recognises)
-}
-
 /// Windows and OS/2 bitmaps (Microsoft, "Bitmap Storage").
 enum BMPStructure {
     /// Whether the bytes have a known header length. Text can also begin with "BM".

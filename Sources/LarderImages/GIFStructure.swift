@@ -1,9 +1,3 @@
-extension ImageFormat {
-    static let gif = ImageFormat(
-        mediaType: .gif, suffixes: ["gif"], inspect: GIFStructure.inspect
-    ) { $0.starts(with: "GIF8".utf8) }
-}
-
 /// GIF 87a and 89a (CompuServe's specification).
 enum GIFStructure {
     /// Walks the blocks to the trailer.

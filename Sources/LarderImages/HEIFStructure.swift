@@ -1,17 +1,5 @@
 // all text: codes of four bytes
 
-extension ImageFormat {
-    static let avif = ImageFormat(
-        mediaType: .avif, suffixes: ["avif"],
-        inspect: { bytes throws(ImageError) in try HEIFStructure.inspect(bytes, as: .avif) }
-    ) { HEIFStructure.recognise($0) == .avif }
-
-    static let heic = ImageFormat(
-        mediaType: .heic, suffixes: ["heic"], isForAssetCatalogs: true,
-        inspect: { bytes throws(ImageError) in try HEIFStructure.inspect(bytes, as: .heic) }
-    ) { HEIFStructure.recognise($0) == .heic }
-}
-
 /// AVIF and HEIC: images in a HEIF file (ISO/IEC 23008-12), which consists of boxes (ISO/IEC
 /// 14496-12).
 enum HEIFStructure {

@@ -1,9 +1,3 @@
-extension ImageFormat {
-    static let ico = ImageFormat(
-        mediaType: .ico, suffixes: ["ico"], isResizable: false, inspect: ICOStructure.inspect
-    ) { $0.starts(with: [0, 0, 1, 0]) }
-}
-
 /// Windows icons: a directory of bitmaps and PNGs.
 enum ICOStructure {
     /// Checks every image once, even if entries share it. Returns the largest size.

@@ -3,7 +3,37 @@ import LarderCore
 package struct ImageFormat: Sendable {
     /// All formats, in the order in which they are tried.
     package static let all: [ImageFormat] = [
-        .png, .jpeg, .gif, .webp, .ico, .bmp, .svg, .avif, .heic,
+        ImageFormat(
+            mediaType: .png, suffixes: ["png"], isForAssetCatalogs: true,
+            inspect: PNGStructure.inspect
+        ) { $0.starts(with: PNGStructure.signature.prefix(4)) },
+        ImageFormat(
+            mediaType: .jpeg, suffixes: ["jpg", "jpeg"], isForAssetCatalogs: true,
+            inspect: JPEGStructure.inspect
+        ) { $0.starts(with: [0xFF, 0xD8, 0xFF]) },
+        ImageFormat(mediaType: .gif, suffixes: ["gif"], inspect: GIFStructure.inspect) {
+            $0.starts(with: "GIF8".utf8)
+        },
+        ImageFormat(mediaType: .webp, suffixes: ["webp"], inspect: WebPStructure.inspect) {
+            $0.starts(with: "RIFF".utf8) && $0.dropFirst(8).starts(with: "WEBP".utf8)
+        },
+        ImageFormat(
+            mediaType: .ico, suffixes: ["ico"], isResizable: false, inspect: ICOStructure.inspect
+        ) { $0.starts(with: [0, 0, 1, 0]) },
+        ImageFormat(
+            mediaType: .bmp, suffixes: ["bmp"], isResizable: false, inspect: BMPStructure.inspect,
+            recognises: BMPStructure.recognises),
+        ImageFormat(
+            mediaType: .svg, suffixes: ["svg"], isForAssetCatalogs: true, isVector: true,
+            inspect: SVGStructure.inspect, recognises: SVGStructure.recognises),
+        ImageFormat(
+            mediaType: .avif, suffixes: ["avif"],
+            inspect: { bytes throws(ImageError) in try HEIFStructure.inspect(bytes, as: .avif) }
+        ) { HEIFStructure.recognise($0) == .avif },
+        ImageFormat(
+            mediaType: .heic, suffixes: ["heic"], isForAssetCatalogs: true,
+            inspect: { bytes throws(ImageError) in try HEIFStructure.inspect(bytes, as: .heic) }
+        ) { HEIFStructure.recognise($0) == .heic },
     ]
 
     package let mediaType: MediaType

@@ -1,10 +1,3 @@
-extension ImageFormat {
-    static let jpeg = ImageFormat(
-        mediaType: .jpeg, suffixes: ["jpg", "jpeg"], isForAssetCatalogs: true,
-        inspect: JPEGStructure.inspect
-    ) { $0.starts(with: [0xFF, 0xD8, 0xFF]) }
-}
-
 /// JPEG (ITU-T T.81): marker segments and entropy-coded scans from SOI to EOI.
 enum JPEGStructure {
     /// Walks the marker segments and scans.

@@ -1,12 +1,5 @@
 // all text: codes of four bytes
 
-extension ImageFormat {
-    static let png = ImageFormat(
-        mediaType: .png, suffixes: ["png"], isForAssetCatalogs: true,
-        inspect: PNGStructure.inspect
-    ) { $0.starts(with: PNGStructure.signature.prefix(4)) }
-}
-
 /// PNG and APNG (W3C Portable Network Graphics Specification, Third Edition).
 enum PNGStructure {
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]

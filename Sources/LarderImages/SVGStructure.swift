@@ -1,11 +1,5 @@
 import LarderCore
 
-extension ImageFormat {
-    static let svg = ImageFormat(
-        mediaType: .svg, suffixes: ["svg"], isForAssetCatalogs: true, isVector: true,
-        inspect: SVGStructure.inspect, recognises: SVGStructure.recognises)
-}
-
 /// Uncompressed SVG: a well-formed XML document whose root element is `svg`.
 enum SVGStructure {
     /// Whether the bytes begin like XML, after byte order marks and the zero bytes of UTF-16.

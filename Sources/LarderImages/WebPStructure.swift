@@ -1,11 +1,5 @@
 // all text: codes of four bytes
 
-extension ImageFormat {
-    static let webp = ImageFormat(
-        mediaType: .webp, suffixes: ["webp"], inspect: WebPStructure.inspect
-    ) { $0.starts(with: "RIFF".utf8) && $0.dropFirst(8).starts(with: "WEBP".utf8) }
-}
-
 /// WebP (RFC 9649): a RIFF file with one or more VP8 or VP8L images.
 enum WebPStructure {
     /// Walks the chunks of the file and of its animation frames. Ignores bytes after the declared
