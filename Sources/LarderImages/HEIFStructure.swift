@@ -134,7 +134,7 @@ struct HEIFItems {
         var coding: FourCC?
         var reader = try itemEntries()
         while let item = try Self.nextItem(&reader) {
-            switch try Self.type(item.rest) {
+            switch item.type {
             case "av01": return .avif
             case "hvc1", "hev1": return .heic
             case "grid", "iovl", "iden", "Exif", "mime", "uri ": break
@@ -148,8 +148,7 @@ struct HEIFItems {
     private func isMetadata(_ number: Int) throws(ImageError) -> Bool {
         var reader = try itemEntries()
         while let item = try Self.nextItem(&reader) {
-            guard item.number == number else { continue }
-            return ["Exif", "mime", "uri "].contains(try Self.type(item.rest))
+            if item.number == number { return ["Exif", "mime", "uri "].contains(item.type) }
         }
         return false
     }
@@ -163,21 +162,16 @@ struct HEIFItems {
 
     private static func nextItem(
         _ reader: inout ByteReader
-    ) throws(ImageError) -> (number: Int, rest: ByteReader)? {
+    ) throws(ImageError) -> (number: Int, type: FourCC)? {
         while var entry = try HEIFStructure.nextBox(&reader) {
             guard entry.type == "infe" else { continue }
             let version = try entry.content.big(4) >> 24
             guard version >= 2 else { continue }
             let number = try entry.content.big(version == 2 ? 2 : 4)
-            return (number, entry.content)
+            try entry.content.skip(2)
+            return (number, try entry.content.fourCC())
         }
         return nil
-    }
-
-    private static func type(_ rest: ByteReader) throws(ImageError) -> FourCC {
-        var rest = rest
-        try rest.skip(2)
-        return try rest.fourCC()
     }
 
     /// The maximum number of metadata items outside the file. Each needs a search.
