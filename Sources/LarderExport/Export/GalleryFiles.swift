@@ -28,9 +28,9 @@ final class GalleryFiles: GalleryPlace {
         try gallery.write(to: self) { item in
             try writer.checkCancellation()
             note(item)
-            guard case .icon(let icon) = item else { return }
+            guard item.icon != nil else { return }
             progress.objects += 1
-            progress.bytes += icon.resource?.object.size ?? 0
+            progress.bytes += item.resource?.object.size ?? 0
             progress.seconds = (ContinuousClock.now - start) / .seconds(1)
             onProgress(progress)
         }
@@ -39,20 +39,12 @@ final class GalleryFiles: GalleryPlace {
 
     private func note(_ item: GalleryItem) {
         report.icons += 1
-        switch item {
-        case .icon(let icon): note(icon)
-        case .withoutIcon(let failure): report.problems.note(failure)
-        case .excess:
-            report.problems.note(
-                ExportFailure(.notShown, "a gallery shows at most \(GalleryLimits.icons) icons"))
+        guard var problem = item.failure else { return }
+        if problem.code == .corrupt, let failure, failure.code != .corrupt {
+            problem = ExportFailure(
+                failure.code, name: problem.name, url: problem.url, failure.message)
         }
-    }
-
-    private func note(_ icon: GalleryIcon) {
-        guard var code = icon.code else { return }
-        var message = icon.note ?? ""
-        if code == .corrupt, let failure, failure.code != .corrupt { (code, message) = failure }
-        report.problems.note(ExportFailure(code, name: icon.name, url: icon.url, message))
+        report.problems.note(problem)
     }
 
     func address(of object: StoredObject) throws -> String? {

@@ -35,40 +35,33 @@ package struct Gallery {
         onItem: (GalleryItem) throws -> Void = { _ in }
     ) throws -> GalleryReport {
         var report = GalleryReport()
-        var icons: [JSONObject] = []
+        var icons: [String] = []
         var files: [String] = []
         func flush() throws {
             guard !icons.isEmpty else { return }
-            let rows = icons.map(\.text).joined(separator: ",\n")
-            let text = "larder.add(\(files.count), [\n\(rows)\n])"
+            let text = "larder.add(\(files.count), [\n\(icons.joined(separator: ",\n"))\n])"
             let digest = isNamedByContent ? "-\(Digest(of: Array("\(text)\n".utf8)).hex)" : ""
             let path = "gallery/icons\(digest)-\(files.count).js"
             try place.write(.file(path, script: text))
             files.append(path)
             icons.removeAll(keepingCapacity: true)
         }
-        var address: String?
         var newest: Date?
         do {
-            report.total = try forEachItem { object in
-                address = try place.address(of: object)
-                return address != nil
-            } _: { item in
-                guard case .icon(let icon) = item else { return try onItem(item) }
-                report.shown += 1
-                if let date = icon.resource?.receivedAt { newest = max(newest ?? date, date) }
+            report.total = try forEachItem(address: place.address) { item in
                 try onItem(item)
-                icons.append(icon.json(address))
-                address = nil
+                guard let icon = item.icon else { return }
+                report.shown += 1
+                if let date = item.resource?.receivedAt { newest = max(newest ?? date, date) }
+                icons.append(icon)
                 if icons.count == Self.iconsPerFile { try flush() }
             }
         } catch let error as DatabaseError {
             throw CacheError(index: "a temporary database", error)
         }
         try flush()
-        let names = manifests.map { source -> String in
-            source.name.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
-                ?? source.name
+        let names = manifests.map(\.name).map { name in
+            name.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? name
         }
         let description: JSONObject = [
             "version": Self.format, "received": newest?.timeIntervalSince1970,
@@ -78,29 +71,6 @@ package struct Gallery {
         try place.write(
             .file(GalleryFile.catalogue, script: "larder.begin(\(description.text))"))
         return report
-    }
-}
-
-extension GalleryIcon {
-    fileprivate func json(_ address: String?) -> JSONObject {
-        var json = JSONObject()
-        json.set("name", name)
-        if let url { json.set("url", url) }
-        if let host { json.set("host", host) }
-        if let manifest { json.set("manifest", manifest) }
-        json.set("state", state.rawValue)
-        if let note { json.set("note", note) }
-        if let failedAt { json.set("failed", failedAt.timeIntervalSince1970) }
-        guard let resource else { return json }
-        if let address { json.set("image", address) }
-        json.set("digest", resource.object.digest.hex)
-        json.set("size", resource.object.size)
-        if let type = resource.object.mediaType { json.set("type", type) }
-        if let width = resource.object.width { json.set("width", width) }
-        if let height = resource.object.height { json.set("height", height) }
-        json.set("received", resource.receivedAt.timeIntervalSince1970)
-        json.set("fresh", resource.freshUntil.timeIntervalSince1970)
-        return json
     }
 }
 

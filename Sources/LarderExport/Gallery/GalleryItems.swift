@@ -11,7 +11,7 @@ extension Gallery {
     /// Calls `body` with the icons of manifests in order, then with other cached icons. Returns
     /// their number.
     func forEachItem(
-        isIntact: (StoredObject) throws -> Bool, _ body: (GalleryItem) throws -> Void
+        address: (StoredObject) throws -> String?, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
         var count = 0
         // Digests of the keys of manifests' icons, which are not shown twice. Leaves out missing
@@ -20,9 +20,11 @@ extension Gallery {
             hasOthers && !manifests.isEmpty
             ? try DatabaseQueue.scratch("CREATE TABLE keys (digest BLOB PRIMARY KEY) WITHOUT ROWID")
             : nil
-        func show(_ icon: @autoclosure () throws -> GalleryIcon) throws {
+        let excess = ExportFailure(
+            .notShown, "a gallery shows at most \(GalleryLimits.icons) icons")
+        func show(_ icon: @autoclosure () throws -> GalleryItem) throws {
             count += 1
-            try body(count <= GalleryLimits.icons ? .icon(icon()) : .excess)
+            try body(count <= GalleryLimits.icons ? icon() : GalleryItem(notShown: excess))
         }
         for (number, source) in manifests.enumerated() {
             var waiting: [(item: ManifestItem, key: String?)] = []
@@ -39,7 +41,7 @@ extension Gallery {
                     [Digest(of: Array($0.utf8))]
                 }
                 for ((item, _), found) in zip(waiting, found) {
-                    try show(icon(of: item, in: number, found, isIntact: isIntact))
+                    try show(icon(of: item, in: number, found, address: address))
                 }
                 waiting.removeAll(keepingCapacity: true)
                 waitingBytes = 0
@@ -48,7 +50,8 @@ extension Gallery {
                 source: source.cached { [cache] in try cache.manifest($0)?.file }, rules: rules)
             let summary = try reader.read { item in
                 func skip(_ code: ExportCode, _ reason: String) throws {
-                    try body(.withoutIcon(ExportFailure(code, name: item.name ?? "", reason)))
+                    let failure = ExportFailure(code, name: item.name ?? "", reason)
+                    try body(GalleryItem(notShown: failure))
                 }
                 switch item.result {
                 case .skipped(let reason): return try skip(.noIcon, reason)
@@ -68,7 +71,7 @@ extension Gallery {
         try cache.forEachResource { resource in
             let digest = Digest(of: Array(resource.key.utf8))
             if try named?.hasRow("SELECT 1 FROM keys WHERE digest = ?", digest) == true { return }
-            try show(icon(of: resource, url: resource.shownURL, isIntact: isIntact))
+            try show(icon(of: resource, nil, resource.shownURL, nil, address: address))
         }
         return count
     }
@@ -77,15 +80,14 @@ extension Gallery {
 
     private func icon(
         of item: ManifestItem, in manifest: Int, _ found: Found,
-        isIntact: (StoredObject) throws -> Bool
-    ) throws -> GalleryIcon {
+        address: (StoredObject) throws -> String?
+    ) throws -> GalleryItem {
         let url = item.shownURL
         func absent(
             _ state: GalleryState, _ code: ExportCode, _ note: String, failedAt: Date? = nil
-        ) -> GalleryIcon {
-            GalleryIcon(
-                name: item.name, url: url, manifest: manifest, resource: nil, state: state,
-                note: note, code: code, failedAt: failedAt)
+        ) -> GalleryItem {
+            GalleryItem(
+                item.name, url, manifest, state, note: note, code: code, failedAt: failedAt)
         }
         if case .failed(let error) = item.result {
             return absent(.failed, .badEntry, error.message)
@@ -99,8 +101,7 @@ extension Gallery {
                 "the cache has different bytes: \(mismatch.message)")
         }
         if let resource = found.resource {
-            return try icon(
-                of: resource, name: item.name, url: url, manifest: manifest, isIntact: isIntact)
+            return try icon(of: resource, item.name, url, manifest, address: address)
         }
         if let failure = found.failure {
             return absent(.failed, .missing, failure.reason, failedAt: failure.failedAt)
@@ -109,48 +110,65 @@ extension Gallery {
     }
 
     private func icon(
-        of resource: Resource, name: String? = nil, url: String?, manifest: Int? = nil,
-        isIntact: (StoredObject) throws -> Bool
-    ) throws -> GalleryIcon {
-        let isWhole = try isIntact(resource.object)
-        let damage =
-            "the file is missing or damaged; run larder verify --repair with the same --cache"
-        return GalleryIcon(
-            name: name, url: url, manifest: manifest, resource: resource,
-            state: !isWhole ? .corrupt : resource.isFresh() ? .fresh : .stale,
-            note: isWhole ? nil : damage, code: isWhole ? nil : .corrupt)
+        of resource: Resource, _ name: String?, _ url: String?, _ manifest: Int?,
+        address: (StoredObject) throws -> String?
+    ) throws -> GalleryItem {
+        guard let address = try address(resource.object) else {
+            let damage =
+                "the file is missing or damaged; run larder verify --repair with the same --cache"
+            return GalleryItem(
+                name, url, manifest, .corrupt, note: damage, code: .corrupt, resource: resource)
+        }
+        return GalleryItem(
+            name, url, manifest, resource.isFresh() ? .fresh : .stale, resource: resource,
+            address: address)
     }
 }
 
-package struct GalleryIcon: Sendable {
-    /// The app's name, or the last component of the URL's path. Untrusted, at most
-    /// ``GalleryLimits/nameBytes`` long.
-    let name: String
-    /// The URL with masked secrets, at most ``GalleryLimits/urlBytes`` long; nil for inline icons
-    /// and bad entries.
-    let url: String?
-    let host: String?
-    let manifest: Int?
+/// An icon of a manifest or of the cache.
+package struct GalleryItem: Sendable {
+    /// The description for the page; nil if the icon is not shown.
+    let icon: String?
+    let failure: ExportFailure?
     let resource: Resource?
-    let state: GalleryState
-    let note: String?
-    let code: ExportCode?
-    let failedAt: Date?
 
+    init(notShown failure: ExportFailure) {
+        (icon, self.failure, resource) = (nil, failure, nil)
+    }
+
+    /// Creates an icon. Without a name, it gets the last component of the URL's path. In `url`,
+    /// secrets are masked. It is nil for inline icons and bad entries.
     init(
-        name: String?, url: String?, manifest: Int?, resource: Resource?, state: GalleryState,
-        note: String?, code: ExportCode?, failedAt: Date? = nil
+        _ name: String?, _ url: String?, _ manifest: Int?, _ state: GalleryState,
+        note: String? = nil, code: ExportCode? = nil, failedAt: Date? = nil,
+        resource: Resource? = nil, address: String? = nil
     ) {
+        let limit = GalleryLimits.nameBytes
         let name = name.flatMap { $0.isEmpty ? nil : $0 } ?? Self.name(in: url) ?? "unnamed"
-        self.name = name.cut(to: GalleryLimits.nameBytes)
-        self.url = url?.cut(to: GalleryLimits.urlBytes)
-        host = url?.hostAndPort?.cut(to: GalleryLimits.nameBytes)
-        self.manifest = manifest
+        let (shownName, shownURL) = (name.cut(to: limit), url?.cut(to: GalleryLimits.urlBytes))
+        let note = note?.cut(to: limit)
+        var json = JSONObject()
+        json.set("name", shownName)
+        if let shownURL { json.set("url", shownURL) }
+        if let host = url?.hostAndPort { json.set("host", host.cut(to: limit)) }
+        if let manifest { json.set("manifest", manifest) }
+        json.set("state", state.rawValue)
+        if let note { json.set("note", note) }
+        if let failedAt { json.set("failed", failedAt.timeIntervalSince1970) }
+        if let address { json.set("image", address) }
+        if let resource {
+            let object = resource.object
+            json.set("digest", object.digest.hex)
+            json.set("size", object.size)
+            if let type = object.mediaType { json.set("type", type) }
+            if let width = object.width { json.set("width", width) }
+            if let height = object.height { json.set("height", height) }
+            json.set("received", resource.receivedAt.timeIntervalSince1970)
+            json.set("fresh", resource.freshUntil.timeIntervalSince1970)
+        }
+        icon = json.text
+        failure = code.map { ExportFailure($0, name: shownName, url: shownURL, note ?? "") }
         self.resource = resource
-        self.state = state
-        self.code = code
-        self.failedAt = failedAt
-        self.note = note?.cut(to: GalleryLimits.nameBytes)
     }
 
     private static func name(in url: String?) -> String? {
@@ -179,12 +197,6 @@ extension String {
     }
 }
 
-package enum GalleryState: String, Sendable {
+enum GalleryState: String {
     case fresh, stale, missing, failed, corrupt
-}
-
-package enum GalleryItem: Sendable {
-    case icon(GalleryIcon)
-    case withoutIcon(ExportFailure)
-    case excess
 }
