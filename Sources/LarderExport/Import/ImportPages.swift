@@ -9,7 +9,7 @@ import Synchronization
 struct ImportPages {
     let cache: Cache
     let store: Store
-    let source: ImportSource
+    let places: (String) throws -> [ImportPlace]
     let file: ImportFile
     private let outcomes = StoreOutcomes()
     var report: ImportReport
@@ -61,10 +61,9 @@ struct ImportPages {
     private mutating func stage(_ entry: Entry) throws -> StagedObject? {
         let url = entry.writtenURL
         let canonical = entry.icon.string
-        var places = try source.places(of: url)
-        if !canonical.isSame(as: url) { places += try source.places(of: canonical) }
         var failure: ImportFailure?
-        for place in places {
+        let urls = canonical.isSame(as: url) ? [url] : [url, canonical]
+        for place in try urls.flatMap(places) {
             do {
                 guard let object = try file.stage(place, entry.expectation) else { continue }
                 lastNumber += 1

@@ -12,20 +12,12 @@ struct ImportPlace {
     var hasStatus = false
 }
 
-/// The mapping from URLs to files of a directory.
-enum ImportSource {
-    case library(KeyedLayout)
-    case list(ListedFiles)
-
+extension KeyedLayout {
     /// Returns the files that may contain a URL's bytes, the most likely first.
-    func places(of url: String) throws -> [ImportPlace] {
-        switch self {
-        case .list(let files): return try files.places(of: url)
-        case .library(let layout):
-            let metadata = layout.journal?.emptyFiles(layout.stem(of: url)).first
-            return layout.names(of: url).map {
-                ImportPlace(name: $0, metadata: metadata, hasStatus: layout.storesErrors)
-            }
+    func places(of url: String) -> [ImportPlace] {
+        let metadata = journal?.emptyFiles(stem(of: url)).first
+        return names(of: url).map {
+            ImportPlace(name: $0, metadata: metadata, hasStatus: storesErrors)
         }
     }
 }
@@ -33,19 +25,25 @@ enum ImportSource {
 struct ListedFiles {
     private let database: DatabaseQueue
 
-    init(in directory: FileDescriptor, _ checkCancellation: () throws -> Void) throws {
+    init(in directory: FileDescriptor, unless isCancelled: () -> Bool) throws {
         database = try .scratch(
             """
             CREATE TABLE main.files (
                 url TEXT, file TEXT, digest BLOB, PRIMARY KEY (url, file, digest)
             ) WITHOUT ROWID;
             """)
-        guard try add(FileIndex(directory: directory), checkCancellation) else {
-            throw Self.missingIndex(in: directory)
-        }
         // If an export was killed, some files are only in the pending list.
-        let pending = FileIndex(directory: directory, name: FileIndex.pendingFile)
-        _ = try add(pending, checkCancellation)
+        for (name, isRequired) in [(FileIndex.file, true), (FileIndex.pendingFile, false)] {
+            let isFound = try FileIndex(directory: directory, name: name).forEachPage {
+                if isCancelled() { throw CancellationError() }
+            } _: { lines in
+                try database.run(
+                    "INSERT OR IGNORE INTO files VALUES (?, ?, ?)",
+                    for: lines.map(\.line).filter { $0.url != nil }
+                ) { [$0.url, $0.file, $0.digest] }
+            }
+            if isRequired, !isFound { throw Self.missingIndex(in: directory) }
+        }
     }
 
     static func missingIndex(in directory: FileDescriptor) -> CacheError {
@@ -54,16 +52,7 @@ struct ListedFiles {
             message: "has no \(FileIndex.file) that lists the URLs of its files")
     }
 
-    private func add(_ index: FileIndex, _ checkCancellation: () throws -> Void) throws -> Bool {
-        try index.forEachPage(checkCancellation) { lines in
-            try database.run(
-                "INSERT OR IGNORE INTO files VALUES (?, ?, ?)",
-                for: lines.map(\.line).filter { $0.url != nil }
-            ) { [$0.url, $0.file, $0.digest] }
-        }
-    }
-
-    fileprivate func places(of url: String) throws -> [ImportPlace] {
+    func places(of url: String) throws -> [ImportPlace] {
         let rows = try database.read { db in
             try db.prepared(
                 "SELECT file, digest FROM files WHERE url = ? ORDER BY file LIMIT 100"

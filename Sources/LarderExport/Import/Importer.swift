@@ -36,22 +36,19 @@ package struct Importer {
             layout: configuration.layout, directory: ([root] + folders).joined(separator: "/"))
         do {
             let folder = try configuration.folder(besideCacheAt: cache.path)
-            let source: ImportSource =
-                if let library = configuration.library {
-                    .library(library)
-                } else {
-                    .list(
-                        try ListedFiles(in: folder) {
-                            if isCancelled() { throw CancellationError() }
-                        })
-                }
+            let places: (String) throws -> [ImportPlace]
+            if let library = configuration.library {
+                places = library.places
+            } else {
+                places = try ListedFiles(in: folder, unless: isCancelled).places
+            }
             let store = try cache.store()
             defer { store.close() }
             let file = ImportFile(
                 directory: folder, store: store, maximumBytes: configuration.maximumBytes,
                 acceptsAnyContent: configuration.acceptsAnyContent, readFiles: try ReadFiles())
             var pages = ImportPages(
-                cache: cache, store: store, source: source, file: file, report: report)
+                cache: cache, store: store, places: places, file: file, report: report)
             defer { report = pages.report }
             try read(manifests, into: &pages, since: start)
         } catch is CancellationError {
