@@ -58,30 +58,20 @@ package struct SeedInstaller: Sendable {
 
     /// The generated code that sets the dates of the file at `temporary`.
     private var stamp: String {
-        let dates: String
-        switch seed.dates {
-        case .expiry:
-            dates = """
-                                    // \(seed.library) interprets these dates as the last access and
-                                    // the expiration date.
-                                    let dates: [FileAttributeKey: Any] = [
-                                        .creationDate: Date(),
-                                        .modificationDate: Date(timeIntervalSinceNow: lifetime),
-                                    ]
-                """
-        case .modification:
-            dates = """
-                                    // SDWebImage before 5.20 removes files 7 days after this date.
-                                    let dates: [FileAttributeKey: Any] = [
-                                        .modificationDate: Date(timeIntervalSinceNow: lifetime)
-                                    ]
-                """
-        case .any: return ""
-        }
+        guard seed.dates != .any else { return "" }
+        let isExpiry = seed.dates == .expiry
+        let meaning =
+            isExpiry
+            ? "\(seed.library) reads these dates as the last access and the expiration."
+            : "SDWebImage before 5.20 removes files 7 days after this date."
+        let creation = isExpiry ? ".creationDate: Date(), " : ""
         return """
 
-            \(dates)
-                                try files.setAttributes(dates, ofItemAtPath: temporary.path)
+                                // \(meaning)
+                                let later = Date(timeIntervalSinceNow: lifetime)
+                                try files.setAttributes(
+                                    [\(creation).modificationDate: later],
+                                    ofItemAtPath: temporary.path)
             """
     }
 

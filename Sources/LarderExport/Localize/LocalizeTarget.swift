@@ -13,21 +13,18 @@ package enum LocalizeTarget: Sendable {
     case data(limit: Int64)
 
     package static func icons(_ directory: String, seenFrom folder: String) -> LocalizeTarget {
-        func steps(from folder: String, to directory: String) -> [String] {
-            let (from, to) = (parts(folder), parts(directory))
-            let common = zip(from, to).prefix { $0.isSame(as: $1) }.count
-            return from.dropFirst(common).map { _ in ".." } + to.dropFirst(common)
+        let ends = [UsersPath(folder), UsersPath(directory)]
+        func steps(_ path: KeyPath<UsersPath, String>) -> [String] {
+            let parts = ends.map { end in
+                end[keyPath: path].utf8.split(separator: UInt8(ascii: "/"))
+                    .map { String(Substring($0)) }.filter { !$0.isSame(as: ".") }
+            }
+            let common = zip(parts[0], parts[1]).prefix { $0.isSame(as: $1) }.count
+            return parts[0].dropFirst(common).map { _ in ".." } + parts[1].dropFirst(common)
         }
-        func parts(_ path: String) -> [String] {
-            path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
-                .filter { !$0.isSame(as: ".") }
-        }
-        let (from, to) = (UsersPath(folder), UsersPath(directory))
-        var names = steps(from: from.named, to: to.named)
+        var names = steps(\.named)
         // After a symbolic link, `..` would be the parent of the link's target.
-        if names.contains(where: { $0.isSame(as: "..") }) {
-            names = steps(from: from.place, to: to.place)
-        }
+        if names.contains(where: { $0.isSame(as: "..") }) { names = steps(\.place) }
         let prefix = names.map { $0.utf8.percentEncoded(except: \.isUnreserved) + "/" }.joined()
         return .icons(directory: directory, prefix: prefix)
     }
