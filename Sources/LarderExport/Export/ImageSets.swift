@@ -59,7 +59,7 @@ struct ImageSets: ExportedFiles {
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
         // Xcode may have written an existing description, so it is kept.
         if try folder.status(of: ImageSet.contentsFile) == nil {
-            try writer.write(Array(ImageSet.catalogContents.utf8), as: ImageSet.contentsFile)
+            try writer.write(Array(ImageSet.contents().utf8), as: ImageSet.contentsFile)
         }
         guard prune else { return }
         try folder.forEachEntry {

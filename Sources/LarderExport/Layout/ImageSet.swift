@@ -14,30 +14,10 @@ enum ImageSet {
     private static let author = "larder"
     static let longestContents = 4096
 
-    static var catalogContents: String {
-        """
-        {
-          "info" : {
-            "author" : "\(author)",
-            "version" : 1
-          }
-        }
-
-        """
-    }
-
+    /// Returns the description of an image set, or of the catalog if `files` is empty.
     static func contents(
-        of files: [(name: String, scale: Int?)], mediaType: String?
+        of files: [(name: String, scale: Int?)] = [], mediaType: String? = nil
     ) -> String {
-        var properties = ""
-        if ImageFormat.of(mediaType: mediaType)?.isVector ?? false {
-            properties = """
-                ,
-                  "properties" : {
-                    "preserves-vector-representation" : true
-                  }
-                """
-        }
         // Safe names contain no characters that JSON escapes.
         let images = files.map { name, scale in
             let scale = scale.map { ",\n      \"scale\" : \"\($0)x\"" } ?? ""
@@ -47,16 +27,21 @@ enum ImageSet {
                       "idiom" : "universal"\(scale)
                     }
                 """
-        }
+        }.joined(separator: ",\n")
+        let list = files.isEmpty ? "" : "  \"images\" : [\n\(images)\n  ],\n"
+        let isVector = ImageFormat.of(mediaType: mediaType)?.isVector ?? false
+        let properties = """
+            ,
+              "properties" : {
+                "preserves-vector-representation" : true
+              }
+            """
         return """
             {
-              "images" : [
-            \(images.joined(separator: ",\n"))
-              ],
-              "info" : {
+            \(list)  "info" : {
                 "author" : "\(author)",
                 "version" : 1
-              }\(properties)
+              }\(isVector ? properties : "")
             }
 
             """

@@ -53,13 +53,9 @@ enum SafeName {
     /// Removes dots and hyphens at both ends. Windows drops trailing dots, and other systems hide
     /// names with a leading dot.
     private static func withoutEdges(_ name: String) -> String {
-        let bytes = name.utf8.drop { isEdge($0) }
-        let last = bytes.lastIndex { !isEdge($0) }
+        let bytes = name.utf8.drop { ".-".utf8.contains($0) }
+        let last = bytes.lastIndex { !".-".utf8.contains($0) }
         return last.map { String(Substring(bytes[...$0])) } ?? ""
-    }
-
-    private static func isEdge(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
     }
 
     private static func isKept(_ scalar: Unicode.Scalar) -> Bool {
@@ -101,12 +97,12 @@ enum PathExtension {
     /// Returns `NSURL.pathExtension`: the extension of the percent-decoded path, or "". Like
     /// `NSURL`, returns nil if the path is not UTF-8.
     static func ofURL(_ text: String) -> String? {
-        ofPath(decodedPath(of: text)).flatMap { String(validating: $0, as: UTF8.self) }
+        decodedPath(of: text).map { String(decoding: ofPath($0), as: UTF8.self) }
     }
 
     /// Returns `NSString.pathExtension`: the extension, or "".
     static func ofText(_ text: String) -> String {
-        ofPath(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        String(decoding: ofPath(Array(text.utf8)), as: UTF8.self)
     }
 
     static func without(_ file: String) -> String {
@@ -117,21 +113,18 @@ enum PathExtension {
 
     /// Returns the decoded last component of a URL's path, or "" if it is missing or not UTF-8.
     static func lastComponent(ofURL text: String) -> String {
-        decodedPath(of: text).flatMap { path in
-            let end = path.lastIndex { $0 != UInt8(ascii: "/") } ?? path.startIndex
-            let last = path.isEmpty ? [] : path[...end].split(separator: UInt8(ascii: "/")).last
-            return String(validating: Array(last ?? []), as: UTF8.self)
-        } ?? ""
+        let last = decodedPath(of: text)?.split(separator: UInt8(ascii: "/")).last
+        return String(decoding: last ?? [], as: UTF8.self)
     }
 
-    private static func ofPath(_ path: [UInt8]?) -> [UInt8]? {
-        guard let path else { return nil }
+    private static func ofPath(_ path: [UInt8]) -> [UInt8] {
         guard let last = path.split(separator: UInt8(ascii: "/")).last,
             let dot = last.lastIndex(of: UInt8(ascii: ".")), dot != last.startIndex
         else { return [] }
         return Array(last[(dot + 1)...])
     }
 
+    /// Returns a URL's path, or nil if it is not UTF-8.
     private static func decodedPath(of text: String) -> [UInt8]? {
         let bytes = Array(text.utf8)
         var start = 0
