@@ -20,8 +20,7 @@ package struct ItemFailure<Code: FailureCode>: Error, Equatable {
     }
 }
 
-/// The number of failures with each code, and the first 100 failures. Icons with a placeholder are
-/// counted separately.
+/// The number of failures with each code, and the first 100 failures.
 package struct ItemFailures<Code: FailureCode>: Sendable {
     package private(set) var counts: [Code: Int] = [:]
     package private(set) var failures: [ItemFailure<Code>] = []

@@ -2,8 +2,7 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The digests of untrusted files. Each file is read only once, even if it has many hard links or
-/// list entries.
+/// The digests of untrusted files. Each file is read once, even if it has many hard links.
 struct ReadFiles {
     struct Content {
         let digest: Digest
@@ -50,8 +49,7 @@ struct ReadFiles {
         }
     }
 
-    /// Returns the file's digest, or nil if cancelled. It must be a regular file, open at its
-    /// start.
+    /// Returns the digest of a regular file, open at its start. Returns nil if cancelled.
     func digest(of file: FileDescriptor, isCancelled: () -> Bool) throws -> Digest? {
         let identity = FileIdentity(try file.status())
         if let known = try content(of: identity) { return known.digest }

@@ -8,8 +8,7 @@ struct ExportedIcon {
     /// The URL as an app spells it; nil for an inline icon.
     let url: String?
     let key: String
-    /// The common prefix of the icon's file names. ``ExportList/nameAll()`` sets it, except for
-    /// libraries.
+    /// The common prefix of the icon's file names, set by ``ExportList/nameAll()`` or a library.
     let stem: String?
     /// The readable name that the stem is made from; nil for a library.
     var base: String?

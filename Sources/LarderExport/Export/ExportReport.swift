@@ -47,7 +47,6 @@ protocol ExportedFiles {
     func place(_ icon: [Rendition], _ stem: String) throws -> [PlacedFile]
     func location(of rendition: Rendition, _ stem: String) -> (FileDescriptor, String)?
 
-    /// Writes the layout's index file. With `prune`, removes the files of icons that are not in
-    /// `list`.
+    /// Writes the layout's index file. With `prune`, removes the files of icons not in `list`.
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws
 }

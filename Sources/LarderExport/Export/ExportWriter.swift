@@ -2,8 +2,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A writer that creates and replaces an export's files atomically. Keeps files with the correct
-/// bytes.
+/// A writer that replaces an export's files atomically, but keeps files with the correct bytes.
 ///
 /// Locks the directory against other exports. Links in it are not followed, so nothing outside it
 /// is written.
@@ -92,8 +91,7 @@ final class ExportWriter {
             return .resized
         }
         let (file, opened) = try cache.open(object)
-        // Cloning is cheapest, then linking. A method that the file system does not support is
-        // tried only once.
+        // Cloning is cheapest, then linking. An unsupported method is tried only once.
         if mayClone, let temporary = try clone(file) {
             let copy = try folder.file(temporary)
             try publish(temporary, copy, as: name, in: directory, before: body) {
@@ -222,8 +220,7 @@ final class ExportWriter {
         } catch  where [EISDIR, EPERM, EACCES].contains(error.errno) {}
     }
 
-    /// Makes all written files durable. One call at the end is enough, because the next export
-    /// replaces lost files.
+    /// Makes written files durable. One call is enough: the next export replaces lost files.
     func flush() throws(CacheError) {
         guard isDirty else { return }
         try Durability.add(folder)
@@ -331,8 +328,7 @@ extension ExportWriter {
             number = try cache.link(object.digest, to: folder, as: temporary)
         } while number == EEXIST
         if let number {
-            // Other errors may concern only this file: its number of links or its owner (proc(5),
-            // protected_hardlinks).
+            // Other errors may concern only this file: its number of links or its owner (proc(5)).
             if [EXDEV, ENOTSUP, ENOSYS].contains(number) { mayLink = false }
             return nil
         }
@@ -392,8 +388,7 @@ extension FileDescriptor {
         return try status(of: String(decoding: swapped, as: UTF8.self)) != nil
     }
 
-    /// Sets the access date to now and the modification date to `modified`. Returns false if
-    /// another user owns the file.
+    /// Sets the access date to now. Returns false if another user owns the file.
     func setDates(modified: Date) throws(CacheError) -> Bool {
         let seconds = time_t(modified.timeIntervalSince1970)
         var times = [

@@ -6,8 +6,7 @@ import LarderManifest
 
 /// An export of a cache, or of manifests' icons, in another program's layout.
 ///
-/// Objects are verified before their files get a name. Files with names outside the layout are not
-/// changed.
+/// Verifies objects before their files get a name. Keeps files with names outside the layout.
 package struct Exporter {
     private let cache: Cache
     private let configuration: ExportConfiguration

@@ -5,8 +5,7 @@ import LarderCore
 /// The `index.json` of the layout `files`: a JSON array with one file per line, sorted by name.
 struct FileIndex {
     static let file = "index.json"
-    /// The list of files that an export will write or remove. The next export reads it if this one
-    /// is killed.
+    /// The list of files that a killed export could have written or removed, for the next export.
     static let pendingFile = ".larder-pending.json"
     /// The maximum size of a line in bytes. Names and URLs are shorter, even when escaped.
     private static let longestLine = 128 << 10
@@ -26,8 +25,7 @@ struct FileIndex {
 
         init(_ icon: ExportedIcon, _ rendition: Rendition, file: String) {
             name = icon.name
-            // Secrets are masked, because the list may be published. An import cannot find masked
-            // URLs.
+            // Secrets are masked, because the list may be published.
             let hasOwnKey = ResourceKey.name(in: icon.key) != nil
             url = hasOwnKey ? icon.url?.maskingQuery : icon.url?.maskingSecretsInQuery
             self.file = file

@@ -49,8 +49,7 @@ struct FileLines {
     }
 
     func keep(_ earlier: Earlier) throws {
-        // The stem is empty, so that the file does not count as a replacement of earlier files with
-        // its stem.
+        // The stem is empty, because the file does not replace earlier files with its stem.
         try update(
             """
             INSERT OR IGNORE INTO current

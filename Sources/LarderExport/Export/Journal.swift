@@ -80,8 +80,7 @@ final class Journal {
             && words[2...].allSatisfy { (1...18).contains($0.count) && $0.allSatisfy(\.isDigit) }
         let isDirty = isState("DIRTY")
         guard isClean || isDirty || isState("READ") else { return false }
-        // READ changes only the entry's position. DIRTY keeps the sizes, because the old files
-        // still exist.
+        // READ changes only the position. DIRTY keeps the sizes, because the old files exist.
         try db.prepared(
             """
             INSERT INTO entries VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
@@ -112,8 +111,7 @@ final class Journal {
         }
     }
 
-    /// Adds complete entries. Appends new entries; existing ones keep their position. `size` is the
-    /// size of the last file.
+    /// Adds complete entries. Existing ones keep their position. `size` is that of the last file.
     func add(_ entries: [(stem: String, size: Int64)]) throws {
         let empty = String(repeating: " 0", count: form.valueCount - 1)
         try database.run(

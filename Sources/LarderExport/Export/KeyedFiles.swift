@@ -65,8 +65,7 @@ final class KeyedFiles: ExportedFiles {
         }
     }
 
-    /// Writes a journal of the old and new entries whose files exist. The library ignores unlisted
-    /// files.
+    /// Writes a journal of the entries whose files exist. The library ignores unlisted files.
     private func write(_ journal: Journal, of list: ExportList, leavingOutOthers: Bool) throws {
         let form = journal.form
         try writer.write(as: JournalForm.file) { file in
@@ -77,8 +76,7 @@ final class KeyedFiles: ExportedFiles {
                     guard try folder.sizeOfFile(name) != nil else { return }
                 }
                 let isOther = try leavingOutOthers && !list.has(stem)
-                // Pruning removes only files whose names belong to the layout, so other entries
-                // stay listed.
+                // Pruning does not remove files whose names are not of the layout.
                 if isOther, layout.stem(ofFile: form.dataFile(stem)) != nil { return }
                 try file.write("CLEAN \(stem)\(sizes)\n")
             }

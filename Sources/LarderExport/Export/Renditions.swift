@@ -24,8 +24,7 @@ final class Renditions {
         list = try program.map { try ResizedImages(recipe: $0.recipe, with: writer) }
     }
 
-    /// The maximum number of icons per call of ``make(_:for:unless:)``, which keeps their images in
-    /// memory.
+    /// The maximum number of icons per call of ``make(_:for:unless:)``, whose images are in memory.
     var batch: Int {
         guard let resize else { return .max }
         let cores = ProcessInfo.processInfo.activeProcessorCount

@@ -8,14 +8,12 @@ extension Gallery {
     private static let batch = 500
     private static let batchBytes = 1 << 20
 
-    /// Calls `body` with the icons of manifests in order, then with other cached icons. Returns
-    /// their number.
+    /// Calls `body` with the icons of manifests, then other cached icons. Returns their number.
     func forEachItem(
         address: (StoredObject) throws -> String?, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
         var count = 0
-        // Digests of the keys of manifests' icons, which are not shown twice. Leaves out missing
-        // icons beyond the limit.
+        // Digests of the keys of manifests' icons, which are not shown twice.
         let named =
             hasOthers && !manifests.isEmpty
             ? try DatabaseQueue.scratch("CREATE TABLE keys (digest BLOB PRIMARY KEY) WITHOUT ROWID")
@@ -136,8 +134,7 @@ package struct GalleryItem: Sendable {
         (icon, self.failure, resource) = (nil, failure, nil)
     }
 
-    /// Creates an icon. Without a name, it gets the last component of the URL's path. In `url`,
-    /// secrets are masked. It is nil for inline icons and bad entries.
+    /// Creates an icon. The default name is the last component of `url`, whose secrets are masked.
     init(
         _ name: String?, _ url: String?, _ manifest: Int?, _ state: GalleryState,
         note: String? = nil, code: ExportCode? = nil, failedAt: Date? = nil,

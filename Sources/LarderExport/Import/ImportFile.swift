@@ -87,13 +87,11 @@ struct ImportFile {
         }
     }
 
-    /// Opens a file without changing its access date, if permitted, because libraries evict by this
-    /// date.
+    /// Opens a file, if permitted without changing its access date, by which libraries evict.
     private func file(_ name: String) throws(CacheError) -> FileDescriptor {
         #if os(Linux)
             do throws(CacheError) {
-                // O_NOATIME, which only the owner may use (open(2)). The Glibc module lacks the
-                // constant.
+                // O_NOATIME, for the owner only (open(2)). The Glibc module lacks the constant.
                 return try directory.open(name, flags: O_RDONLY | O_NONBLOCK | 0o1000000)
             } catch  where error.errno == EPERM {}
         #endif

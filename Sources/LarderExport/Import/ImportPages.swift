@@ -15,8 +15,7 @@ struct ImportPages {
     var report: ImportReport
     var page: [Entry] = []
     var spellings: [Spelling] = []
-    /// Uncommitted objects and the entries that use them, keyed by object number. The first entry
-    /// of an object staged it.
+    /// Uncommitted objects and the entries that use them, keyed by object number.
     var staged: [Int: (size: Int64, entries: [Entry])] = [:]
     var lastNumber = 0
 

@@ -5,8 +5,7 @@ import LarderManifest
 
 /// An import of manifests' icons from another program's cache.
 ///
-/// The other cache is not changed, and its links are not followed. Files must be complete images
-/// and match their manifest entries.
+/// Does not change the other cache or follow its links. Files must be complete images.
 package struct Importer {
     private let cache: Cache
     private let configuration: ImportConfiguration
@@ -130,8 +129,7 @@ package struct ImportConfiguration: Sendable {
         let place = try Cache.nearestDirectory(to: path)
         let isCache =
             try FileIdentity(path: path)?.isSameFile(as: FileIdentity(root.status())) ?? false
-        // The root may contain the cache: on macOS, Larder's default cache is next to the
-        // libraries' caches.
+        // On macOS, the root contains Larder's default cache, next to the libraries' caches.
         guard !isCache, try !place.lies(in: folder) else {
             throw CacheError(.unusable, subject: directory, message: "contains the cache")
         }

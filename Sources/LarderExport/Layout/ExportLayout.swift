@@ -19,8 +19,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the library's naming rules. `folder` is its directory's name, or nil for the
-    /// default.
+    /// Returns the library's naming rules. `folder` is its directory's name; nil is the default.
     func library(in folder: String?) -> KeyedLayout? {
         var library = library
         if let folder {

@@ -2,8 +2,7 @@ import Foundation
 import LarderCore
 import LarderImages
 
-/// An image set of an asset catalog: a directory with `Contents.json` and one image, or one for
-/// each scale.
+/// An image set of an asset catalog: a directory with `Contents.json` and images.
 ///
 /// Source: Apple's "Asset Catalog Format Reference", "Contents.json" and "Image Set Type".
 enum ImageSet {
@@ -59,8 +58,7 @@ enum ImageSet {
         return images.allSatisfy { ($0["filename"] as? String).flatMap(stem(ofImage:)) != nil }
     }
 
-    /// Returns an image's name without its extension and scale, or nil for a name that exports
-    /// never create.
+    /// Returns an image's name without extension and scale, or nil if exports never create it.
     static func stem(ofImage file: String) -> String? {
         guard ImageFile.isSuffix(PathExtension.ofText(file)),
             file.utf8.first != UInt8(ascii: "."), !file.utf8.contains(UInt8(ascii: "/"))

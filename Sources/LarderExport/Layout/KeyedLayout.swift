@@ -9,18 +9,15 @@ struct KeyedLayout: Sendable {
 
     /// The path components of the directory. An app can choose the last one.
     var folders: [String]
-    /// The number of digits of the URL's digest, the start of a name: 32 (MD5), 40 (SHA-1) or 64
-    /// (SHA-256).
+    /// The length of the URL's digest in a name: 32 (MD5), 40 (SHA-1) or 64 (SHA-256).
     let digits: Int
     /// Whether names end with the URL's extension.
     var hasExtension = false
-    /// The required modification date, which rules out hard links to the cache's files. Default:
-    /// nil (any date).
+    /// The required modification date, which rules out hard links. Default: nil (any date).
     var modified: Date?
     /// The format of the directory's list of files. Default: nil (no list).
     var journal: JournalForm?
-    /// Whether the library stores bodies of error responses, with the status in the first metadata
-    /// file.
+    /// Whether the library stores error responses, with the status in the first metadata file.
     var storesErrors = false
     /// The parameters of ``SeedInstaller``. Default: nil (not supported).
     var seed: AppSeed?
@@ -79,15 +76,13 @@ struct AppSeed {
 }
 
 extension KeyedLayout {
-    /// The expiration date: the end of 2037, because some archives store 32-bit seconds. A constant
-    /// date makes exports deterministic.
+    /// The expiration date: the end of 2037, because some archives store 32-bit seconds.
     private static let lastDate = Date(timeIntervalSince1970: 2_145_830_400)
 
     /// Nuke's `DataCache` with the default name of `.withDataCache`.
     ///
-    /// Source: Nuke 13.2.0, Sources/Nuke/Caching/DataCache.swift (`filename(for:)`) and
-    /// Sources/Nuke/Internal/Extensions.swift (`sha1`). The key of an unprocessed image is its
-    /// URL's `absoluteString`.
+    /// Source: Nuke 13.2.0, Sources/Nuke/Caching/DataCache.swift (`filename(for:)`). The key of an
+    /// unprocessed image is its URL's `absoluteString`.
     static let nuke = KeyedLayout(
         folders: ["com.github.kean.Nuke.DataCache"], digits: 40,
         seed: AppSeed(
@@ -96,8 +91,7 @@ extension KeyedLayout {
     /// Kingfisher's default `DiskStorage`: hashed names without an extension.
     ///
     /// Source: Kingfisher 8.11.0 and 7.12.0, Sources/Cache/DiskStorage.swift (`cacheFileName`,
-    /// `FileMeta`), Sources/Utility/String+SHA256.swift and String+MD5.swift. The key of an
-    /// unprocessed image is its URL's `absoluteString`.
+    /// `FileMeta`). The key is the URL's `absoluteString`.
     static func kingfisher(digits: Int) -> KeyedLayout {
         let moment = "before you create the `ImageCache`, which lists its files only at creation"
         return KeyedLayout(
@@ -120,11 +114,9 @@ extension KeyedLayout {
             dates: .modification))
 
     /// Coil's default `DiskCache`: an empty metadata file and a file with the bytes for each URL.
-    /// Coil always uses an entry with empty metadata.
     ///
-    /// Source: Coil 3.5.0, coil-core/src/commonMain/kotlin/coil3/disk/RealDiskCache.kt and
-    /// DiskLruCache.kt, coil-network-core/src/commonMain/kotlin/coil3/network/NetworkFetcher.kt
-    /// (`doFetch`).
+    /// Source: Coil 3.5.0, coil-core: RealDiskCache.kt and DiskLruCache.kt, coil-network-core:
+    /// NetworkFetcher.kt.
     static let coil = KeyedLayout(
         folders: ["coil3_disk_cache"], digits: 64,
         journal: JournalForm(appVersion: 3, valueCount: 2), storesErrors: true)
@@ -138,9 +130,8 @@ extension KeyedLayout {
 
     /// Glide's default `DiskLruCacheWrapper`, original data (`DataCacheKey`) without a signature.
     ///
-    /// Source: Glide 5.0.9, library/src/main/java/com/bumptech/glide/load/engine/DataCacheKey.java,
-    /// load/model/GlideUrl.java, signature/EmptySignature.java (which adds nothing to the digest),
-    /// load/engine/cache/SafeKeyGenerator.java and DiskLruCacheWrapper.java, and
+    /// Source: Glide 5.0.9, DataCacheKey.java, GlideUrl.java, EmptySignature.java (which adds
+    /// nothing to the digest), SafeKeyGenerator.java, DiskLruCacheWrapper.java, and
     /// third_party/disklrucache.
     static let glide = KeyedLayout(
         folders: ["image_manager_disk_cache"], digits: 64,
@@ -153,8 +144,7 @@ struct JournalForm: Sendable {
     /// The library reads this file if the journal is missing.
     static let backup = "journal.bkp"
 
-    /// The version in the journal. The library deletes all entries if it expects a different
-    /// version.
+    /// The version in the journal. The library deletes all entries of other versions.
     let appVersion: Int
     /// The number of files per key. The last file contains the bytes. The other files are empty.
     let valueCount: Int

@@ -26,8 +26,7 @@ enum SafeName {
     }
 
     private static func clean(_ text: String) -> String {
-        // The text is truncated first, because normalisation takes quadratic time for combining
-        // marks.
+        // Truncated first, because normalisation takes quadratic time for combining marks.
         let head = String(decoding: text.utf8.prefix(4 * longest), as: UTF8.self)
         var name = ""
         var isBlank = false
@@ -50,8 +49,7 @@ enum SafeName {
         return withoutEdges(name)
     }
 
-    /// Removes dots and hyphens at both ends. Windows drops trailing dots, and other systems hide
-    /// names with a leading dot.
+    /// Removes dots and hyphens at both ends. Windows drops trailing dots.
     private static func withoutEdges(_ name: String) -> String {
         let bytes = name.utf8.drop { ".-".utf8.contains($0) }
         let last = bytes.lastIndex { !".-".utf8.contains($0) }

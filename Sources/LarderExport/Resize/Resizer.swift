@@ -21,8 +21,7 @@ package struct Resize: Sendable {
         self.scales = scales.sorted()
     }
 
-    /// Returns the scales and longest sides, in pixels, of the images to make from an icon; none
-    /// for vector graphics, which fit any size.
+    /// Returns the scales and longest sides, in pixels, of an icon's images; none for vectors.
     func sizes(of object: StoredObject, largestOnly: Bool) -> [(scale: Int?, side: Int)] {
         guard let format = ImageFormat.of(mediaType: object.mediaType), !format.isVector,
             format.isResizable
@@ -127,8 +126,7 @@ struct Resizer {
         return made
     }
 
-    /// Returns the output's suffix and options. Strips metadata, which would depend on more than
-    /// the pixels.
+    /// Returns the output's suffix and options, which strip metadata.
     private static func output(_ format: MediaType) -> String {
         switch format {
         case .jpeg: ".jpg[strip,Q=95,optimize_coding]"
