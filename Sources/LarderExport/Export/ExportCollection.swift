@@ -108,10 +108,8 @@ struct ExportCollection {
             return icon.failure(.missing, "not in the cache; a prefetch downloads the icon")
         }
         if expectation.size != nil { object = cache.sized(object) }
-        if let mismatch = expectation.mismatch(digest: object.digest, size: object.size),
-            let code = ExportCode(rawValue: mismatch.code)
-        {
-            return icon.failure(code, "the cache has different bytes: \(mismatch.message)")
+        if let (code, message) = expectation.failure(of: object) {
+            return icon.failure(code, message)
         }
         if layout == .assetCatalog,
             ImageFormat.of(mediaType: object.mediaType)?.isForAssetCatalogs != true

@@ -31,8 +31,7 @@ package struct Exporter {
         let start = ContinuousClock.now
         let library = configuration.layout.library(in: configuration.folder)
         let program = try configuration.resize.map { _ in
-            try ResizeProgram(
-                path: configuration.programs, seconds: configuration.resizeSeconds)
+            try ResizeProgram(path: configuration.programs, seconds: configuration.resizeSeconds)
         }
         do {
             let writer = try ExportWriter(
@@ -162,6 +161,17 @@ package struct Exporter {
                 try icons.forEach(place)
             }
         }
+    }
+}
+
+extension Expectation {
+    func failure(of object: StoredObject) -> (code: ExportCode, message: String)? {
+        guard let (code, message) = mismatch(digest: object.digest, size: object.size) else {
+            return nil
+        }
+        return (
+            ExportCode(rawValue: code) ?? .corrupt, "the cache has different bytes: \(message)"
+        )
     }
 }
 

@@ -90,8 +90,7 @@ final class Renditions {
                 jobs[object.digest, default: (object, [])].sides.insert(side)
             }
         }
-        let results = resizer.run(
-            Array(jobs.values), opening: writer.verified, unless: isCancelled)
+        let results = resizer.run(Array(jobs.values), opening: writer.verified, unless: isCancelled)
         for (digest, result) in results {
             switch result {
             case .success(let made):

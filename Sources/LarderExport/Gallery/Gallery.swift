@@ -68,8 +68,7 @@ package struct Gallery {
             "objects": place.objects, "files": files, "shown": report.shown,
             "total": report.total, "manifests": names,
         ]
-        try place.write(
-            .file(GalleryFile.catalogue, script: "larder.begin(\(description.text))"))
+        try place.write(.file(GalleryFile.catalogue, script: "larder.begin(\(description.text))"))
         return report
     }
 }

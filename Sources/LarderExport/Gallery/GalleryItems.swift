@@ -84,21 +84,15 @@ extension Gallery {
         func absent(
             _ state: GalleryState, _ code: ExportCode, _ note: String, failedAt: Date? = nil
         ) -> GalleryItem {
-            GalleryItem(
-                item.name, url, manifest, state, note: note, code: code, failedAt: failedAt)
+            GalleryItem(item.name, url, manifest, state, note: note, code: code, failedAt: failedAt)
         }
         if case .failed(let error) = item.result {
             return absent(.failed, .badEntry, error.message)
         }
-        if let object = found.resource?.object,
-            let mismatch = item.result.expectation.mismatch(
-                digest: object.digest, size: object.size)
-        {
-            return absent(
-                .missing, ExportCode(rawValue: mismatch.code) ?? .missing,
-                "the cache has different bytes: \(mismatch.message)")
-        }
         if let resource = found.resource {
+            if let (code, message) = item.result.expectation.failure(of: resource.object) {
+                return absent(.missing, code, message)
+            }
             return try icon(of: resource, item.name, url, manifest, address: address)
         }
         if let failure = found.failure {

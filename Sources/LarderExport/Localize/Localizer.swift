@@ -181,33 +181,26 @@ package final class Localizer {
     private func replacement(
         of place: Place, _ object: StoredObject?
     ) throws -> (new: String?, failure: ExportFailure?) {
-        guard let object = object.map(cache.sized) else {
-            return try failed(place, .missing, "not in the cache; a prefetch downloads the icon")
+        var failure: (code: ExportCode, message: String)?
+        if let object = object.map(cache.sized) {
+            failure = place.expectation.failure(of: object)
+            if failure == nil, case .data(let limit) = target, object.size > limit {
+                let message = "\(object.size) bytes, more than --max-data allows (\(limit) bytes)"
+                failure = (.tooLarge, message)
+            }
+            do {
+                if failure == nil { return (try value(of: place, object), nil) }
+            } catch let error as CacheError {
+                failure = try cache.exportFailure(of: error, object)
+            }
         }
-        if let mismatch = place.expectation.mismatch(digest: object.digest, size: object.size),
-            let code = ExportCode(rawValue: mismatch.code)
-        {
-            return try failed(place, code, "the cache has different bytes: \(mismatch.message)")
-        }
-        if case .data(let limit) = target, object.size > limit {
-            return try failed(
-                place, .tooLarge,
-                "\(object.size) bytes, more than --max-data allows (\(limit) bytes)")
-        }
-        do {
-            return (try value(of: place, object), nil)
-        } catch let error as CacheError {
-            let failure = try cache.exportFailure(of: error, object)
-            return try failed(place, failure.code, failure.message)
-        }
-    }
-
-    private func failed(
-        _ place: Place, _ code: ExportCode, _ message: String
-    ) throws -> (new: String?, failure: ExportFailure?) {
-        let failure = ExportFailure(
-            code, name: place.entry.name, url: place.entry.writtenURL, message)
-        return (hasPlaceholders ? try placeholderValue() : nil, failure)
+        let (code, message) =
+            failure ?? (.missing, "not in the cache; a prefetch downloads the icon")
+        let name = place.entry.name
+        return (
+            hasPlaceholders ? try placeholderValue() : nil,
+            ExportFailure(code, name: name, url: place.entry.writtenURL, message)
+        )
     }
 
     private func value(of place: Place, _ object: StoredObject) throws -> String {
@@ -219,8 +212,7 @@ package final class Localizer {
             }
             return LocalizeTarget.url(of: place.key, at: server)
         case .data:
-            return LocalizeTarget.dataURL(
-                try cache.bytes(of: object), mediaType: object.mediaType)
+            return LocalizeTarget.dataURL(try cache.bytes(of: object), mediaType: object.mediaType)
         case .icons(let directory, let prefix):
             let name = try name(of: place.entry, object)
             let placement = try writer(in: directory).place(Rendition(object), as: name)
