@@ -1,4 +1,6 @@
+import GRDB
 import LarderCache
+import LarderCore
 
 struct NamedFiles: ExportedFiles {
     /// The maximum size of a file in bytes. Icons are smaller.
@@ -6,13 +8,29 @@ struct NamedFiles: ExportedFiles {
 
     private let writer: ExportWriter
     private let renditions: Renditions
-    private let lines: FileLines
+    /// The lines of the earlier lists and of the current list.
+    private let database: DatabaseQueue
     private var folder: FileDescriptor { writer.folder }
 
     init(_ writer: ExportWriter, _ renditions: Renditions) throws {
         self.writer = writer
         self.renditions = renditions
-        lines = try FileLines()
+        database = try .scratch(
+            """
+            CREATE TABLE main.earlier (
+                file TEXT NOT NULL, digest BLOB NOT NULL, size INTEGER NOT NULL,
+                stem TEXT NOT NULL, folded_stem TEXT NOT NULL,
+                folded_file TEXT NOT NULL, line TEXT NOT NULL, is_pending INTEGER NOT NULL,
+                PRIMARY KEY (file, digest)
+            ) WITHOUT ROWID;
+            CREATE INDEX main.pending ON earlier (file, digest) WHERE is_pending;
+            CREATE TABLE main.current (
+                file TEXT PRIMARY KEY, folded_file TEXT NOT NULL, folded_stem TEXT NOT NULL,
+                line TEXT NOT NULL
+            ) WITHOUT ROWID;
+            CREATE INDEX main.by_file ON current (folded_file);
+            CREATE INDEX main.by_stem ON current (folded_stem);
+            """)
     }
 
     func location(of rendition: Rendition, _ stem: String) -> (FileDescriptor, String)? {
@@ -26,33 +44,68 @@ struct NamedFiles: ExportedFiles {
     func begin(_ list: ExportList) throws {
         for (name, arePending) in [(FileIndex.file, false), (FileIndex.pendingFile, true)] {
             try FileIndex(directory: folder, name: name).forEachPage(writer.checkCancellation) {
-                try lines.addEarlier($0, arePending: arePending)
+                try addEarlier($0, arePending: arePending)
             }
         }
         try forEachPage(of: list, onlyExisting: false) {
-            try lines.addEarlier($0.map { ($0, $0.json) }, arePending: true)
+            try addEarlier($0.map { ($0, $0.json) }, arePending: true)
         }
         try writePending()
     }
 
+    /// Adds lines. If a file and digest have several lines, keeps the first.
+    private func addEarlier(
+        _ lines: [(line: FileIndex.Line, text: String)], arePending: Bool
+    ) throws {
+        try database.run(
+            "INSERT OR IGNORE INTO earlier VALUES (?, ?, ?, ?, ?, ?, ?, ?)", for: lines
+        ) {
+            let (line, text) = $0
+            let stem = Self.stem(line)
+            return [
+                line.file, line.digest, line.size, stem, SafeName.folded(stem),
+                SafeName.folded(line.file), text, arePending,
+            ]
+        }
+    }
+
+    private static func stem(_ line: FileIndex.Line) -> String {
+        ImageFile.stem(withoutScale: PathExtension.without(line.file))
+    }
+
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
-        try forEachPage(of: list, onlyExisting: true) { try lines.add($0) }
-        try lines.forEachEarlier { earlier in
-            try writer.checkCancellation()
-            // The files of failed icons are kept.
-            if try !prune || isWanted(earlier, list), try isDistinct(earlier),
-                try earlier.hasOneDigest || hasBytes(earlier)
-            {
-                try lines.keep(earlier)
+        try forEachPage(of: list, onlyExisting: true) { lines in
+            try database.run("INSERT OR IGNORE INTO current VALUES (?, ?, ?, ?)", for: lines) {
+                [$0.file, SafeName.folded($0.file), SafeName.folded(Self.stem($0)), $0.json]
             }
         }
+        try forEachEarlier { earlier in
+            try writer.checkCancellation()
+            // The files of failed icons are kept.
+            guard try !prune || isWanted(earlier, list), try isDistinct(earlier),
+                try earlier.hasOneDigest || hasBytes(earlier)
+            else { return }
+            // The stem is empty, because the file does not replace earlier files with its stem.
+            try database.run(
+                """
+                INSERT OR IGNORE INTO current
+                SELECT file, folded_file, '', line FROM earlier WHERE file = ? AND digest = ?
+                """, for: [earlier]
+            ) { [$0.file, $0.digest] }
+        }
         if prune {
-            try lines.forEachEarlier { try lines.makePending($0) }
+            try database.writeWithoutTransaction {
+                try $0.execute(
+                    sql: """
+                        UPDATE earlier SET is_pending = 1
+                        WHERE file NOT IN (SELECT file FROM current)
+                        """)
+            }
             try writePending()
         }
-        try write(FileIndex.file, lines.forEachLine)
+        try write(FileIndex.file, "SELECT line FROM current ORDER BY file")
         if prune {
-            try lines.forEachEarlier { earlier in
+            try forEachEarlier { earlier in
                 try writer.checkCancellation()
                 if try isDistinct(earlier) && hasBytes(earlier) && writer.remove(earlier.file) {
                     report.pruned += 1
@@ -65,17 +118,18 @@ struct NamedFiles: ExportedFiles {
     }
 
     private func writePending() throws {
-        if try lines.hasPending() { try write(FileIndex.pendingFile, lines.forEachPending) }
+        let condition = "FROM earlier WHERE is_pending"
+        guard try database.hasRow("SELECT 1 \(condition) AND ? LIMIT 1", true) else { return }
+        try write(FileIndex.pendingFile, "SELECT line \(condition) ORDER BY file, digest")
     }
 
-    private func write(
-        _ name: String, _ forEachLine: ((String) throws -> Void) throws -> Void
-    ) throws {
+    /// Writes a list of the lines that the statement selects.
+    private func write(_ name: String, _ sql: String) throws {
         try writer.write(as: name) { file in
             var isEmpty = true
-            try forEachLine { line in
+            try database.forEachRow(sql) { row in
                 try writer.checkCancellation()
-                try file.write((isEmpty ? "[\n" : ",\n") + line)
+                try file.write((isEmpty ? "[\n" : ",\n") + row.requireText())
                 isEmpty = false
             }
             try file.write(isEmpty ? "[]\n" : "\n]\n")
@@ -100,19 +154,56 @@ struct NamedFiles: ExportedFiles {
         }
     }
 
-    private func isWanted(_ earlier: FileLines.Earlier, _ list: ExportList) throws -> Bool {
+    /// A file of the previous export that the current export has not written.
+    private struct Earlier {
+        let file: String
+        let stem: String
+        let digest: Digest
+        let size: Int64
+        let isReplaced: Bool
+        let isRespelled: Bool
+        let hasOneDigest: Bool
+    }
+
+    private func forEachEarlier(_ body: (Earlier) throws -> Void) throws {
+        try database.forEachPage { (db: Database, last: Earlier?) in
+            try db.prepared(
+                """
+                SELECT file, stem, digest, size,
+                    folded_stem IN (SELECT folded_stem FROM current WHERE folded_stem <> ''),
+                    folded_file IN (SELECT folded_file FROM current),
+                    NOT EXISTS (
+                        SELECT * FROM earlier o
+                        WHERE o.file = e.file AND o.digest IS NOT e.digest
+                    )
+                FROM earlier e
+                WHERE (file, digest) > (?, ?) AND file NOT IN (SELECT file FROM current)
+                ORDER BY file, digest LIMIT 256
+                """
+            ).rows(last?.file ?? "", last?.digest) {
+                Earlier(
+                    file: try $0.requireText(), stem: try $0.requireText(),
+                    digest: try $0.requireDigest(), size: $0.integer(),
+                    isReplaced: $0.bool(), isRespelled: $0.bool(), hasOneDigest: $0.bool())
+            }
+        } _: {
+            try $0.forEach(body)
+        }
+    }
+
+    private func isWanted(_ earlier: Earlier, _ list: ExportList) throws -> Bool {
         guard !earlier.isReplaced else { return false }
         return try list.has(earlier.stem)
             || list.hasEquivalent(earlier.stem) && folder.ignoresCase(of: earlier.file)
     }
 
     /// Whether the file exists and is not a file of this export under a different spelling.
-    private func isDistinct(_ earlier: FileLines.Earlier) throws -> Bool {
+    private func isDistinct(_ earlier: Earlier) throws -> Bool {
         try folder.sizeOfFile(earlier.file) == earlier.size
             && !(earlier.isRespelled && folder.ignoresCase(of: earlier.file))
     }
 
-    private func hasBytes(_ earlier: FileLines.Earlier) throws -> Bool {
+    private func hasBytes(_ earlier: Earlier) throws -> Bool {
         guard earlier.size <= Self.largestFile, let file = try? folder.file(earlier.file)
         else { return false }
         let status = try file.status()
