@@ -8,7 +8,7 @@ enum JPEGStructure {
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .jpeg)
         try reader.skip(2)
-        var frame: Frame?
+        var frame: (width: Int, height: Int)?
         var scans = 0
         while true {
             let marker = try nextMarker(&reader)
@@ -20,7 +20,7 @@ enum JPEGStructure {
             case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
                 guard frame == nil else { throw reader.damaged("has two frame headers") }
                 var segment = try nextSegment(&reader, "the frame header")
-                frame = try Frame(&segment)
+                frame = try Self.frame(&segment)
             case 0xDA:
                 guard frame != nil else { throw reader.damaged("has a scan before its frame") }
                 var segment = try nextSegment(&reader, "a scan header")
@@ -48,18 +48,14 @@ enum JPEGStructure {
         }
     }
 
-    private struct Frame {
-        let width: Int
-        var height: Int
-
-        init(_ segment: inout ByteReader) throws(ImageError) {
-            let precision = try segment.big(1)
-            height = try segment.big(2)
-            width = try segment.big(2)
-            let components = try segment.big(1)
-            guard (2...16).contains(precision), components > 0, segment.remaining == 3 * components
-            else { throw segment.damaged("has an invalid frame header") }
-        }
+    private static func frame(
+        _ segment: inout ByteReader
+    ) throws(ImageError) -> (width: Int, height: Int) {
+        let (precision, height) = (try segment.big(1), try segment.big(2))
+        let (width, components) = (try segment.big(2), try segment.big(1))
+        guard (2...16).contains(precision), components > 0, segment.remaining == 3 * components
+        else { throw segment.damaged("has an invalid frame header") }
+        return (width, height)
     }
 
     /// Returns the second byte of the next marker, after fill bytes 0xFF.

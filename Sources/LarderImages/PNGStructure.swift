@@ -19,7 +19,7 @@ enum PNGStructure {
         guard chunk.type == "IHDR" else {
             throw reader.damaged("begins with \(chunk.type) instead of IHDR")
         }
-        let header = try Header(&chunk.content)
+        let header = try header(&chunk.content)
         var hasPalette = false
         var dataLength = 0
         var previous = chunk.type
@@ -57,34 +57,28 @@ enum PNGStructure {
         }
     }
 
-    private struct Header {
-        let width: Int
-        let height: Int
-        let needsPalette: Bool
+    private static let depths: [Int: [Int]] = [
+        0: [1, 2, 4, 8, 16], 2: [8, 16], 3: [1, 2, 4, 8], 4: [8, 16], 6: [8, 16],
+    ]
 
-        private static let depths: [Int: [Int]] = [
-            0: [1, 2, 4, 8, 16], 2: [8, 16], 3: [1, 2, 4, 8], 4: [8, 16], 6: [8, 16],
-        ]
-
-        init(_ content: inout ByteReader) throws(ImageError) {
-            guard content.remaining == 13 else {
-                throw content.damaged("has an IHDR of \(content.remaining) bytes")
-            }
-            width = try content.big(4)
-            height = try content.big(4)
-            let depth = try content.big(1)
-            let colourType = try content.big(1)
-            let (compression, filter) = (try content.big(1), try content.big(1))
-            let interlace = try content.big(1)
-            try content.checkSize(width, height, atMost: 0x7FFF_FFFF)
-            guard Self.depths[colourType]?.contains(depth) == true else {
-                throw content.damaged("has colour type \(colourType) with bit depth \(depth)")
-            }
-            guard compression == 0, filter == 0, interlace <= 1 else {
-                throw content.damaged("has an unknown compression, filter or interlacing")
-            }
-            needsPalette = colourType == 3
+    private static func header(
+        _ content: inout ByteReader
+    ) throws(ImageError) -> (width: Int, height: Int, needsPalette: Bool) {
+        guard content.remaining == 13 else {
+            throw content.damaged("has an IHDR of \(content.remaining) bytes")
         }
+        let (width, height) = (try content.big(4), try content.big(4))
+        let (depth, colourType) = (try content.big(1), try content.big(1))
+        let (compression, filter) = (try content.big(1), try content.big(1))
+        let interlace = try content.big(1)
+        try content.checkSize(width, height, atMost: 0x7FFF_FFFF)
+        guard depths[colourType]?.contains(depth) == true else {
+            throw content.damaged("has colour type \(colourType) with bit depth \(depth)")
+        }
+        guard compression == 0, filter == 0, interlace <= 1 else {
+            throw content.damaged("has an unknown compression, filter or interlacing")
+        }
+        return (width, height, colourType == 3)
     }
 
     private static func nextChunk(

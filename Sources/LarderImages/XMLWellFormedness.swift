@@ -6,11 +6,8 @@ import LarderCore
 /// square of the number of attributes in a tag, of names in a declaration, and of distinct names.
 /// Here, every byte is read a fixed number of times.
 struct XMLWellFormedness {
-    struct Element {
-        let name: [UInt8]
-        /// The root element's raw attribute values by name, up to ``keptLimit`` bytes.
-        let attributes: [[UInt8]: [UInt8]]
-    }
+    /// An element's name, and its raw attribute values by name, up to ``keptLimit`` bytes.
+    typealias Element = (name: [UInt8], attributes: [[UInt8]: [UInt8]])
 
     private(set) var root: Element?
     private var reader: ByteReader
@@ -35,16 +32,11 @@ struct XMLWellFormedness {
     mutating func walk() throws(ImageError) {
         _ = try accept("\u{FEFF}")
         try skipDeclaration()
-        while true {
-            skipSpace()
-            guard reader.remaining > 0 else {
-                if root == nil || !open.isEmpty { throw isCut }
-                return
-            }
-            if !open.isEmpty { try skipText() }
-            guard reader.remaining > 0 else { continue }
-            try readMarkup()
-        }
+        repeat {
+            if open.isEmpty { skipSpace() } else { try skipText() }
+            if reader.remaining > 0 { try readMarkup() }
+        } while reader.remaining > 0
+        if root == nil || !open.isEmpty { throw isCut }
     }
 
     private mutating func readMarkup() throws(ImageError) {
@@ -143,7 +135,7 @@ struct XMLWellFormedness {
         guard open.count <= Self.depthLimit else { throw damaged("is nested too deeply") }
         if root == nil {
             let name = reader.bytes[name].prefix(Self.keptLimit)
-            root = Element(name: Array(name), attributes: attributes)
+            root = (Array(name), attributes)
         }
     }
 
