@@ -7,8 +7,6 @@ import LarderCore
 /// Locks the directory against other exports. Links in it are not followed, so nothing outside it
 /// is written.
 final class ExportWriter {
-    private static let temporaryStart = ".larder-"
-    private static let temporaryEnd = ".partial"
     /// The age in seconds above which an access date is set to now.
     private static let accessDateAge = 86_400
 
@@ -56,18 +54,14 @@ final class ExportWriter {
                 .locked, subject: self.path, message: "another export is writing to it")
         }
         try folder.forEachName { (name) throws(CacheError) in
-            let serial = name.utf8.dropFirst(Self.temporaryStart.utf8.count)
-                .prefix(while: \.isDigit)
-            let isTemporary = name.isSame(as: Self.temporary(String(Substring(serial))))
-            if isTemporary, !serial.isEmpty { unlinkat(folder.raw, name, 0) }
+            guard name.utf8.starts(with: ".larder-".utf8),
+                name.wholeMatch(of: /\.larder-[0-9]+\.partial/) != nil
+            else { return }
+            unlinkat(folder.raw, name, 0)
         }
     }
 
     deinit { flock(folder.raw, LOCK_UN) }
-
-    private static func temporary(_ serial: String) -> String {
-        "\(temporaryStart)\(serial)\(temporaryEnd)"
-    }
 
     func checkCancellation() throws { if isCancelled() { throw CancellationError() } }
 
@@ -230,7 +224,7 @@ final class ExportWriter {
 
     private func newName() -> String {
         serial += 1
-        return Self.temporary(String(serial))
+        return ".larder-\(serial).partial"
     }
 
     private func newFile() throws(CacheError) -> (name: String, file: FileDescriptor) {

@@ -53,7 +53,9 @@ struct FileIndex {
             var members = MemberReader(text)
             guard let name = members.text(#"{"name":"#),
                 let url = members.textOrNull(#","url":"#),
-                let file = members.text(#","file":"#), Self.isPlain(file),
+                let file = members.text(#","file":"#), (1...255).contains(file.utf8.count),
+                file.utf8.first != UInt8(ascii: "."), !file.isSame(as: FileIndex.file),
+                !file.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 }),
                 let size = members.integer(#","bytes":"#),
                 let hex = members.text(#","digest":"#), hex.utf8.starts(with: "sha256:".utf8),
                 let digest = Digest(hex: String(decoding: hex.utf8.dropFirst(7), as: UTF8.self))
@@ -63,12 +65,6 @@ struct FileIndex {
             self.file = file
             self.size = size
             self.digest = digest
-        }
-
-        private static func isPlain(_ file: String) -> Bool {
-            !file.utf8.isEmpty && file.utf8.count <= 255 && file.utf8.first != UInt8(ascii: ".")
-                && !file.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 }
-                && !file.isSame(as: FileIndex.file)
         }
     }
 

@@ -83,24 +83,18 @@ final class GalleryFiles: GalleryPlace {
     func removeOthers() throws {
         try images.forEachEntry { name in
             try writer.checkCancellation()
-            guard let digest = Self.digest(ofFile: name), !placed.contains(digest),
-                !failed.contains(digest)
+            let stem = PathExtension.without(name)
+            guard ImageFile.isSuffix(PathExtension.ofText(name)), let digest = Digest(hex: stem),
+                stem.isSame(as: digest.hex), !placed.contains(digest), !failed.contains(digest)
             else { return }
             if try remove(name, in: images) { report.pruned += 1 }
         }
         try parts.forEachEntry { name in
             try writer.checkCancellation()
-            guard GalleryFile.isPart(name), !written.contains(name) else { return }
+            let isPart = name.wholeMatch(of: /icons-[0-9]+\.js/) != nil
+            guard isPart, !written.contains(name) else { return }
             _ = try remove(name, in: parts)
         }
-    }
-
-    private static func digest(ofFile name: String) -> Digest? {
-        let stem = PathExtension.without(name)
-        guard ImageFile.isSuffix(PathExtension.ofText(name)), let digest = Digest(hex: stem),
-            stem.isSame(as: digest.hex)
-        else { return nil }
-        return digest
     }
 
     private func remove(_ name: String, in directory: FileDescriptor) throws -> Bool {

@@ -17,7 +17,12 @@ struct ImageSets: ExportedFiles {
         var icon: [Rendition] = []
         for file in renditions where file.digest != icon.last?.digest { icon.append(file) }
         let name = stem + ImageSet.suffix
-        let set = try directory(name)
+        let set: FileDescriptor
+        do throws(CacheError) {
+            set = try folder.directory(name, create: true)
+        } catch  where [ENOTDIR, ELOOP, EACCES].contains(error.errno) {
+            throw CacheError(.obstructed, subject: name, message: "is not a readable directory")
+        }
         let isOld = try holdsImage(set)
         guard try isOld || isUnfinished(set, stem) else {
             throw CacheError(
@@ -46,14 +51,6 @@ struct ImageSets: ExportedFiles {
         let contents = ImageSet.contents(
             of: icon.map { ($0.file(stem), $0.scale) }, mediaType: icon.first?.mediaType)
         try writer.write(Array(contents.utf8), as: ImageSet.contentsFile, in: set)
-    }
-
-    private func directory(_ name: String) throws(CacheError) -> FileDescriptor {
-        do throws(CacheError) {
-            return try folder.directory(name, create: true)
-        } catch  where [ENOTDIR, ELOOP, EACCES].contains(error.errno) {
-            throw CacheError(.obstructed, subject: name, message: "is not a readable directory")
-        }
     }
 
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {

@@ -104,15 +104,6 @@ package struct GalleryFile: Sendable {
     fileprivate static func file(_ path: String, script text: String) -> GalleryFile {
         GalleryFile(path: path, mediaType: script, bytes: Array((text + "\n").utf8))
     }
-
-    /// Whether a name has the form `icons-N.js`, without a digest.
-    static func isPart(_ name: String) -> Bool {
-        let (start, end) = ("icons-".utf8, ".js".utf8)
-        let text = name.utf8
-        let number = text.dropFirst(start.count).dropLast(end.count)
-        return text.starts(with: start) && text.suffix(end.count).elementsEqual(end)
-            && !number.isEmpty && number.allSatisfy(\.isDigit)
-    }
 }
 
 package struct GalleryReport: Sendable {

@@ -53,7 +53,17 @@ struct ImportFile {
     private func read(
         _ file: FileDescriptor
     ) throws -> (body: StagedBody, content: ReadFiles.Content) {
-        let body = try body(of: file)
+        _ = try readable { try sparse.take(file.status(), of: file.subject) }
+        let body = try store.newBody { append in
+            var left = maximumBytes
+            while true {
+                let bytes = try readable { try file.read(atMost: 64 << 10) }
+                if bytes.isEmpty { return }
+                left -= Int64(bytes.count)
+                guard left >= 0 else { throw tooLarge }
+                try bytes.withUnsafeBytes(append)
+            }
+        }
         var content = ReadFiles.Content(digest: try body.finish(), size: body.count)
         if body.count == 0 {
             content.imageFault = "the file is empty"
@@ -120,19 +130,5 @@ struct ImportFile {
 
     private var tooLarge: ImportFailure {
         ImportFailure(.tooLarge, "the file has more than \(maximumBytes) bytes")
-    }
-
-    private func body(of file: FileDescriptor) throws -> StagedBody {
-        _ = try readable { try sparse.take(file.status(), of: file.subject) }
-        return try store.newBody { append in
-            var left = maximumBytes
-            while true {
-                let bytes = try readable { try file.read(atMost: 64 << 10) }
-                if bytes.isEmpty { return }
-                left -= Int64(bytes.count)
-                guard left >= 0 else { throw tooLarge }
-                try bytes.withUnsafeBytes(append)
-            }
-        }
     }
 }

@@ -18,20 +18,9 @@ package final class Localizer {
     private var writer: ExportWriter?
     private var placeholder: String?
 
-    private struct Place {
-        let span: Range<Int>
-        let written: String
-        let entry: Entry
-        let key: String
-        let expectation: Expectation
-
-        /// Places with the same identity have the same replacement.
-        var identity: Digest {
-            let size = expectation.size.map { String($0) } ?? ""
-            let parts = [written, key, expectation.digest?.hex ?? "", size]
-            return Digest(of: Array(parts.joined(separator: "\0").utf8))
-        }
-    }
+    private typealias Place = (
+        span: Range<Int>, written: String, entry: Entry, key: String, expectation: Expectation
+    )
 
     /// - Parameters:
     ///   - hasPlaceholders: Whether missing icons get a placeholder instead of keeping their URLs.
@@ -124,9 +113,10 @@ package final class Localizer {
                 break
             }
             if !value.span.isEmpty {
-                return Place(
-                    span: value.span, written: value.text, entry: entry,
-                    key: ownKey ?? entry.resourceKey, expectation: item.result.expectation)
+                return (
+                    value.span, value.text, entry, ownKey ?? entry.resourceKey,
+                    item.result.expectation
+                )
             }
             report.problems.note(
                 ExportFailure(
@@ -148,7 +138,11 @@ package final class Localizer {
         let resources = try cache.resources(page.map(\.key))
         for (place, resource) in zip(page, resources) {
             if isCancelled() { throw CancellationError() }
-            let identity = place.identity
+            let wanted = place.expectation
+            let size = wanted.size.map { String($0) } ?? ""
+            let parts = [place.written, place.key, wanted.digest?.hex ?? "", size]
+            // Places with the same identity have the same replacement.
+            let identity = Digest(of: Array(parts.joined(separator: "\0").utf8))
             var number: Int64
             var code: ExportCode?
             var isKept: Bool
