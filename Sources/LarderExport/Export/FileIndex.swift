@@ -3,7 +3,7 @@ import LarderCache
 import LarderCore
 
 /// The `index.json` of the layout `files`: a JSON array with one file per line, sorted by name.
-struct FileIndex {
+enum FileIndex {
     static let file = "index.json"
     /// The list of files that a killed export could have written or removed, for the next export.
     static let pendingFile = ".larder-pending.json"
@@ -22,59 +22,12 @@ struct FileIndex {
         var mediaType: String?
         var width: Int?
         var height: Int?
-
-        init(_ icon: ExportedIcon, _ rendition: Rendition, file: String) {
-            name = icon.name
-            // Secrets are masked, because the list may be published.
-            let hasOwnKey = ResourceKey.name(in: icon.key) != nil
-            url = hasOwnKey ? icon.url?.maskingQuery : icon.url?.maskingSecretsInQuery
-            self.file = file
-            size = rendition.size
-            digest = rendition.digest
-            mediaType = rendition.mediaType
-            width = rendition.width
-            height = rendition.height
-        }
-
-        var json: String {
-            var line = JSONObject()
-            line.set("name", exactly: name)
-            if let url { line.set("url", exactly: url) } else { line.set("url", nil as String?) }
-            line.set("file", exactly: file)
-            line.set("bytes", size)
-            line.set("digest", "\(digest)")
-            line.set("media_type", mediaType)
-            line.set("width", width)
-            line.set("height", height)
-            return line.text
-        }
-
-        init?(_ text: some Collection<UInt8>) {
-            var members = MemberReader(text)
-            guard let name = members.text(#"{"name":"#),
-                let url = members.textOrNull(#","url":"#),
-                let file = members.text(#","file":"#), (1...255).contains(file.utf8.count),
-                file.utf8.first != UInt8(ascii: "."), !file.isSame(as: FileIndex.file),
-                !file.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 }),
-                let size = members.integer(#","bytes":"#),
-                let hex = members.text(#","digest":"#), hex.utf8.starts(with: "sha256:".utf8),
-                let digest = Digest(hex: String(decoding: hex.utf8.dropFirst(7), as: UTF8.self))
-            else { return nil }
-            self.name = name
-            self.url = url
-            self.file = file
-            self.size = size
-            self.digest = digest
-        }
     }
-
-    let directory: FileDescriptor
-    var name = FileIndex.file
 
     /// Calls `body` with pages of valid lines. Returns false if the list does not exist.
     @discardableResult
-    func forEachPage(
-        _ checkCancellation: () throws -> Void,
+    static func forEachPage(
+        of name: String, in directory: FileDescriptor, _ checkCancellation: () throws -> Void,
         _ body: ([(line: Line, text: String)]) throws -> Void
     ) throws -> Bool {
         guard try directory.status(of: name)?.isRegularFile == true else { return false }
@@ -104,6 +57,45 @@ struct FileIndex {
         guard bytes.count <= longestLine, text.first == UInt8(ascii: "{"), let line = Line(text)
         else { return nil }
         return (line, String(decoding: text, as: UTF8.self))
+    }
+}
+
+extension FileIndex.Line {
+    init(_ icon: ExportedIcon, _ rendition: Rendition, file: String) {
+        // Secrets are masked, because the list may be published.
+        let hasOwnKey = ResourceKey.name(in: icon.key) != nil
+        self.init(
+            name: icon.name,
+            url: hasOwnKey ? icon.url?.maskingQuery : icon.url?.maskingSecretsInQuery, file: file,
+            size: rendition.size, digest: rendition.digest, mediaType: rendition.mediaType,
+            width: rendition.width, height: rendition.height)
+    }
+
+    init?(_ text: some Collection<UInt8>) {
+        var members = MemberReader(text)
+        guard let name = members.text(#"{"name":"#),
+            let url = members.textOrNull(#","url":"#),
+            let file = members.text(#","file":"#), (1...255).contains(file.utf8.count),
+            file.utf8.first != UInt8(ascii: "."), !file.isSame(as: FileIndex.file),
+            !file.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 }),
+            let size = members.integer(#","bytes":"#),
+            let hex = members.text(#","digest":"#), hex.utf8.starts(with: "sha256:".utf8),
+            let digest = Digest(hex: String(decoding: hex.utf8.dropFirst(7), as: UTF8.self))
+        else { return nil }
+        self.init(name: name, url: url, file: file, size: size, digest: digest)
+    }
+
+    var json: String {
+        var line = JSONObject()
+        line.set("name", exactly: name)
+        if let url { line.set("url", exactly: url) } else { line.set("url", nil as String?) }
+        line.set("file", exactly: file)
+        line.set("bytes", size)
+        line.set("digest", "\(digest)")
+        line.set("media_type", mediaType)
+        line.set("width", width)
+        line.set("height", height)
+        return line.text
     }
 }
 

@@ -63,8 +63,10 @@ final class Journal {
 
     private func take(_ line: ArraySlice<UInt8>, _ db: Database) throws -> Bool {
         let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
-        guard line.count <= Self.longestLine, words.count >= 2, Self.isKey(words[1]),
-            last < Self.mostLines
+        // Accepted keys cannot lead to another directory.
+        guard line.count <= Self.longestLine, words.count >= 2, last < Self.mostLines,
+            (1...120).contains(words[1].count),
+            words[1].allSatisfy({ $0.isDigit || 0x61...0x7A ~= $0 || "_-".utf8.contains($0) })
         else { return false }
         last += 1
         let key = String(decoding: words[1], as: UTF8.self)
@@ -92,14 +94,6 @@ final class Journal {
             isClean ? words[2...].map { " " + String(decoding: $0, as: UTF8.self) }.joined() : nil,
             isDirty)
         return true
-    }
-
-    /// Whether the library accepts a key. Accepted keys cannot lead to another directory.
-    private static func isKey(_ word: ArraySlice<UInt8>) -> Bool {
-        (1...120).contains(word.count)
-            && word.allSatisfy { byte in
-                byte.isDigit || 0x61...0x7A ~= byte || "_-".utf8.contains(byte)
-            }
     }
 
     func dropDirty(_ body: (_ stem: String) throws -> Void) throws {

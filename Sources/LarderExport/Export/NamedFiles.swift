@@ -43,7 +43,7 @@ struct NamedFiles: ExportedFiles {
 
     func begin(_ list: ExportList) throws {
         for (name, arePending) in [(FileIndex.file, false), (FileIndex.pendingFile, true)] {
-            try FileIndex(directory: folder, name: name).forEachPage(writer.checkCancellation) {
+            try FileIndex.forEachPage(of: name, in: folder, writer.checkCancellation) {
                 try addEarlier($0, arePending: arePending)
             }
         }

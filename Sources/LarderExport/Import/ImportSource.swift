@@ -34,7 +34,7 @@ struct ListedFiles {
             """)
         // If an export was killed, some files are only in the pending list.
         for (name, isRequired) in [(FileIndex.file, true), (FileIndex.pendingFile, false)] {
-            let isFound = try FileIndex(directory: directory, name: name).forEachPage {
+            let isFound = try FileIndex.forEachPage(of: name, in: directory) {
                 if isCancelled() { throw CancellationError() }
             } _: { lines in
                 try database.run(
