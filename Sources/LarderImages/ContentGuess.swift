@@ -69,9 +69,8 @@ package enum ContentGuess {
     ].map { Array($0.utf8) }
 
     private static func describe(text: [UInt8]) -> String {
-        var text = text[...]
         // White space can occur before and after byte order marks.
-        text = text.drop(while: \.isSpace)
+        var text = text.drop(while: \.isSpace)
         while text.starts(with: [0xEF, 0xBB, 0xBF]) {
             text = text.dropFirst(3).drop(while: \.isSpace)
         }

@@ -16,10 +16,8 @@ final class GalleryFiles: GalleryPlace {
         self.writer = writer
         self.report = report
         images = try writer.folder.folder("objects")
-        parts = try writer.folder.folder(Self.partsFolder)
+        parts = try writer.folder.folder("gallery")
     }
-
-    private static let partsFolder = "gallery"
 
     /// Writes the icons first, then their descriptions, then the page.
     func write(_ gallery: Gallery, onProgress: @escaping (ObjectProgress) -> Void) throws {
@@ -70,14 +68,10 @@ final class GalleryFiles: GalleryPlace {
     }
 
     func write(_ file: GalleryFile) throws {
-        let names = file.path.split(separator: "/").map(String.init)  // text: ASCII
-        if names.count == 1 {
-            try writer.write(file.bytes, as: names[0])
-        } else {
-            precondition(names.count == 2 && names[0] == Self.partsFolder, "unknown folder")
-            try writer.write(file.bytes, as: names[1], in: parts)
-            written.insert(names[1])
-        }
+        let name = file.path.lastName
+        let isPart = name.utf8.count < file.path.utf8.count
+        try writer.write(file.bytes, as: name, in: isPart ? parts : nil)
+        if isPart { written.insert(name) }
     }
 
     func removeOthers() throws {

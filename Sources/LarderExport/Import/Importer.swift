@@ -120,10 +120,8 @@ package struct ImportConfiguration: Sendable {
             } catch  where [ENOENT, ENOTDIR, ELOOP].contains(error.errno) {
                 throw CacheError(
                     .missing, subject: directory,
-                    message: """
-                        has no subdirectory \(names.joined(separator: "/")); specify the directory \
-                        that contains it
-                        """)
+                    message: "has no subdirectory \(names.joined(separator: "/"));"
+                        + " specify the directory that contains it")
             }
         }
         let place = try Cache.nearestDirectory(to: path)

@@ -14,9 +14,6 @@ package struct Resize: Sendable {
     package let scales: [Int]
 
     package init(points: Int, scales: Set<Int>) {
-        precondition(
-            Self.allowedPoints.contains(points) && !scales.isEmpty
-                && scales.allSatisfy(Self.allowedScales.contains), "invalid size")
         self.points = points
         self.scales = scales.sorted()
     }
