@@ -84,7 +84,6 @@ package enum ImportCode: String, FailureCode {
     case badEntry = "bad-entry"
     case notAFile = "not-a-file"
     case unreadable
-    /// The library stored the body of an error response.
     case errorResponse = "error-response"
     case tooLarge = "too-large"
     case notAnImage = "not-an-image"

@@ -199,7 +199,6 @@ package struct ExportConfiguration: Sendable {
     package var directory: String
     package var folder: String?
     package var isPruning = false
-    /// Whether to copy objects instead of cloning or linking them.
     package var copiesAll = false
     package var manifestRules = ManifestRules()
     package var resize: Resize?

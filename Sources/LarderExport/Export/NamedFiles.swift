@@ -8,7 +8,6 @@ struct NamedFiles: ExportedFiles {
 
     private let writer: ExportWriter
     private let renditions: Renditions
-    /// The lines of the earlier lists and of the current list.
     private let database: DatabaseQueue
     private var folder: FileDescriptor { writer.folder }
 
@@ -123,7 +122,6 @@ struct NamedFiles: ExportedFiles {
         try write(FileIndex.pendingFile, "SELECT line \(condition) ORDER BY file, digest")
     }
 
-    /// Writes a list of the lines that the statement selects.
     private func write(_ name: String, _ sql: String) throws {
         try writer.write(as: name) { file in
             var isEmpty = true

@@ -4,16 +4,28 @@ import LarderCore
 import LarderImages
 
 /// The files of each icon of an export: the icon itself, or resized images.
+///
+/// Lists the resized images in a file, so that the next export makes only new ones. A wrong line
+/// can at most leave an icon in its original size, because files must have the listed digest. Lines
+/// are appended during an export, so that a killed export loses only the last images.
 final class Renditions {
+    /// A hidden name, which image libraries and Xcode ignore.
+    private static let list = ".larder-resized"
+    /// The maximum size of the list in bytes. A longer list is not read.
+    private static let longestList: Int64 = 64 << 20
+
     private let resize: Resize?
     private let largestOnly: Bool
     private let writer: ExportWriter
     private let resizer: Resizer?
-    private var list: ResizedImages?
+    private let header: String
+    private var images: [ResizedImage.Source: ResizedImage] = [:]
+    private var appended: FileDescriptor?
     /// The bytes of the images that the latest call of ``make(_:for:unless:)`` made.
     private var bytes: [ResizedImage.Source: [UInt8]] = [:]
     private var failures: [Digest: any Error] = [:]
 
+    /// Reads the list in the export's directory, unless it was made with a different recipe.
     init(
         _ resize: Resize?, with program: ResizeProgram?, largestOnly: Bool, _ writer: ExportWriter
     ) throws {
@@ -21,7 +33,52 @@ final class Renditions {
         self.largestOnly = largestOnly
         self.writer = writer
         resizer = program.map { Resizer(program: $0) }
-        list = try program.map { try ResizedImages(recipe: $0.recipe, with: writer) }
+        header = "larder resized images 1, \(program?.recipe ?? "")"
+        guard program != nil else { return }
+        let directory = writer.folder
+        if let status = try directory.status(of: Self.list), status.isRegularFile,
+            status.st_size <= min(Self.longestList, status.plausibleBytes),
+            let file = try? directory.file(Self.list)
+        {
+            let lines = try file.read(atMost: Int(status.st_size))
+                .split(separator: UInt8(ascii: "\n"))
+            if lines.first?.elementsEqual(header.utf8) == true {
+                lines.dropFirst().forEach { read($0) }
+            }
+        }
+        try writeList(onlyUsed: false)
+        // Appends nothing to a file with several hard links, which could be a foreign file.
+        if let file = try? directory.open(Self.list, flags: O_WRONLY | O_APPEND | O_NONBLOCK),
+            let status = try? file.status(), status.isRegularFile, status.st_nlink == 1
+        {
+            appended = file
+        }
+    }
+
+    private func read(_ line: ArraySlice<UInt8>) {
+        let words = line.split(separator: UInt8(ascii: " "))
+            .map { String(decoding: $0, as: UTF8.self) }
+        let numbers = words.dropFirst(2).compactMap { Int($0) }
+        guard words.count == 6, numbers.count == 4, let source = Digest(hex: words[0]),
+            let digest = Digest(hex: words[1])
+        else { return }
+        images[.init(digest: source, side: numbers[0])] = ResizedImage(
+            digest: digest, size: Int64(numbers[1]), width: numbers[2], height: numbers[3])
+    }
+
+    private static func line(_ source: ResizedImage.Source, _ image: ResizedImage) -> String {
+        "\(source.digest.hex) \(image.digest.hex) \(source.side) \(image.size) \(image.width) "
+            + "\(image.height)\n"
+    }
+
+    private func writeList(onlyUsed: Bool) throws {
+        let sorted = images.filter { $0.value.isUsed || !onlyUsed }.sorted {
+            ($0.key.digest, $0.key.side) < ($1.key.digest, $1.key.side)
+        }
+        try writer.write(as: Self.list) { file in
+            try file.write(header + "\n")
+            for (source, image) in sorted { try file.write(Self.line(source, image)) }
+        }
     }
 
     /// The maximum number of icons per call of ``make(_:for:unless:)``, whose images are in memory.
@@ -32,7 +89,7 @@ final class Renditions {
     }
 
     private func sizes(of object: StoredObject) -> [(scale: Int?, side: Int)] {
-        guard list?.images[.unchanged(object.digest)] == nil else { return [] }
+        guard images[.unchanged(object.digest)] == nil else { return [] }
         return resize?.sizes(of: object, largestOnly: largestOnly) ?? []
     }
 
@@ -44,7 +101,7 @@ final class Renditions {
     private func rendition(of object: StoredObject, _ scale: Int?, _ side: Int) -> Rendition? {
         if isSmall(object, side) { return Rendition(object, scale: scale) }
         let source = ResizedImage.Source(digest: object.digest, side: side)
-        return list?.images[source].map { image in
+        return images[source].map { image in
             Rendition(
                 scale: scale, digest: image.digest, size: image.size,
                 mediaType: Resizer.format(of: object).rawValue, width: image.width,
@@ -63,7 +120,7 @@ final class Renditions {
     func all(_ object: StoredObject) throws -> [Rendition] {
         // Existing files of a failed icon are kept, so they stay in the list.
         for side in [0] + sizes(of: object).map({ $0.side }) {
-            list?.images[ResizedImage.Source(digest: object.digest, side: side)]?.isUsed = true
+            images[ResizedImage.Source(digest: object.digest, side: side)]?.isUsed = true
         }
         if let failure = failures[object.digest] { throw failure }
         return known(object)
@@ -94,8 +151,12 @@ final class Renditions {
         for (digest, result) in results {
             switch result {
             case .success(let made):
-                try list?.add(made)
-                for (source, _, content) in made { bytes[source] = content }
+                for (source, image, content) in made {
+                    images[source] = image
+                    bytes[source] = content
+                }
+                let lines = made.map { Self.line($0.source, $0.image) }.joined()
+                try appended?.write(Array(lines.utf8))
             case .failure(let error): failures[digest] = error
             }
         }
@@ -104,10 +165,10 @@ final class Renditions {
 
     /// Writes the list of images. With `prune`, leaves out images that are no longer exported.
     func finish(prune: Bool) throws {
-        if let list {
-            try list.write(with: writer, onlyUsed: prune)
+        if resizer != nil {
+            try writeList(onlyUsed: prune)
         } else if prune {
-            try writer.removeIfPermitted(ResizedImages.file)
+            try writer.removeIfPermitted(Self.list)
         }
     }
 }
@@ -138,75 +199,5 @@ extension Rendition {
         self.init(
             scale: scale, digest: object.digest, size: object.size, mediaType: object.mediaType,
             width: object.width, height: object.height, original: object)
-    }
-}
-
-/// The list of an export's resized images, so that the next export makes only new ones. A wrong
-/// line can at most leave an icon in its original size, because files must have the listed digest.
-///
-/// Lines are appended during an export, so that a killed export loses only the last images.
-struct ResizedImages {
-    /// A hidden name, which image libraries and Xcode ignore.
-    static let file = ".larder-resized"
-    /// The maximum size of the list in bytes. A longer list is not read.
-    private static let longestList: Int64 = 64 << 20
-
-    private let header: String
-    var images: [ResizedImage.Source: ResizedImage] = [:]
-    private var appended: FileDescriptor?
-
-    /// Reads the list in the export's directory, unless it was made with a different recipe.
-    init(recipe: String, with writer: ExportWriter) throws {
-        header = "larder resized images 1, \(recipe)"
-        let directory = writer.folder
-        if let status = try directory.status(of: Self.file), status.isRegularFile,
-            status.st_size <= min(Self.longestList, status.plausibleBytes),
-            let file = try? directory.file(Self.file)
-        {
-            let lines = try file.read(atMost: Int(status.st_size))
-                .split(separator: UInt8(ascii: "\n"))
-            if lines.first?.elementsEqual(header.utf8) == true {
-                lines.dropFirst().forEach { read($0) }
-            }
-        }
-        try write(with: writer, onlyUsed: false)
-        // Appends nothing to a file with several hard links, which could be a foreign file.
-        if let file = try? directory.open(Self.file, flags: O_WRONLY | O_APPEND | O_NONBLOCK),
-            let status = try? file.status(), status.isRegularFile, status.st_nlink == 1
-        {
-            appended = file
-        }
-    }
-
-    private mutating func read(_ line: ArraySlice<UInt8>) {
-        let words = line.split(separator: UInt8(ascii: " "))
-            .map { String(decoding: $0, as: UTF8.self) }
-        let numbers = words.dropFirst(2).compactMap { Int($0) }
-        guard words.count == 6, numbers.count == 4, let source = Digest(hex: words[0]),
-            let digest = Digest(hex: words[1])
-        else { return }
-        images[.init(digest: source, side: numbers[0])] = ResizedImage(
-            digest: digest, size: Int64(numbers[1]), width: numbers[2], height: numbers[3])
-    }
-
-    private static func line(_ source: ResizedImage.Source, _ image: ResizedImage) -> String {
-        "\(source.digest.hex) \(image.digest.hex) \(source.side) \(image.size) \(image.width) "
-            + "\(image.height)\n"
-    }
-
-    mutating func add(_ made: [Resizer.Made]) throws {
-        for (source, image, _) in made { images[source] = image }
-        let lines = made.map { Self.line($0.source, $0.image) }.joined(separator: "")
-        try appended?.write(Array(lines.utf8))
-    }
-
-    func write(with writer: ExportWriter, onlyUsed: Bool) throws {
-        let sorted = images.filter { $0.value.isUsed || !onlyUsed }.sorted {
-            ($0.key.digest, $0.key.side) < ($1.key.digest, $1.key.side)
-        }
-        try writer.write(as: Self.file) { file in
-            try file.write(header + "\n")
-            for (source, image) in sorted { try file.write(Self.line(source, image)) }
-        }
     }
 }

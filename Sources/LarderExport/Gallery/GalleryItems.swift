@@ -117,7 +117,6 @@ extension Gallery {
     }
 }
 
-/// An icon of a manifest or of the cache.
 package struct GalleryItem: Sendable {
     /// The description for the page; nil if the icon is not shown.
     let icon: String?

@@ -11,7 +11,6 @@ struct KeyedLayout: Sendable {
     var folders: [String]
     /// The length of the URL's digest in a name: 32 (MD5), 40 (SHA-1) or 64 (SHA-256).
     let digits: Int
-    /// Whether names end with the URL's extension.
     var hasExtension = false
     /// The required modification date, which rules out hard links. Default: nil (any date).
     var modified: Date?
@@ -19,7 +18,6 @@ struct KeyedLayout: Sendable {
     var journal: JournalForm?
     /// Whether the library stores error responses, with the status in the first metadata file.
     var storesErrors = false
-    /// The parameters of ``SeedInstaller``. Default: nil (not supported).
     var seed: AppSeed?
 
     private func digest(of url: String) -> String {

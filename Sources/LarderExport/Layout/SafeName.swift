@@ -122,7 +122,6 @@ enum PathExtension {
         return Array(last[(dot + 1)...])
     }
 
-    /// Returns a URL's path, or nil if it is not UTF-8.
     private static func decodedPath(of text: String) -> [UInt8]? {
         let bytes = Array(text.utf8)
         var start = 0

@@ -28,7 +28,6 @@ package struct Resize: Sendable {
     }
 }
 
-/// A maker of smaller images, which uses ``ResizeProgram``.
 struct Resizer {
     private static let mostPixels = 8192 * 8192
     /// The maximum size of an icon in bytes. Each thread reads a whole icon into memory.
@@ -173,6 +172,5 @@ struct ResizedImage {
     let size: Int64
     let width: Int
     let height: Int
-    /// Whether the current export has a file with the image.
     var isUsed = false
 }
