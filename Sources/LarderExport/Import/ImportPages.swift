@@ -67,7 +67,16 @@ struct ImportPages {
                 guard let object = try file.stage(place, entry.expectation) else { continue }
                 lastNumber += 1
                 staged[lastNumber] = (object.size, [entry])
-                add(object, key: entry.resourceKey, url: canonical)
+                // The next prefetch requests the icon again, because its validators are unknown.
+                let now = Date()
+                let accepted = DispatchSemaphore(value: 0)
+                store.add(
+                    Deposit(
+                        context: lastNumber, key: entry.resourceKey, url: canonical,
+                        redirectsFreshUntil: now, receivedAt: now, content: .staged(object)),
+                    for: outcomes
+                ) { accepted.signal() }
+                accepted.wait()
                 note(entry)
                 return object
             } catch let error as ImportFailure {
@@ -81,19 +90,6 @@ struct ImportPages {
             report.missing += 1
         }
         return nil
-    }
-
-    /// Adds the resource. The next prefetch requests it again, because its validators are unknown.
-    private func add(_ object: StagedObject, key: String, url: String) {
-        let now = Date()
-        let accepted = DispatchSemaphore(value: 0)
-        store.add(
-            Deposit(
-                context: lastNumber, key: key, url: url, redirectsFreshUntil: now, receivedAt: now,
-                content: .staged(object)),
-            for: outcomes
-        ) { accepted.signal() }
-        accepted.wait()
     }
 
     private mutating func note(_ entry: Entry) {

@@ -25,12 +25,9 @@ package final class CatalogueEdits {
     func icon(_ identity: Digest) throws -> (number: Int64, code: ExportCode?, isKept: Bool)? {
         try database.unsafeRead { db in
             try db.prepared("SELECT id, code, new = '' FROM icons WHERE identity = ?")
-                .rows(identity) { row in
-                    (
-                        number: row.integer(),
-                        code: row.text().flatMap { ExportCode(rawValue: $0) },
-                        isKept: row.bool()
-                    )
+                .rows(identity) {
+                    let (number, code) = ($0.integer(), $0.text().flatMap(ExportCode.init))
+                    return (number: number, code: code, isKept: $0.bool())
                 }.first
         }
     }
