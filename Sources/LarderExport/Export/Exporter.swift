@@ -169,9 +169,7 @@ extension Expectation {
         guard let (code, message) = mismatch(digest: object.digest, size: object.size) else {
             return nil
         }
-        return (
-            ExportCode(rawValue: code) ?? .corrupt, "the cache has different bytes: \(message)"
-        )
+        return (ExportCode(rawValue: code) ?? .corrupt, "the cache has different bytes: \(message)")
     }
 }
 
@@ -184,9 +182,9 @@ extension Cache {
         switch error.code {
         case .corrupt:
             return (try self.object(object.digest) == nil ? .missing : .corrupt, error.message)
-        case .obstructed where !error.isSparse,
-            // The name belongs to a directory or another user's file.
-            _ where [EISDIR, ENOTEMPTY, ENOTDIR, EPERM].contains(error.errno):
+        case .obstructed where !error.isSparse: return (.obstructed, error.message)
+        // The name belongs to a directory or another user's file.
+        case _ where [EISDIR, ENOTEMPTY, ENOTDIR, EPERM].contains(error.errno):
             return (.obstructed, error.message)
         case .obstructed, _ where error.isOfObject: return (.unreadable, "\(located)")
         default: throw located
