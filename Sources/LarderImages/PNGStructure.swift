@@ -106,8 +106,7 @@ enum PNGStructure {
     /// Whether the image is complete without chunks of this type. Animation frames are required,
     /// although their types are ancillary. So are critical types in a different case.
     private static func isExpendable(_ type: FourCC) -> Bool {
-        let isAncillary = type.value & ancillaryBit != 0
-        return isAncillary && !["acTL", "fcTL", "fdAT"].contains(type)
+        type.value & ancillaryBit != 0 && !["acTL", "fcTL", "fdAT"].contains(type)
             && !["IHDR", "PLTE", "IDAT", "IEND"].contains(FourCC(value: type.value & ~letterCase))
     }
 

@@ -44,21 +44,17 @@ final class Journal {
             var lines = (rest + bytes).split(
                 separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             rest = Array(lines.removeLast())
-            guard rest.count <= Self.longestLine, try take(lines) else {
-                try database.writeWithoutTransaction { try $0.execute(sql: "DELETE FROM entries") }
+            var isGood = rest.count <= Self.longestLine
+            try database.inTransaction { db in
+                isGood = try isGood && lines.allSatisfy { try take($0, db) }
+                if !isGood { try db.execute(sql: "DELETE FROM entries") }
+                return .commit
+            }
+            if !isGood {
                 last = 0
                 return
             }
         }
-    }
-
-    private func take(_ lines: [ArraySlice<UInt8>]) throws -> Bool {
-        var areGood = true
-        try database.inTransaction { db in
-            for line in lines where areGood { areGood = try take(line, db) }
-            return .commit
-        }
-        return areGood
     }
 
     private func take(_ line: ArraySlice<UInt8>, _ db: Database) throws -> Bool {

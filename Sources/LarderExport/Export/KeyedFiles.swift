@@ -77,7 +77,7 @@ final class KeyedFiles: ExportedFiles {
                 }
                 let isOther = try leavingOutOthers && !list.has(stem)
                 // Pruning does not remove files whose names are not of the layout.
-                if isOther, layout.stem(ofFile: form.dataFile(stem)) != nil { return }
+                if isOther, layout.stem(ofFile: layout.file(stem)) != nil { return }
                 try file.write("CLEAN \(stem)\(sizes)\n")
             }
         }

@@ -50,7 +50,7 @@ struct KeyedLayout: Sendable {
         return rest.isEmpty || isExtension ? name : nil
     }
 
-    func file(_ stem: String) -> String { journal?.dataFile(stem) ?? stem }
+    func file(_ stem: String) -> String { journal?.files(stem).last ?? stem }
 
     /// Returns the file names that the library tries for a URL, in order. SDWebImage also looks up
     /// a name without an extension, as in version 3 (`dataForKey:`).
@@ -79,8 +79,8 @@ extension KeyedLayout {
 
     /// Nuke's `DataCache` with the default name of `.withDataCache`.
     ///
-    /// Source: Nuke 13.2.0, Sources/Nuke/Caching/DataCache.swift (`filename(for:)`). The key of an
-    /// unprocessed image is its URL's `absoluteString`.
+    /// Source: Nuke 13.2.0, DataCache.swift (`filename(for:)`). The key is the URL's
+    /// `absoluteString`.
     static let nuke = KeyedLayout(
         folders: ["com.github.kean.Nuke.DataCache"], digits: 40,
         seed: AppSeed(
@@ -101,9 +101,8 @@ extension KeyedLayout {
     /// SDWebImage's default `SDImageCache`. Before version 5.20, SDWebImage removes files 7 days
     /// after the modification date. Later versions use the last access.
     ///
-    /// Source: SDWebImage 5.21.5, SDWebImage/Core/SDDiskCache.m (`SDDiskCacheFileNameForKey`) and
-    /// SDImageCache.m (`defaultDiskCacheDirectory`); SDWebImage 5.19.7, SDDiskCache.m
-    /// (`removeExpiredData`).
+    /// Source: SDWebImage 5.21.5, SDDiskCache.m (`SDDiskCacheFileNameForKey`) and SDImageCache.m
+    /// (`defaultDiskCacheDirectory`); 5.19.7, SDDiskCache.m (`removeExpiredData`).
     static let sdWebImage = KeyedLayout(
         folders: ["com.hackemist.SDImageCache", "default"], digits: 32, hasExtension: true,
         modified: lastDate,
@@ -121,8 +120,7 @@ extension KeyedLayout {
 
     /// Coil 2, which stores only successful responses, without their status.
     ///
-    /// Source: Coil 2.7.0, coil-base/src/main/java/coil/disk/RealDiskCache.kt and DiskLruCache.kt,
-    /// coil/fetch/HttpUriFetcher.kt, coil/util/Utils.kt (`SingletonDiskCache`).
+    /// Source: Coil 2.7.0, RealDiskCache.kt, DiskLruCache.kt, HttpUriFetcher.kt and Utils.kt.
     static let coil2 = KeyedLayout(
         folders: ["image_cache"], digits: 64, journal: JournalForm(appVersion: 1, valueCount: 2))
 
@@ -150,6 +148,5 @@ struct JournalForm: Sendable {
     var header: String { "libcore.io.DiskLruCache\n1\n\(appVersion)\n\(valueCount)\n\n" }
 
     func files(_ stem: String) -> [String] { (0..<valueCount).map { "\(stem).\($0)" } }
-    func dataFile(_ stem: String) -> String { "\(stem).\(valueCount - 1)" }
     func emptyFiles(_ stem: String) -> [String] { Array(files(stem).dropLast()) }
 }
