@@ -93,7 +93,7 @@ enum HEIFStructure {
 /// The items in the meta box of a HEIF file (ISO/IEC 14496-12 §8.11).
 struct HEIFItems {
     private let primary: Int
-    private let types: ByteReader
+    private let items: ByteReader
     private let locations: ByteReader
     private let properties: ByteReader
     private let associations: ByteReader
@@ -101,7 +101,7 @@ struct HEIFItems {
 
     init(_ meta: inout ByteReader) throws(ImageError) {
         var primary: Int?
-        var (types, locations): (ByteReader?, ByteReader?)
+        var (items, locations): (ByteReader?, ByteReader?)
         var (properties, associations): (ByteReader?, ByteReader?)
         var dataLength = 0
         try meta.skip(4)
@@ -110,7 +110,10 @@ struct HEIFItems {
             case "pitm":
                 let version = try box.content.big(4) >> 24
                 primary = try box.content.big(version == 0 ? 2 : 4)
-            case "iinf": types = box.content
+            case "iinf":
+                let version = try box.content.big(4) >> 24
+                try box.content.skip(version == 0 ? 2 : 4)
+                items = box.content
             case "iloc": locations = box.content
             case "idat": dataLength = box.content.remaining
             case "iprp":
@@ -121,17 +124,17 @@ struct HEIFItems {
             default: break
             }
         }
-        guard let primary, let types, let locations, let properties, let associations else {
+        guard let primary, let items, let locations, let properties, let associations else {
             throw meta.damaged("has no location for its primary image")
         }
-        (self.primary, self.types, self.locations) = (primary, types, locations)
+        (self.primary, self.items, self.locations) = (primary, items, locations)
         (self.properties, self.associations) = (properties, associations)
         self.dataLength = dataLength
     }
 
     func codec() throws(ImageError) -> MediaType {
         var coding: FourCC?
-        var reader = try itemEntries()
+        var reader = items
         while let item = try Self.nextItem(&reader) {
             switch item.type {
             case "av01": return .avif
@@ -145,18 +148,11 @@ struct HEIFItems {
     }
 
     private func isMetadata(_ number: Int) throws(ImageError) -> Bool {
-        var reader = try itemEntries()
+        var reader = items
         while let item = try Self.nextItem(&reader) {
             if item.number == number { return ["Exif", "mime", "uri "].contains(item.type) }
         }
         return false
-    }
-
-    private func itemEntries() throws(ImageError) -> ByteReader {
-        var reader = types
-        let version = try reader.big(4) >> 24
-        try reader.skip(version == 0 ? 2 : 4)
-        return reader
     }
 
     private static func nextItem(
