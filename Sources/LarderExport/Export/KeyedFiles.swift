@@ -53,7 +53,22 @@ final class KeyedFiles: ExportedFiles {
 
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
         try noteEntries()
-        if let journal { try write(journal, of: list, leavingOutOthers: prune) }
+        // A journal of the entries whose files exist. The library ignores unlisted files.
+        if let journal {
+            try writer.write(as: JournalForm.file) { file in
+                try file.write(journal.form.header)
+                try journal.forEach { stem, sizes in
+                    try writer.checkCancellation()
+                    for name in journal.form.files(stem) {
+                        guard try folder.sizeOfFile(name) != nil else { return }
+                    }
+                    // Pruning does not remove files whose names are not of the layout.
+                    let isOther = try prune && !list.has(stem)
+                    if isOther, layout.stem(ofFile: layout.file(stem)) != nil { return }
+                    try file.write("CLEAN \(stem)\(sizes)\n")
+                }
+            }
+        }
         // Files are removed after the old journal, which may list them, has been replaced.
         guard prune else { return }
         try folder.forEachEntry { name in
@@ -62,24 +77,6 @@ final class KeyedFiles: ExportedFiles {
                 try folder.status(of: name)?.isDirectory == false, try writer.remove(name)
             else { return }
             if name.isSame(as: layout.file(stem)) { report.pruned += 1 }
-        }
-    }
-
-    /// Writes a journal of the entries whose files exist. The library ignores unlisted files.
-    private func write(_ journal: Journal, of list: ExportList, leavingOutOthers: Bool) throws {
-        let form = journal.form
-        try writer.write(as: JournalForm.file) { file in
-            try file.write(form.header)
-            try journal.forEach { stem, sizes in
-                try writer.checkCancellation()
-                for name in form.files(stem) {
-                    guard try folder.sizeOfFile(name) != nil else { return }
-                }
-                let isOther = try leavingOutOthers && !list.has(stem)
-                // Pruning does not remove files whose names are not of the layout.
-                if isOther, layout.stem(ofFile: layout.file(stem)) != nil { return }
-                try file.write("CLEAN \(stem)\(sizes)\n")
-            }
         }
     }
 }
