@@ -12,8 +12,7 @@ enum GIFStructure {
         guard version.elementsEqual("GIF87a".utf8) || version.elementsEqual("GIF89a".utf8) else {
             throw reader.damaged("has an unknown version")
         }
-        var width = try reader.little(2)
-        var height = try reader.little(2)
+        var (width, height) = (try reader.little(2), try reader.little(2))
         let flags = try reader.big(1)
         try reader.skip(2)
         try skipColourTable(&reader, flags)

@@ -268,19 +268,14 @@ enum HEIFMini {
         box.place = "the mini box"
         var bits = BitReader(box)
         guard try bits.next(2) == 0 else { throw box.damaged("has a mini box of unknown version") }
-        let namesCodec = try bits.flag()
-        let isFloat = try bits.flag()
-        _ = try bits.flag()
-        let hasAlpha = try bits.flag()
-        let hasColours = try bits.flag()
-        let isHDR = try bits.flag()
+        let (namesCodec, isFloat, _) = (try bits.flag(), try bits.flag(), try bits.flag())
+        let (hasAlpha, hasColours, isHDR) = (try bits.flag(), try bits.flag(), try bits.flag())
         let (hasICC, hasExif, hasXMP) = (try bits.flag(), try bits.flag(), try bits.flag())
         let subsampling = try bits.next(2)
         // Orientations 5 to 8 swap width and height.
         let isTurned = try bits.next(3) >= 4
         let dimension = try bits.flag() ? 15 : 7
-        let width = try bits.next(dimension) + 1
-        let height = try bits.next(dimension) + 1
+        let (width, height) = (try bits.next(dimension) + 1, try bits.next(dimension) + 1)
         try bits.skipSampling(subsampling)
         try bits.skipDepth(isFloat: isFloat)
         if hasAlpha { try bits.skip(1) }

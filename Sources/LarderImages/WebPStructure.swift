@@ -95,8 +95,7 @@ enum WebPStructure {
         guard tag & 1 == 0, try content.big(3) == 0x9D012A else {
             throw content.damaged("has no key frame")
         }
-        let width = try content.little(2) & 0x3FFF
-        let height = try content.little(2) & 0x3FFF
+        let (width, height) = (try content.little(2) & 0x3FFF, try content.little(2) & 0x3FFF)
         try content.checkSize(width, height)
         guard tag >> 5 <= content.remaining else { throw content.damaged("has a truncated image") }
         return (width, height)

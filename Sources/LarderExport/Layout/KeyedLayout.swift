@@ -61,16 +61,11 @@ struct KeyedLayout: Sendable {
 }
 
 struct AppSeed {
-    enum Dates {
-        case any, modification
-        /// The modification date is the expiration date, and the creation date is the last access.
-        case expiry
-    }
-
     let library: String
     /// The latest time to call the installer, for example `before you create the cache`.
     let moment: String
-    var dates = Dates.any
+    /// Whether the modification date is the expiration date, and the creation date the last access.
+    var isExpiry = false
 }
 
 extension KeyedLayout {
@@ -95,7 +90,7 @@ extension KeyedLayout {
         return KeyedLayout(
             folders: ["com.onevcat.Kingfisher.ImageCache.default"], digits: digits,
             modified: lastDate,
-            seed: AppSeed(library: "Kingfisher", moment: moment, dates: .expiry))
+            seed: AppSeed(library: "Kingfisher", moment: moment, isExpiry: true))
     }
 
     /// SDWebImage's default `SDImageCache`. Before version 5.20, SDWebImage removes files 7 days
@@ -106,9 +101,7 @@ extension KeyedLayout {
     static let sdWebImage = KeyedLayout(
         folders: ["com.hackemist.SDImageCache", "default"], digits: 32, hasExtension: true,
         modified: lastDate,
-        seed: AppSeed(
-            library: "SDWebImage", moment: "before you use the `SDImageCache`",
-            dates: .modification))
+        seed: AppSeed(library: "SDWebImage", moment: "before you use the `SDImageCache`"))
 
     /// Coil's default `DiskCache`: an empty metadata file and a file with the bytes for each URL.
     ///
