@@ -8,8 +8,7 @@ import LarderManifest
 struct ImportFile {
     let directory: FileDescriptor
     let store: Store
-    let maximumBytes: Int64
-    let acceptsAnyContent: Bool
+    let configuration: ImportConfiguration
     let readFiles: ReadFiles
     /// The limit for all sparse files together. The cache stores their holes as bytes.
     let sparse = SparseBudget()
@@ -55,7 +54,7 @@ struct ImportFile {
     ) throws -> (body: StagedBody, content: ReadFiles.Content) {
         _ = try readable { try sparse.take(file.status(), of: file.subject) }
         let body = try store.newBody { append in
-            var left = maximumBytes
+            var left = configuration.maximumBytes
             while true {
                 let bytes = try readable { try file.read(atMost: 64 << 10) }
                 if bytes.isEmpty { return }
@@ -74,7 +73,7 @@ struct ImportFile {
             content.attributes = ObjectAttributes(
                 mediaType: image.mediaType.rawValue, width: image.width, height: image.height)
         } catch let fault as ImageError {
-            if !acceptsAnyContent { content.imageFault = fault.message }
+            if !configuration.acceptsAnyContent { content.imageFault = fault.message }
         }
         return (body, content)
     }
@@ -85,7 +84,7 @@ struct ImportFile {
             let file = try file(name)
             let status = try file.status()
             guard status.isRegularFile else { throw notAFile }
-            guard status.st_size <= maximumBytes else { throw tooLarge }
+            guard status.st_size <= configuration.maximumBytes else { throw tooLarge }
             return file
         } catch let error as CacheError {
             switch error.errno {
@@ -129,6 +128,6 @@ struct ImportFile {
     }
 
     private var tooLarge: ImportFailure {
-        ImportFailure(.tooLarge, "the file has more than \(maximumBytes) bytes")
+        ImportFailure(.tooLarge, "the file has more than \(configuration.maximumBytes) bytes")
     }
 }

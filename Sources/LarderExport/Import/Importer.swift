@@ -44,8 +44,8 @@ package struct Importer {
             let store = try cache.store()
             defer { store.close() }
             let file = ImportFile(
-                directory: folder, store: store, maximumBytes: configuration.maximumBytes,
-                acceptsAnyContent: configuration.acceptsAnyContent, readFiles: try ReadFiles())
+                directory: folder, store: store, configuration: configuration,
+                readFiles: try ReadFiles())
             var pages = ImportPages(
                 cache: cache, store: store, places: places, file: file, report: report)
             defer { report = pages.report }
