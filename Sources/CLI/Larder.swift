@@ -22,7 +22,9 @@ struct Larder: AsyncParsableCommand {
                 .validationFailure)
         }
         Suggestion.optionsInUse = { OptionsInUse.text(for: $0) }
-        let words = CommandLine.arguments.dropFirst().map(\.expandingHome)
+        var words = CommandLine.arguments.dropFirst().map(\.expandingHome)
+        // Scripts may use the names from before these commands belonged to `remote`.
+        if ["push", "pull"].contains(words.first) { words.insert("remote", at: 0) }
         let arguments = ConfigFile.withoutExclusion(words)
         if let help = NamedCommand.help(requestedBy: arguments) {
             print(help)

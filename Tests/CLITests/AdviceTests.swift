@@ -5,6 +5,15 @@ import Testing
 
 /// Messages that say what to do next.
 @Suite struct AdviceTests {
+    @Test(arguments: ["push", "pull"])
+    func pushAndPullNeedNotFollowRemote(_ name: String) throws {
+        let binary = try LarderBinary()
+        let short = try binary.run([name])
+        let long = try binary.run(["remote", name])
+        #expect(short.status == 64 && long.status == 64, "\(short)")
+        #expect(short.standardError == long.standardError)
+    }
+
     @Test(arguments: [
         (
             ["--cache", "c", "status"],

@@ -116,9 +116,11 @@ public struct PastFailure: Sendable, Equatable {
 
     package init(code: String?, status: Int?, failedAt: Date, count: Int) {
         let text = code ?? ""
-        let isCode = (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { byte in
-            0x61...0x7A ~= byte || byte.isDigit || byte == UInt8(ascii: "-")
-        }
+        let isCode =
+            (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                0x61...0x7A ~= byte || byte.isDigit || byte == UInt8(ascii: "-")
+            }
         self.code = isCode ? text : "unknown"
         self.status = status
         self.failedAt = failedAt

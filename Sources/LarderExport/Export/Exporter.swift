@@ -186,7 +186,7 @@ extension Cache {
         // The name belongs to a directory or another user's file.
         case _ where [EISDIR, ENOTEMPTY, ENOTDIR, EPERM].contains(error.errno):
             return (.obstructed, error.message)
-        case .obstructed, _ where error.isOfObject: return (.unreadable, "\(located)")
+        case _ where error.isSparse || error.isOfObject: return (.unreadable, "\(located)")
         default: throw located
         }
     }

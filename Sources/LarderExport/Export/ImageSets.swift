@@ -20,7 +20,8 @@ struct ImageSets: ExportedFiles {
         let set: FileDescriptor
         do throws(CacheError) {
             set = try folder.directory(name, create: true)
-        } catch  where [ENOTDIR, ELOOP, EACCES].contains(error.errno) {
+        } catch {
+            guard [ENOTDIR, ELOOP, EACCES].contains(error.errno) else { throw error }
             throw CacheError(.obstructed, subject: name, message: "is not a readable directory")
         }
         let isOld = try holdsImage(set)

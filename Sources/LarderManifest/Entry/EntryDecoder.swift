@@ -18,7 +18,12 @@ final class EntryDecoder {
         hasDescendants = paths.contains(where: \.hasDescendants)
     }
 
-    typealias DecodedIcon = (name: String?, value: IconValue?, result: ManifestItem.Result)
+    /// A structure, because tuples in an array are copied ten times as slowly.
+    struct DecodedIcon {
+        let name: String?
+        let value: IconValue?
+        var result: ManifestItem.Result
+    }
 
     func decode(_ entry: RawEntry) -> [DecodedIcon] {
         var name: String?
@@ -41,7 +46,9 @@ final class EntryDecoder {
                 let match = PathMatch(value: text, container: [], key: "", wildcard: nil)
                 found = [Icon(match: match, place: .init(path: "@", target: .convention))]
             }
-            guard !found.isEmpty else { return [(name, nil, .skipped("no icon"))] }
+            guard !found.isEmpty else {
+                return [DecodedIcon(name: name, value: nil, result: .skipped("no icon"))]
+            }
             let key = value(at: shape.key, in: element)
             let common = Common(
                 name: name, members: members,
@@ -51,7 +58,7 @@ final class EntryDecoder {
                 key: found.count <= 1 ? self.key(key) : nil)
             return found.map { result(of: $0, common) }
         } catch {
-            return [(name, nil, .failed(error))]
+            return [DecodedIcon(name: name, value: nil, result: .failed(error))]
         }
     }
 
@@ -92,19 +99,21 @@ final class EntryDecoder {
         guard let value = value(of: icon, isKeyed: entry.isKeyed) else {
             let kind = icon.match.value.kind
             let error = EntryError(.iconNotAString, "icon is \(kind), not a string")
-            return (entry.name, nil, .failed(error))
+            return DecodedIcon(name: entry.name, value: nil, result: .failed(error))
         }
         let result = result(of: icon, value, entry)
         // A built URL is not a value of the manifest, but explains why it is not fetched.
         if icon.target == .convention {
-            guard case .unfetched = result else { return (entry.name, nil, result) }
+            guard case .unfetched = result else {
+                return DecodedIcon(name: entry.name, value: nil, result: result)
+            }
         }
         guard case .unfetched = result, !value.files.isEmpty,
             let file = IconURLs.file(value, icon, of: entry.members)
-        else { return (entry.name, value, result) }
+        else { return DecodedIcon(name: entry.name, value: value, result: result) }
         var named = value
         named.files = [file]
-        return (entry.name, named, result)
+        return DecodedIcon(name: entry.name, value: named, result: result)
     }
 
     private func result(of icon: Icon, _ value: IconValue, _ entry: Common) -> ManifestItem.Result {
