@@ -173,9 +173,6 @@ import Testing
 
     /// Other wrong arguments do not hide the suggestion.
     @Test(arguments: [
-        (["push"], "remote push"), (["push", "--remote", "s3://b/p", "--quiet"], "remote push"),
-        (["pull", "--manifest", "m", "--remote", "s3://b/p"], "remote pull"),
-        (["pull", "--help"], "remote pull"),
         (["verify", "--remote", "s3://b/p", "--repair"], "remote verify"),
         (["evict", "--max-age", "3y", "--remote", "s3://b/p"], "remote evict"),
     ])
@@ -202,7 +199,6 @@ import Testing
     @Test(arguments: [
         ("prefecth", "prefetch"), ("Prefetch", "prefetch"), ("fetch", "prefetch"),
         ("evit", "evict"), ("lsit", "list"), ("pni", "pin"), ("unpinn", "unpin"),
-        ("push", "remote push"), ("pull", "remote pull"),
         ("verfy", "verify"), ("stat", "status"), ("clean", nil), ("xy", nil), ("", nil),
         ("apps.json", nil), (String(repeating: "list", count: 5_000), nil),
     ])

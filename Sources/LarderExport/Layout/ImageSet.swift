@@ -18,7 +18,7 @@ enum ImageSet {
         of files: [(name: String, scale: Int?)] = [], mediaType: String? = nil
     ) -> String {
         // Safe names contain no characters that JSON escapes.
-        let images = files.map { name, scale in
+        let images = files.map { name, scale -> String in
             let scale = scale.map { ",\n      \"scale\" : \"\($0)x\"" } ?? ""
             return """
                     {

@@ -77,10 +77,11 @@ final class ManifestFeed: Sendable {
 
 extension ManifestItem {
     fileprivate var approximateBytes: Int {
-        let texts = (name?.utf8.count ?? 0) + (value?.text.utf8.count ?? 0)
+        let name = name?.utf8.count ?? 0
+        let texts = name + (value?.text.utf8.count ?? 0)
         return switch result {
         case .entry(let entry):
-            texts + entry.icon.string.utf8.count + (entry.key?.utf8.count ?? 0)
+            name + entry.icon.string.utf8.count + (entry.key?.utf8.count ?? 0)
         case .inline(let entry): texts + entry.bytes.count + entry.resourceKey.utf8.count
         case .unfetched, .skipped, .failed: texts
         }

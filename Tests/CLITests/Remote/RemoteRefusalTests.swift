@@ -131,7 +131,6 @@ import Testing
             "'--keep'"
         ),
         // Earlier names of these commands and options.
-        (["push"] + here, "'remote push'"), (["pull"] + here, "'remote pull'"),
         (["verify"] + here + ["--repair"], "'--remote': it is an option of 'larder remote verify'"),
         (["verify", "--remote=s3://icons/shared"], "'larder remote verify'"),
         (["verify", "--shard", "0/2"], "'--shard': it is an option of 'larder remote verify'"),
