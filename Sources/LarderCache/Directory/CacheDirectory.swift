@@ -117,11 +117,13 @@ final class CacheDirectory: Sendable {
         return try parent.names().filter { $0 != CacheLayout.partial }.map { (parent, $0) }
     }
 
-    /// Returns `damage`, or the error of a failing disk, because lost pages look like damage.
+    /// Returns `damage`, or the disk's error if the disk is failing, because lost pages look like
+    /// damage.
     func judged(_ damage: CacheError) -> CacheError {
         guard damage.isDamage, isWritable else { return damage }
         guard fsync(root.raw) == 0 else { return CacheError("fsync", subject: path, errno: errno) }
-        // On a shut-down XFS, syncing an unchanged directory succeeds, but creating one fails.
+        // On a shut-down XFS, syncing an unchanged directory succeeds, but creating a directory
+        // fails.
         do throws(CacheError) {
             try RunDirectory(in: self).remove()
         } catch  where error.code == .storage {
@@ -150,7 +152,8 @@ final class CacheDirectory: Sendable {
         try run.directory.rename(staged, to: parent, as: name)
     }
 
-    /// Creates a file to remove on a full disk, because deleting rows needs space for SQLite's log.
+    /// Creates a file that is removed before an eviction on a full disk, because deleting rows
+    /// needs space for SQLite's log. Does nothing if less than 16 times the file's size is free.
     func takeReserve() {
         #if !canImport(Darwin)
             guard let index = try? root.status(of: CacheLayout.index),
@@ -202,7 +205,8 @@ final class CacheDirectory: Sendable {
         return Digest(hex: former)?.hex == former || ObjectTree.isFanOut(former)
     }
 
-    /// Moves a file to `quarantine/` and returns its new path, or nil if its inode has changed.
+    /// Moves a file that failed verification to `quarantine/` and returns its new path. Returns nil
+    /// if the file with `inode` is gone; if a different file was moved, moves it back.
     func quarantine(
         _ name: String, from parent: FileDescriptor, inode: ino_t
     ) throws(CacheError) -> String? {

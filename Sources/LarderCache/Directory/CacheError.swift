@@ -188,7 +188,7 @@ extension CacheError {
             : "remove other files from its disk, or choose another disk with --cache"
     }
 
-    /// To limit the time, 100,000 files count as enough.
+    /// Whether the objects have `wanted` bytes. To limit the time, 100,000 files count as enough.
     private static func hasObjects(ofBytes wanted: Double, in path: String) -> Bool {
         let objects = FileManager.default.enumerator(atPath: "\(path)/\(CacheLayout.objects)")
         var (bytes, count) = (0.0, 0)

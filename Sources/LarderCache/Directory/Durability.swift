@@ -2,7 +2,8 @@ import CLarderSystem
 import Foundation
 
 package enum Durability {
-    /// Prepares a changed file or directory for ``flush(_:)``. Opens it only if necessary.
+    /// Prepares a changed file or directory for ``flush(_:)``. Opens it only if necessary, because
+    /// a batch may exceed the limit on open files.
     package static func add(
         _ file: @autoclosure () throws(CacheError) -> FileDescriptor
     ) throws(CacheError) {
@@ -36,7 +37,8 @@ package enum Durability {
     }
 
     #if !canImport(Darwin)
-        /// Whether syncfs reports write errors, which it does since Linux 5.8 (syncfs(2)).
+        /// Whether syncfs reports write errors, which it does since Linux 5.8 (syncfs(2),
+        /// "Versions").
         private static let syncfsReportsErrors: Bool = {
             var name = utsname()
             guard uname(&name) == 0 else { return false }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// An open file or directory. No link is followed, so that no path leads out of the cache.
+/// An open file or directory. Names are opened relative to their directory without following links,
+/// so that no path leads out of the cache.
 package final class FileDescriptor: Sendable {
     package let raw: Int32
     /// The file's name in messages: a path that the user named, or a path relative to it.
@@ -93,7 +94,8 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// Reads up to `limit` bytes at `offset`, or once at the file position.
+    /// Reads up to `limit` bytes: at `offset` like ``read(at:into:)``, or once at the file
+    /// position.
     package func read(at offset: Int64? = nil, atMost limit: Int) throws(CacheError) -> [UInt8] {
         var result = Result<Void, CacheError>.success(())
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
@@ -159,7 +161,8 @@ package final class FileDescriptor: Sendable {
     }
 
     package func forEachName(_ body: (String) throws(CacheError) -> Void) throws(CacheError) {
-        // Opened again, because a descriptor from dup(2) would share the file position.
+        // The directory is opened again, because a descriptor from dup(2) would share the file
+        // position.
         let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let stream = fdopendir(copy) else {
             let code = errno
@@ -194,7 +197,7 @@ package final class FileDescriptor: Sendable {
         return true
     }
 
-    /// The path for SQLite, valid while the descriptor is open. Nil on macOS.
+    /// The path for SQLite, valid while the descriptor is open. Nil on macOS or without procfs.
     var pathForSQLite: String? {
         #if os(Linux)
             let path = "/proc/self/fd/\(raw)"
@@ -238,7 +241,7 @@ package final class FileDescriptor: Sendable {
     func unlock() { flock(raw, LOCK_UN) }
 
     /// Creates a directory, or returns nil if `name` exists. With `keepsUmask`, the umask applies
-    /// to all permissions but the owner's, so that `rm -r` works.
+    /// to all permissions except the owner's, so that the owner can remove the directory.
     func makeDirectory(
         _ name: String, mode: mode_t = CacheLayout.directoryMode, keepsUmask: Bool = false
     ) throws(CacheError) -> FileDescriptor? {
@@ -289,7 +292,8 @@ package final class FileDescriptor: Sendable {
         return file
     }
 
-    /// Creates or opens a file. Refuses files with other hard links or that others could change.
+    /// Creates or opens a file. Throws `.unusable` if the file has other hard links or other users
+    /// could change it.
     func createOrOpen(_ name: String, mode: mode_t = 0o644) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
             return try create(name, mode: mode)
@@ -357,7 +361,8 @@ package final class FileDescriptor: Sendable {
     /// Empties a directory, and removes it if `name` still leads to it.
     func remove(_ directory: FileDescriptor, named name: String) {
         for name in (try? directory.names()) ?? [] { _ = try? directory.removeTree(name) }
-        // If another process replaces the directory now, only an empty one is removed.
+        // If another process replaces the directory after this check, at most an empty directory is
+        // removed.
         if (try? has(directory, as: name)) == true { unlinkat(raw, name, AT_REMOVEDIR) }
         withExtendedLifetime(directory) {}
     }

@@ -46,7 +46,8 @@ extension stat {
 
     /// The allocated size. `st_blocks` counts 512 bytes on all systems (stat(2)).
     package var allocatedBytes: Int64 { Int64(st_blocks) * 512 }
-    /// The maximum plausible size: 16 times the allocated bytes (compression), plus 1 MiB.
+    /// The maximum plausible size: 16 times the allocated bytes, because some file systems
+    /// compress, plus 1 MiB.
     package var plausibleBytes: Int64 {
         min(max(0, Int64(st_blocks)), 1 << 48) * 512 * 16 + 1 << 20
     }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Threads that report a failed start, unlike libdispatch and Foundation's `Thread`.
+/// Threads that report a failed start, unlike libdispatch, which retries without limit, and
+/// Foundation's `Thread`, which silently never runs.
 package enum HelperThread {
     package static var shortage: CacheError { shortage(isOfRoom: !hasRoom(usualThread)) }
 
@@ -37,8 +38,8 @@ package enum HelperThread {
         share(count) { while case let number = next.next() - 1, number < count { body(number) } }
     }
 
-    /// Throws unless `count` threads can start and ``room`` bytes can be mapped. Default: as many
-    /// as transfers need, because Dispatch would wait for them without limit.
+    /// Throws unless `count` threads can start and ``room`` bytes can be mapped. Default: the
+    /// number of threads that transfers need, for which libdispatch would wait without limit.
     package static func require(_ count: Int = 24) throws(CacheError) {
         // The threads wait for this lock, so that all exist at the same time.
         let gate = NSLock()

@@ -1,6 +1,7 @@
 import Foundation
 
-/// A policy for waiting for locks of other processes. Locks have no queue.
+/// A policy for waiting for locks of other processes. Locks have no queue, so a reindex can wait
+/// long if other processes keep opening the cache.
 public struct LockWait: Sendable {
     /// The maximum waiting time; nil means no limit.
     public var limit: Duration?
@@ -26,7 +27,8 @@ public struct LockWait: Sendable {
 
     var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
 
-    /// Takes the lock, or throws `.locked` after the limit. Only a signal would end a flock(2).
+    /// Takes the lock, or throws `.locked` after the limit. Polls, because only a signal could end
+    /// a blocked flock(2).
     func take(
         _ operation: Int32, on file: FileDescriptor, subject: String, describeHolder: () -> String
     ) throws(CacheError) {
@@ -53,7 +55,8 @@ public struct LockWait: Sendable {
     }
 }
 
-/// The wait for SQLite's lock on the index, for ``grace`` even without a ``LockWait``.
+/// The wait for SQLite's lock on the index. Even ``LockWait/none`` waits up to ``grace``, because
+/// transactions are short.
 final class WriterWait: Sendable {
     static let grace = Duration.seconds(5)
     static let moment = Duration.milliseconds(100)
@@ -68,7 +71,8 @@ final class WriterWait: Sendable {
         state = Locked((wait.limit.map { max($0, Self.grace) }, .now, false))
     }
 
-    /// Sleeps less than SQLite's own busy handler, and returns whether SQLite should retry.
+    /// Sleeps, and returns whether SQLite should retry. SQLite's own busy handler sleeps longer and
+    /// would miss an eviction's short pauses.
     func retry(_ attempt: Int) -> Bool {
         let (waited, isOver, isReporting) = state.withLock { state in
             if attempt == 0 { (state.start, state.isReported) = (.now, false) }

@@ -66,7 +66,8 @@ struct ObjectTree {
     }
 }
 
-/// A file reader that reuses its buffer, because allocating one takes longer than a small file.
+/// A file reader that reuses its buffer, because allocating one takes longer than reading a small
+/// file.
 package final class ObjectReader {
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
     private let budget: SparseBudget
@@ -75,7 +76,8 @@ package final class ObjectReader {
     deinit { buffer.deallocate() }
 
     /// Returns a file's digest and size, or nil if cancelled. Throws ``CacheError/isSparse`` if the
-    /// file exceeds the budget, which a file with the `expected` digest does not reduce.
+    /// file exceeds the budget. A file with the `expected` digest gives its bytes back to the
+    /// budget.
     package func digest(
         _ file: FileDescriptor, expecting expected: Digest? = nil,
         isCancelled: () -> Bool = { false },
@@ -109,12 +111,13 @@ package final class ObjectReader {
     }
 }
 
-/// A check whether object files exist, with one system call per file.
+/// A check for the existence of object files, with one system call per file.
 package final class ObjectPresence: @unchecked Sendable {
-    // Unchecked because no lock guards its variables. Only one thread or serial queue may use it.
+    // Unchecked because no lock guards its variables. Use an instance from only one thread or
+    // serial queue.
     private let directory: CacheDirectory
     private var tree: FileDescriptor?
-    /// The fan-out directories that are known not to be links.
+    /// The fan-out directories, by leading byte, that are known not to be links.
     private var canEnter = [Bool](repeating: false, count: 256)
 
     init(in directory: CacheDirectory) { self.directory = directory }
@@ -128,7 +131,7 @@ package final class ObjectPresence: @unchecked Sendable {
     }
 
     func absent(_ digests: some Collection<Digest>) throws(CacheError) -> Set<Digest> {
-        // Somebody may have replaced the directory since the last call.
+        // Another process may have replaced the directory since the last call.
         tree = nil
         var absent: Set<Digest> = []
         for digest in digests where try size(of: digest) == nil { absent.insert(digest) }

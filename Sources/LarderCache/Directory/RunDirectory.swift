@@ -2,7 +2,8 @@ import Foundation
 
 typealias RunFile = (name: String, descriptor: FileDescriptor)
 
-/// A run's directory in `tmp/`. Later runs sweep it, because its lock ends with the process.
+/// A run's directory in `tmp/`. The kernel releases its lock when the process ends, so that later
+/// runs can sweep it.
 final class RunDirectory: Sendable {
     let name: String
     let directory: FileDescriptor

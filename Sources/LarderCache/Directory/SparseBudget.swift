@@ -13,12 +13,14 @@ package final class SparseBudget: @unchecked Sendable {
 
     package init() {}
 
-    /// Takes a file's excess bytes and returns their number, or throws ``CacheError/isSparse``.
-    /// With `isLent`, first waits for other loans, because the order of files must not matter.
+    /// Takes a file's excess bytes and returns their number. Throws ``CacheError/isSparse`` if too
+    /// few are left. With `isLent`, first waits for other loans that could suffice, so that results
+    /// do not depend on the order of files.
     package func take(
         _ status: stat, of subject: String, isLent: Bool = false
     ) throws(CacheError) -> Int64 {
-        // There may be a million objects, so 1 MiB for each would be too much.
+        // There may be a million objects, so the 1 MiB that ``stat/plausibleBytes`` adds would be
+        // too much.
         let free = isLent ? status.plausibleBytes - (1 << 20) : status.plausibleBytes
         let excess = Int64(status.st_size) - free
         guard excess > 0 else { return 0 }

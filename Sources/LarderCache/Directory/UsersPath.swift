@@ -1,8 +1,8 @@
 import CLarderSystem
 import Foundation
 
-/// A path that the user named, with links resolved. Other users' links are refused. Opening follows
-/// no links, because a directory's owner can create one at any time.
+/// A path that the user named, with links resolved. Other users' links are refused. Opening does
+/// not follow links, because a directory's owner can create one at any time.
 package struct UsersPath {
     package let named: String
     package let place: String
@@ -73,7 +73,8 @@ package struct UsersPath {
         return String(path: target)
     }
 
-    /// Throws `.unusable` if another user owns a link on the path or, with `isLast`, at its end.
+    /// Throws `.unusable` if another user owns a link on the path. With `isLast`, checks only the
+    /// last name.
     func checkLinks(isLast: Bool = false) throws(CacheError) {
         guard let foreignLink, foreignLink.isLast || !isLast else { return }
         throw CacheError(
@@ -82,7 +83,8 @@ package struct UsersPath {
                 + " links of other users")
     }
 
-    /// Opens the directory. Calls `body` with it or its nearest existing parent before creation.
+    /// Opens the directory. Before creating anything, calls `body` with the directory or its
+    /// nearest existing parent.
     package func directory(
         create: Bool = false, checksLinks: Bool = true,
         before body: (FileDescriptor) throws(CacheError) -> Void = { _ in }
@@ -175,7 +177,8 @@ extension FileDescriptor {
     fileprivate var isOfProcesses: Bool { isProcfs { fstatfs(raw, $0) } }
 }
 
-/// Whether a file system is procfs (PROC_SUPER_MAGIC). macOS does not use this number.
+/// Whether a file system is procfs (PROC_SUPER_MAGIC in linux/magic.h). macOS does not use this
+/// number.
 private func isProcfs(_ read: (UnsafeMutablePointer<statfs>) -> Int32) -> Bool {
     var status = statfs()
     return read(&status) == 0 && UInt32(truncatingIfNeeded: status.f_type) == 0x9FA0
