@@ -4,7 +4,8 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// The maximum size in bytes of objects verified in memory. Larger objects are read twice.
+    /// The maximum size in bytes of objects that are verified in memory. Larger objects are read
+    /// twice.
     private static let memoryLimit = 1 << 20
 
     package func forEachPiece(
@@ -33,7 +34,8 @@ extension Cache {
         return try file.duplicate()
     }
 
-    /// Checks the digest, then seeks to the start. Returns false if cancelled.
+    /// Checks the file's digest, then seeks to the start. Returns false if cancelled. Throws
+    /// `.corrupt` if the digest is wrong.
     package func confirm(
         _ file: FileDescriptor, is object: StoredObject, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> Bool {
@@ -77,7 +79,8 @@ extension Cache {
         }
     }
 
-    /// Creates a hard link to an object's file, or returns `errno`. The caller must check the file.
+    /// Creates a hard link to an object's file. Returns `errno` on failure. The caller must check
+    /// the linked file, because another process may have replaced it.
     package func link(
         _ digest: Digest, to directory: FileDescriptor, as name: String
     ) throws(CacheError) -> Int32? {
@@ -126,7 +129,8 @@ package final class LentFile: Sendable {
 
     package func descriptor() throws(CacheError) -> Int32 { try file.duplicate() }
 
-    /// Fills the buffer. Returns false if the file is too short or, `atOnce`, is not in memory.
+    /// Fills the buffer. Returns false if the file is too short or, with `atOnce`, if reading would
+    /// wait for the disk.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, atOnce: Bool = false
     ) -> Bool {

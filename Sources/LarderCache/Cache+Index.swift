@@ -6,7 +6,8 @@ extension Cache {
     /// ``resource(spelledAs:)``.
     public func resource(_ key: String) throws(CacheError) -> Resource? { try index?.resource(key) }
 
-    /// Returns the resource of each key. `rows` can contain each key's last row number, or 0.
+    /// Returns the resource of each key. For speed, `rows` can contain each key's last known row
+    /// number, or 0.
     package func resources(
         _ keys: [String], at rows: [Int64] = []
     ) throws(CacheError) -> [Resource?] {
@@ -27,7 +28,8 @@ extension Cache {
         }
     }
 
-    /// Returns the first `limit` keys that begin with `text`. If there are more, adds the last.
+    /// Returns the first `limit` keys that begin with `text`. If there may be more, adds the last
+    /// such key.
     package func keys(
         beginningWith text: String, limit: Int, arePinned: Bool
     ) throws(CacheError) -> [String] {

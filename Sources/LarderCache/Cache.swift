@@ -56,7 +56,8 @@ public final class Cache: Sendable {
     ///     Default: always nil.
     ///   - isCancelled: Called often. Returning true stops the rebuild soon, without changes.
     ///     Default: never.
-    /// - Throws: A ``CacheError``: `.missing` without a cache, `.locked` if it is in use.
+    /// - Throws: A ``CacheError``: `.missing` if the cache does not exist, `.locked` if it is in
+    ///   use.
     public static func reindex(
         at path: String, wait: LockWait = .none, log: CacheLog = .none,
         describe: (([UInt8]) -> ObjectAttributes?)? = nil,
@@ -71,12 +72,13 @@ public final class Cache: Sendable {
             describe: describe, isCancelled: isCancelled, onProgress: onProgress)
     }
 
-    /// Marks the index as damaged if `error` says so. Returns a failing disk's error instead.
+    /// Marks the index as damaged if `error` says so. If the disk is failing, returns the disk's
+    /// error instead.
     package func noteDamage(_ error: CacheError) -> CacheError {
         let error = directory.judged(error)
         guard error.isDamage else { return error }
         IndexRecovery.markDamage(in: directory)
-        // If the query joins two databases, the error may name the other one.
+        // The error of a query that joins two databases may name the other database.
         return CacheError(.damaged, subject: directory.indexPath, message: error.message)
     }
 
@@ -156,7 +158,8 @@ public final class Cache: Sendable {
         return CacheError("write", subject: path, errno: errno)
     }
 
-    /// Closes the index. Later calls fail. The last process to close leaves one index file.
+    /// Closes the index. Later calls fail. The last process to close leaves a single index file,
+    /// which can be copied.
     public func close() { index?.close() }
 
     /// Returns the absolute path of an object's file.
@@ -191,7 +194,8 @@ public final class Cache: Sendable {
         let (file, status) = try open(object)
         let identity = FileIdentity(status)
         let isKnown = identity == known
-        // Checked before memory is allocated, because a sparse file can have any size.
+        // The budget is checked before memory is allocated, because a sparse file can have any
+        // size.
         let excess = isKnown ? 0 : try directory.sparse.take(status, of: file.subject)
         var data = Data(count: Int(object.size))
         let read = data.withUnsafeMutableBytes { room in
@@ -233,7 +237,8 @@ public final class Cache: Sendable {
         CacheError(corrupt: object.digest, "the file does not have the expected size")
     }
 
-    /// Records the use of up to ``ObjectUse/stepLimit`` objects. Row order writes fewest pages.
+    /// Records the use of up to ``ObjectUse/stepLimit`` objects. In row order, each page is written
+    /// only once.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "too many objects for one transaction")
         guard let index, !isReadOnly else { return }

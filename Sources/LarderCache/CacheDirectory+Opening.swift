@@ -29,7 +29,8 @@ extension CacheDirectory {
             }
         }
         for name in CacheLayout.databaseFiles {
-            // SQLite follows symbolic links. A second hard link may belong to a backup.
+            // SQLite follows symbolic links. A second hard link may belong to a backup, which must
+            // not change.
             guard let status = try root.status(of: name) else { continue }
             let subject = "\(path)/\(name)"
             guard status.isRegularFile else {

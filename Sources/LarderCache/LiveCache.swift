@@ -1,7 +1,8 @@
 import Foundation
 import LarderCore
 
-/// A reader that reopens a replaced or rebuilt cache. Methods may wait for the disk.
+/// A long-lived reader that reopens a cache after it was replaced or rebuilt. Methods may wait for
+/// the disk.
 package final class LiveCache: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 
@@ -45,7 +46,8 @@ package final class LiveCache: @unchecked Sendable {
 
     package var generation: Int { lock.withLock { changes } }
 
-    /// Reopens a replaced cache. Returns the ``generation``, which increases if the index changed.
+    /// Reopens the cache if its index was replaced. Returns the ``generation``, which increases if
+    /// the index has changed or is unreadable.
     @discardableResult
     package func refresh() -> Int {
         let index = indexFile
@@ -54,7 +56,7 @@ package final class LiveCache: @unchecked Sendable {
                 guard let cache else { return nil }
                 let isSame =
                     index.map { self.index?.isSameFile(as: $0) == true } ?? (self.index == nil)
-                // A prefetch may have created a missing index.
+                // A prefetch may have created an index that was missing at opening.
                 guard !isSame || cache.indexURI == nil else { return nil }
                 return self.cache.take()
             } != nil
@@ -67,7 +69,8 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Calls `body`. If the index is unreadable, for example rebuilt, reopens it and retries once.
+    /// Calls `body`. If the index cannot be read, for example after a rebuild, reopens the cache
+    /// and retries once.
     package func using<Value>(_ body: (Cache) throws -> Value) throws -> Value {
         let cache = try open()
         do {
@@ -121,7 +124,8 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Notes the use of an object for ``recordUse()``. Returns whether it is the first.
+    /// Notes the use of an object for ``recordUse()``. Returns whether it is the first one since
+    /// the last recording.
     @discardableResult
     package func noteUse(of object: StoredObject) -> Bool {
         guard ObjectUse.isDue(object.usedAt) else { return false }
@@ -131,7 +135,8 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Records the noted uses in the index. Drops them if another process is writing the index.
+    /// Records the noted uses in the index, for eviction. Drops them if another process is writing
+    /// the index; later uses are noted again.
     package func recordUse() {
         let objects = lock.withLock {
             defer { used = [] }

@@ -1,7 +1,8 @@
 import Foundation
 import LarderCore
 
-/// A named lock. Its file is never removed, because other processes may be waiting for it.
+/// A named lock that only one run can hold. Its file is never removed, because other processes may
+/// be waiting for it.
 package final class NamedLock: Sendable {
     private let file: FileDescriptor
 
@@ -14,7 +15,8 @@ package final class NamedLock: Sendable {
         guard Self.isName(name) else {
             throw CacheError(unusable: name, "is not a valid lock name")
         }
-        // The root is not locked, because its holder may be waiting for this lock.
+        // The root is not locked, because a process that has locked it may be waiting for this
+        // lock.
         let cache = try CacheDirectory(path: path, create: create, lock: .none)
         let locks = try cache.root.directory(CacheLayout.locks, create: true)
         let file = try locks.createOrOpen(name)

@@ -27,7 +27,8 @@ package struct RunRecord: Sendable, Equatable, Decodable {
     package let ended: Date
     package let seconds: Double
     package let exitStatus: Int32
-    /// The counts by ``Count``, which depend on the version. Empty if the run was stopped early.
+    /// The counts by ``Count``. Empty if the run was stopped early. Different versions may have
+    /// different counts.
     package let counts: [String: Int64]
     package let version: String
 
