@@ -91,7 +91,8 @@ final class EvictionPlan {
                 try hold(db)
                 decision.all = try ObjectTally(db, "cache.objects")
                 var excess = EvictionExcess(policy: policy, left: decision.all, free: free)
-                // The excess if no object were held, which determines the held objects to report.
+                // The excess that would remain if no object were held. It determines the held
+                // objects to report.
                 var unheldExcess = excess
                 let insert = try db.prepared(
                     """
@@ -112,7 +113,8 @@ final class EvictionPlan {
                     // The remaining rows are read, too, so that damage is found.
                     guard mandate != nil || excess.reason != nil else { continue }
                     let room = try room(of: digest)
-                    // Removing an object that frees no space would not help to reach the minimum.
+                    // Removing an object that frees no space would not help to reach the minimum
+                    // free space.
                     func useful(_ reason: Reason?) -> Reason? {
                         reason == .free && room == 0 ? nil : reason
                     }
@@ -122,7 +124,7 @@ final class EvictionPlan {
                         guard isExcess else { continue }
                         decision.held[hold, default: .init()].add(size)
                     } else if let reason = mandate ?? useful(excess.reason) {
-                        // Earlier times are from an unset clock.
+                        // Times before ``ObjectUse/earliest`` are from an unset clock.
                         let age = since >= ObjectUse.earliest ? max(0, now - since) : 0
                         try insert.run(id, digest, size, usedAt, room, reason.rawValue, age)
                         excess.take(size, freeing: room)
@@ -181,7 +183,8 @@ final class EvictionPlan {
         }
     }
 
-    /// Detaches the index, whose own connections must close last to checkpoint its log.
+    /// Detaches the index. Its own connections must close last, because only they can checkpoint
+    /// its log.
     func close() throws { try database.close() }
 
     private func hold(_ db: Database) throws {
@@ -201,8 +204,9 @@ final class EvictionPlan {
                 """)
     }
 
-    /// Selects the objects in the order of removal: those with a mandate, those larger than
-    /// ``EvictionPolicy/maximumBytes``, the others. Objects without a valid time count as used now.
+    /// Selects the objects in the order of removal: first those with a mandate, then those larger
+    /// than ``EvictionPolicy/maximumBytes``, because removing smaller ones cannot suffice. Objects
+    /// without a valid time are treated as used now.
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
         let statement = try db.prepared(
             """
@@ -222,7 +226,8 @@ final class EvictionPlan {
         return statement
     }
 
-    /// Returns `.run` if a run in progress, whose clock may be ahead, may have used the object.
+    /// Returns `.run` if a run in progress may have used the object. Future times count, because
+    /// the run's clock may be ahead.
     private func runHold(_ usedAt: Double, since start: Date, _ instant: Date) -> Hold? {
         let end = start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
         return usedAt >= start.timeIntervalSince1970 && usedAt <= end ? .run : nil

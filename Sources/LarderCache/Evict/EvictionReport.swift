@@ -49,7 +49,8 @@ public struct EvictionReport: Sendable {
         public let size: Int64
         /// The reason for the removal.
         public let reason: Reason
-        /// The seconds since the last use or storage, as in the policy's order; 0 if unknown.
+        /// The seconds since the last use or storage, depending on the policy's order; 0 if
+        /// unknown.
         public internal(set) var age: Double = 0
         /// The object's first resource. Set only by a dry run.
         public internal(set) var first: Name?
@@ -81,7 +82,8 @@ public struct EvictionReport: Sendable {
     public internal(set) var isInterrupted = false
     /// The number of removed failure records.
     public internal(set) var forgottenFailures = 0
-    /// The error that ended the eviction early or prevented the removal of files without rows.
+    /// The error that ended the eviction early or prevented the removal of files whose rows were
+    /// deleted.
     public internal(set) var failure: CacheError?
     /// The limits that the cache still exceeds.
     public internal(set) var missed: [Reason] = []

@@ -4,13 +4,16 @@ import LarderCore
 
 /// The removal of objects until a cache is within its limits, while other processes use it.
 ///
-/// One transaction deletes an object's rows. When it is durable, a second one removes the file,
-/// unless the object has a row again. A crash can leave a file without a row, but never a row
-/// without a file. A store commits a row only if the file exists during the same transaction.
+/// One transaction deletes an object's rows. When this deletion is durable, a second transaction
+/// removes the file, unless the object has a row again. A crash can leave a file without a row, but
+/// never a row without a file. A store commits a row only if the file exists during the same
+/// transaction.
 struct Evictor {
-    /// The maximum number of files per step, large because each commit writes the directories.
+    /// The maximum number of files per step. It is large, because each durable commit makes the
+    /// file system write all directories and inodes of removed files.
     static let fileLimit = 4_096
-    /// A longer step makes the next one smaller, because an interrupt waits for a step's end.
+    /// If a step takes longer than this, the next one is smaller, because an interrupt waits for a
+    /// step's end.
     private static let fileTime = Duration.milliseconds(500)
     /// The free bytes below which the plan is not stored in the cache and steps are small, because
     /// SQLite's log needs space.
@@ -108,7 +111,8 @@ struct Evictor {
         return try DiskSpace(of: directory.root).free
     }
 
-    /// Records a cancellation, or an error of the disk or a lock. Rethrows other errors.
+    /// Records a cancellation, or an error of the disk or a lock, in the report. Rethrows other
+    /// errors.
     private mutating func stop(_ error: any Error) throws {
         let cause =
             (error as? DatabaseError).map { CacheError(index: "the eviction plan", $0) }
@@ -178,7 +182,8 @@ struct Evictor {
     }
 
     /// Deletes up to `2 * limit` rows, and returns the victims without any rows left. Sets `rank`
-    /// to the last victim's, and `isWhole` to false if a victim was used or pinned in the meantime.
+    /// to the last victim's rank. Skips victims used or pinned since the plan was made, and then
+    /// sets `isWhole` to false.
     private func removeRows(
         of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,
         _ isWhole: inout Bool
@@ -309,7 +314,8 @@ struct Evictor {
         return orphans
     }
 
-    /// Whether a file is older than the grace period. A rename changes only the status change time.
+    /// Whether a file is older than the grace period. Also checks the status change time, because a
+    /// rename changes only this time (rename(2)).
     private var isOld: @Sendable (stat) -> Bool {
         { [limit = startDate.addingTimeInterval(-policy.grace)] status in
             [status.modified, status.changed].allSatisfy {

@@ -15,7 +15,8 @@ package enum Freshness {
         if directives.isNoCache || directives.isNoStore { return receivedAt }
         if let vary = validators.vary, Vary(vary).isAny { return receivedAt }
         let sent = validators.date.flatMap { HTTPDate.parse($0) } ?? receivedAt
-        // A `Date` up to a minute before arrival is ignored (section 4.2.3): clocks differ.
+        // The age on arrival (section 4.2.3). Ignores a `Date` up to a minute before the arrival,
+        // because clocks differ.
         let apparent = receivedAt.timeIntervalSince(sent)
         let stated = max(0, validators.age ?? 0) + max(0, delay)
         let age = apparent > clockSkew ? max(apparent, stated) : stated
@@ -23,7 +24,8 @@ package enum Freshness {
         if let maxAge = directives.maxAge {
             lifetime = TimeInterval(maxAge)
         } else if let expires = validators.expires {
-            // A response with an invalid `Expires` is stale (section 5.3).
+            // An invalid `Expires` means that the response is stale (section 5.3). Both dates are
+            // from the origin's clock.
             lifetime = HTTPDate.parse(expires)?.timeIntervalSince(sent) ?? 0
         } else if let modified = validators.lastModified.flatMap({ HTTPDate.parse($0) }),
             modified <= sent
@@ -38,7 +40,7 @@ package enum Freshness {
 }
 
 /// The directives of a response's Cache-Control field (RFC 9111, section 5.2.2; `immutable`: RFC
-/// 8246). A cache directory is a private cache, a remote a shared one.
+/// 8246). A cache directory is a private cache; a remote is a shared cache.
 package struct CacheControl: Equatable, Sendable {
     /// `max-age` in seconds; 0 if its value is not a number (section 4.2.1).
     package private(set) var maxAge: Int?
@@ -47,7 +49,8 @@ package struct CacheControl: Equatable, Sendable {
     /// `no-store` without `must-understand` (section 5.2.2.3), because Larder stores only responses
     /// whose status it understands.
     package var isNoStore: Bool { hasNoStore && !hasMustUnderstand }
-    /// `immutable`: a fresh response is not revalidated, even if the user requests it.
+    /// `immutable`: while the response is fresh, it is not revalidated, even if the user requests
+    /// it.
     package private(set) var isImmutable = false
 
     private var hasNoStore = false
@@ -57,13 +60,15 @@ package struct CacheControl: Equatable, Sendable {
     /// a request with credentials (section 3.5).
     private var isForShared = false
 
-    /// Whether a shared cache may store the response. A personal request has credentials.
+    /// Whether a shared cache may store the response. `isPersonal` means that the request had
+    /// credentials.
     package func mayBeShared(isPersonal: Bool) -> Bool {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }
 
-    /// Returns the `Cache-Control` to store after a request with credentials. Adds `private` unless
-    /// shared caches may store the response, because a later push does not know the credentials.
+    /// Returns the `Cache-Control` to store for a response to a request with credentials. Adds
+    /// `private` unless shared caches may store the response, because a later push does not know
+    /// about the credentials.
     package static func ofPersonal(_ field: String?) -> String? {
         let directives = CacheControl(field)
         guard directives.mayBeShared(isPersonal: false), !directives.mayBeShared(isPersonal: true)

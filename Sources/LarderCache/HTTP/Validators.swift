@@ -40,8 +40,8 @@ public struct Validators: Sendable, Equatable, Codable {
         vary = list("Vary")
     }
 
-    /// Returns these fields. Takes missing ones except `Date` and `Age` from `older`, because a 304
-    /// need not repeat them (RFC 9111, section 3.2).
+    /// Returns these fields, with missing ones except `Date` and `Age` taken from `older`, because
+    /// a 304 need not repeat all fields (RFC 9111, section 3.2).
     public func completed(from older: Validators) -> Validators {
         var merged = self
         merged.etag = etag ?? older.etag
@@ -52,7 +52,8 @@ public struct Validators: Sendable, Equatable, Codable {
         return merged
     }
 
-    /// Whether a 304 with these fields confirms `stored`: ETags match, weak or not (section 4.3.4).
+    /// Whether a 304 with these fields confirms `stored`. If both have ETags, they must match, weak
+    /// or not (RFC 9111, section 4.3.4).
     package func vouch(for stored: Validators) -> Bool {
         guard let etag, let known = stored.etag else { return true }
         func opaque(_ tag: String) -> Substring.UTF8View {
@@ -66,8 +67,9 @@ public struct Validators: Sendable, Equatable, Codable {
         etag.flatMap { $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } ? $0 : nil }
     }
 
-    /// Returns the fields of a conditional request (RFC 9111, section 4.3.1). For a different
-    /// variant, only the ETag, because variants are often modified at the same time.
+    /// Returns the header fields of a conditional request (RFC 9111, section 4.3.1). For a
+    /// different variant, returns only the ETag, because variants are often modified at the same
+    /// time.
     package func conditions(sameVariant: Bool = true) -> [(name: String, value: String)] {
         var conditions: [(name: String, value: String)] = []
         if let etag = sendableETag { conditions.append(("If-None-Match", etag)) }
@@ -82,7 +84,8 @@ public struct Validators: Sendable, Equatable, Codable {
 package struct Vary: Equatable, Sendable {
     /// Whether the response depends on more than header fields (`*`).
     package let isAny: Bool
-    /// The sorted names in lower case. Bodies are stored decoded, so omits `accept-encoding`.
+    /// The sorted names in lower case, without `accept-encoding`, because bodies are stored
+    /// decoded.
     package let names: [String]
 
     package init(_ field: String) {
@@ -102,7 +105,8 @@ package struct Vary: Equatable, Sendable {
         var sent: [[UInt8]: [UInt8]] = [:]
         for (name, value) in fields {
             let name = name.utf8.lowercasedASCII
-            // A colon distinguishes an empty field from a missing one.
+            // The colon distinguishes an empty field from a missing one. Fields contain no line
+            // feed.
             sent[name] =
                 (sent[name].map { $0 + Array(", ".utf8) } ?? Array(":".utf8))
                 + value.utf8.trimmingBlanks
