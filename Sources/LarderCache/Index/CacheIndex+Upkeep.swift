@@ -3,7 +3,8 @@ import GRDB
 import GRDBSQLite
 
 extension CacheIndex {
-    /// Returns descriptions of damage. A quick check does not compare rows with indexes.
+    /// Returns descriptions of damage in the index. A quick check does not compare rows with
+    /// SQLite's indexes.
     func structuralComplaints(
         isQuick: Bool = false, isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(CacheError) -> [String] {
@@ -57,7 +58,8 @@ extension CacheIndex {
         directory.log(.debug, "folded the log into the index")
     }
 
-    /// Writes one transaction of an operation. Pauses regularly, so that other processes can write.
+    /// Writes one transaction of an operation. Pauses regularly, so that other processes, which it
+    /// cannot detect, can take SQLite's write lock.
     func writeStep(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         try write(isDurable: isDurable, body)
         guard lastPause.withLock({ ContinuousClock.now - $0 >= WriteStep.time }) else { return }
@@ -96,7 +98,8 @@ extension CacheIndex {
     /// The page cache's size for work on all rows, in KiB.
     private static let roomyCache = 8_000
 
-    /// Removes free pages until only 5 %, or 64, are free. Older versions' indexes cannot shrink.
+    /// Removes free pages in steps until only 5 % of all pages, or 64, are free. Indexes from older
+    /// versions cannot shrink.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
             let free = try read { db in

@@ -11,14 +11,16 @@ final class CacheIndex: Sendable {
     let uri: String
     let isFrozen: Bool
     let hasSpellings: Bool
-    /// The keys in an older index, by current key, loaded when needed; nil if all are current.
+    /// The keys in an older version's index, by current key, loaded when needed; nil if all are
+    /// current.
     let formerKeys: Locked<[String: String]?>?
     let hasDamaged: Bool
     private let wait: WriterWait
     let lastPause = Locked(ContinuousClock.now)
     var directory: CacheDirectory { file.directory }
 
-    /// Opens the index for writing. Default patience with other writers: the directory's wait.
+    /// Opens the index for writing. Waits up to `patience` for other writers, by default as long as
+    /// for the directory's lock.
     init(of directory: CacheDirectory, patience: Duration? = nil) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
@@ -220,8 +222,8 @@ final class CacheIndex: Sendable {
         do { return try body() } catch { throw file.failure(error) }
     }
 
-    /// Reads one row without a transaction, which would take five times as long. Many rows take
-    /// less time in a transaction, because otherwise SQLite locks the log for each.
+    /// Reads without a transaction, with which reading one row takes five times as long. Many rows
+    /// take less time in a transaction, because otherwise SQLite locks the log for each row.
     func lookUp<Value>(
         inTransaction: Bool = false, _ body: (Database) throws -> Value
     ) throws(CacheError) -> Value {

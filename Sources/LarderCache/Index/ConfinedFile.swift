@@ -5,9 +5,10 @@ import GRDBSQLite
 /// SQLite's methods for an open file of a cache. Some methods are replaced:
 ///
 /// - A read error is not reported as corruption, which would lead to a rebuild of the index.
-/// - Shared memory gets its disk blocks before use. Otherwise, a write to a full disk is a SIGBUS.
-/// - After shared memory was lost (``SharedMemory``), all methods fail, because the newest pages
-///   cannot be found.
+/// - The file behind shared memory gets its disk blocks before use. Otherwise, a later write to a
+///   full disk would end the process with SIGBUS.
+/// - After shared memory was lost to a failing disk (``SharedMemory``), all methods fail, because
+///   the newest pages cannot be found.
 enum ConfinedFile {
     fileprivate struct Methods {
         // This member must be first, because SQLite reads its methods at this address.
@@ -86,7 +87,8 @@ private func original(of file: UnsafeMutablePointer<sqlite3_file>?) -> sqlite3_i
         .assumingMemoryBound(to: ConfinedFile.Methods.self).pointee.original.pointee
 }
 
-/// Allocates disk blocks for mapped memory. Returns false on a full disk, since Linux 5.14.
+/// Allocates disk blocks for mapped memory. Returns false if the disk is full; always true on macOS
+/// and before Linux 5.14.
 private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
     #if os(Linux)
         // MADV_POPULATE_WRITE (madvise(2)), which older headers do not define.
@@ -103,10 +105,12 @@ private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> B
 /// SQLite's file systems for a cache, whose files may come from another user. URIs select one with
 /// `vfs`, so an app's other databases are not affected.
 ///
-/// - `-journal` and super-journals: never opened or deleted. SQLite would apply a foreign journal
-///   and delete its super-journal, which can be anywhere.
-/// - `-wal`: trusted no more than the index. SQLite may delete only this file.
-/// - `-shm`: cleared by the first process that opens it.
+/// - `-journal` and super-journals: never opened or deleted, because no database has a journal
+///   file. SQLite would apply a foreign journal and delete its super-journal, which can be
+///   anywhere.
+/// - `-wal`: trusted no more than the index. SQLite reads it up to the first wrong checksum, and
+///   may delete only this file.
+/// - `-shm`: cleared by the first process that opens it, so planted contents are never read.
 ///
 /// Paths are not resolved, because SQLite would replace the link in `/proc/self/fd` with its
 /// target, whose path may be replaced.
@@ -166,7 +170,8 @@ enum ConfinedFileSystem {
     }
 }
 
-/// SQLite's own file system, not an app's default. Unsafe because pointers are not `Sendable`.
+/// SQLite's own file system, not an app's default. Unsafe because pointers are not `Sendable`. It
+/// is never unregistered.
 private nonisolated(unsafe) let system: UnsafeMutablePointer<sqlite3_vfs> =
     sqlite3_vfs_find("unix") ?? sqlite3_vfs_find(nil)
 

@@ -71,7 +71,7 @@ struct DatabaseFile: Sendable {
         return try DatabaseQueue(path: uri(access), configuration: configuration)
     }
 
-    /// Uses no shared memory, and does not checkpoint at closing.
+    /// Takes exclusive access, which needs no shared memory. Closing does not checkpoint the log.
     private static func takeExclusively(_ db: Database) throws {
         try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
         larder_sqlite_configure(db.sqliteConnection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -104,13 +104,15 @@ struct DatabaseFile: Sendable {
     /// Creates the file, because SQLite would apply the umask to its mode.
     func make() { _ = try? directory.root.create(name) }
 
-    /// Whether SQLite can write the file format, which copies keep (sqlite.org/fileformat2.html).
+    /// Whether SQLite can write the file format, which copies keep (sqlite.org/fileformat2.html,
+    /// "File format version numbers").
     func hasWrittenFormat() throws -> Bool {
         let header = try directory.root.file(name).read(atMost: 19)
         return header.count == 19 && header[18] <= 2
     }
 
-    /// The size with the log in bytes, limited by the plausible size of sparse files.
+    /// The size with the log in bytes. Limited by the allocated blocks, because sparse files can
+    /// have any size.
     var byteCount: Int64 {
         [name, name + "-wal"].reduce(0) { sum, name in
             guard let status = (try? directory.root.status(of: name)) ?? nil else { return sum }

@@ -37,7 +37,8 @@ struct FailureTable {
     /// The maximum number of failures, because a server may answer 404 for all entries.
     static let rowLimit = 100_000
     static let byteLimit = 16 << 20
-    /// The maximum distance of failures from now in seconds: 30 days.
+    /// The lifetime of failures in seconds: 30 days. Failures more than 30 days in the future are
+    /// also removed.
     static let lifetime: TimeInterval = 30 * 86_400
 
     static func trim(_ db: Database, to fraction: Double = 1) throws -> (rows: Int, bytes: Int) {
@@ -92,7 +93,7 @@ struct FailureTable {
                 Double(bounds.bytes + bytes) <= fraction * Double(byteLimit)
             else {
                 bounds.isExceeded = true
-                // Failures that are not newer exceed the limits, too.
+                // Failures that are not newer than this one exceed the limits, too.
                 if failedAt <= bounds.last { bounds.first = max(bounds.first, failedAt.nextUp) }
                 return
             }

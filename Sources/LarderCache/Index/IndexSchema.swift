@@ -11,7 +11,8 @@ enum IndexSchema {
         case foreign
     }
 
-    /// Compares the schema with the known ones. An unchecked table may be an endless view.
+    /// Compares the schema with the known ones. Call this before reading any table, because it may
+    /// be an endless view.
     static func origin(of db: Database) throws -> Origin {
         let made = try statements(of: db)
         if made.isEmpty { return .none }
@@ -30,7 +31,8 @@ enum IndexSchema {
 
     static func isReadable(_ applied: Int) -> Bool { applied >= 4 }
 
-    /// The schema's digest for each number of applied migrations, constant to shorten short runs.
+    /// The schema's digest for each number of applied migrations. Constants, because computing them
+    /// took a tenth of a short run's time.
     static let known = [
         "e30fa713fd8f8a9b90b2c2587a67edbebbed5a082c6d2e335a7b4edc220b8d3c",
         "fa6ee121e44915efc95ebb0dd8bb4e40208ec8f8f27df63af2e6969d8dc66ee2",
@@ -159,7 +161,7 @@ enum IndexSchema {
             pinned_at REAL NOT NULL
         ) STRICT, WITHOUT ROWID;
         """,
-        // Keys with a separate URL, or that do not look like URLs, are from manifests. If two rows
+        // Keys that have a separate URL or do not look like URLs are from manifests. If two rows
         // get the same key, one icon is downloaded again. Rows of URLs that look like embedded
         // icons are deleted, because their bytes may be forged. An ambiguous pin protects both
         // rows.

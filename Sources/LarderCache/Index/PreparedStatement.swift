@@ -3,7 +3,8 @@ import GRDB
 import GRDBSQLite
 import LarderCore
 
-/// A statement without GRDB's slow wrappers. Must not begin or end a transaction.
+/// A statement without GRDB's wrappers, which take longer than SQLite itself. Must not begin or end
+/// a transaction.
 package struct PreparedStatement {
     private let statement: Statement
     @usableFromInline package let raw: OpaquePointer
@@ -20,7 +21,7 @@ package struct PreparedStatement {
         try finish()
     }
 
-    /// Runs a frequent statement faster, because Swift does not specialize parameter packs.
+    /// Runs a frequent statement. Faster than a parameter pack, which Swift does not specialize.
     @inlinable
     package func run(_ bind: (inout Parameters) -> Void) throws {
         reset()
@@ -125,7 +126,8 @@ extension Database {
     }
 }
 
-/// A reader of a row's columns, in order. The `require` functions throw `SQLITE_CORRUPT`.
+/// A reader of a row's columns, each once and in order. The `require` functions throw
+/// `SQLITE_CORRUPT` for an invalid value.
 package struct RowReader {
     private let raw: OpaquePointer
     private var position: CInt = -1

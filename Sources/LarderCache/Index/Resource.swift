@@ -26,7 +26,7 @@ public struct Resource: Sendable {
         freshUntil > instant && receivedAt <= instant.addingTimeInterval(Freshness.clockSkew)
     }
 
-    /// Whether the key can belong to the object. Other rows are ignored.
+    /// Whether the key can belong to the object. Otherwise, the row is ignored.
     var isAsNamed: Bool { ResourceKey.mayName(object.digest, Array(key.utf8)) }
 
     package static func isFresh(at instant: Date) -> String {

@@ -39,7 +39,8 @@ enum URLKeys {
         }
     }
 
-    /// Calls `body` with each key, or URL of `spellings`, whose key now differs from the row's key.
+    /// Calls `body` with each key of `table` that differs from its current form; for `spellings`,
+    /// with each URL whose current key differs from its resource's key.
     static func forEach(
         in table: String, of schema: String = "main", _ db: Database,
         _ body: (_ text: String, _ old: String, _ new: HTTPURL) throws -> Void
