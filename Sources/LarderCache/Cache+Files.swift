@@ -4,8 +4,7 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// The maximum size in bytes of objects that are verified in memory. Larger objects are read
-    /// twice.
+    /// The maximum size in bytes of objects verified in memory. Larger objects are read twice.
     private static let memoryLimit = 1 << 20
 
     package func forEachPiece(

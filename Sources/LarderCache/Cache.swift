@@ -194,8 +194,7 @@ public final class Cache: Sendable {
         let (file, status) = try open(object)
         let identity = FileIdentity(status)
         let isKnown = identity == known
-        // The budget is checked before memory is allocated, because a sparse file can have any
-        // size.
+        // The budget is checked before allocation, because a sparse file can have any size.
         let excess = isKnown ? 0 : try directory.sparse.take(status, of: file.subject)
         var data = Data(count: Int(object.size))
         let read = data.withUnsafeMutableBytes { room in
@@ -238,7 +237,7 @@ public final class Cache: Sendable {
     }
 
     /// Records the use of up to ``ObjectUse/stepLimit`` objects. In row order, each page is written
-    /// only once.
+    /// once.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "too many objects for one transaction")
         guard let index, !isReadOnly else { return }

@@ -15,8 +15,7 @@ package final class NamedLock: Sendable {
         guard Self.isName(name) else {
             throw CacheError(unusable: name, "is not a valid lock name")
         }
-        // The root is not locked, because a process that has locked it may be waiting for this
-        // lock.
+        // The root is not locked, because a process that has locked it may wait for this lock.
         let cache = try CacheDirectory(path: path, create: create, lock: .none)
         let locks = try cache.root.directory(CacheLayout.locks, create: true)
         let file = try locks.createOrOpen(name)

@@ -117,13 +117,11 @@ final class CacheDirectory: Sendable {
         return try parent.names().filter { $0 != CacheLayout.partial }.map { (parent, $0) }
     }
 
-    /// Returns `damage`, or the disk's error if the disk is failing, because lost pages look like
-    /// damage.
+    /// Returns `damage`, or a failing disk's error, because lost pages look like damage.
     func judged(_ damage: CacheError) -> CacheError {
         guard damage.isDamage, isWritable else { return damage }
         guard fsync(root.raw) == 0 else { return CacheError("fsync", subject: path, errno: errno) }
-        // On a shut-down XFS, syncing an unchanged directory succeeds, but creating a directory
-        // fails.
+        // On a shut-down XFS, fsync of an unchanged directory succeeds, but mkdir fails.
         do throws(CacheError) {
             try RunDirectory(in: self).remove()
         } catch  where error.code == .storage {

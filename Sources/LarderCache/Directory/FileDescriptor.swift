@@ -161,7 +161,7 @@ package final class FileDescriptor: Sendable {
     }
 
     package func forEachName(_ body: (String) throws(CacheError) -> Void) throws(CacheError) {
-        // The directory is opened again, because a descriptor from dup(2) would share the file
+        // Opens the directory again, because a descriptor from dup(2) would share the file
         // position.
         let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let stream = fdopendir(copy) else {
@@ -361,8 +361,7 @@ package final class FileDescriptor: Sendable {
     /// Empties a directory, and removes it if `name` still leads to it.
     func remove(_ directory: FileDescriptor, named name: String) {
         for name in (try? directory.names()) ?? [] { _ = try? directory.removeTree(name) }
-        // If another process replaces the directory after this check, at most an empty directory is
-        // removed.
+        // If the directory is replaced after this check, at most an empty directory is removed.
         if (try? has(directory, as: name)) == true { unlinkat(raw, name, AT_REMOVEDIR) }
         withExtendedLifetime(directory) {}
     }

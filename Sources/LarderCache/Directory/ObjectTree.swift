@@ -66,8 +66,7 @@ struct ObjectTree {
     }
 }
 
-/// A file reader that reuses its buffer, because allocating one takes longer than reading a small
-/// file.
+/// A file reader that reuses its buffer, because allocation takes longer than reading a small file.
 package final class ObjectReader {
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
     private let budget: SparseBudget

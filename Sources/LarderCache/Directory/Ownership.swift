@@ -54,8 +54,7 @@ package enum Ownership {
     }
 }
 
-/// Checks for a cache's root. A read-only root may have any owner, because digests protect the
-/// objects.
+/// Checks for a cache's root. A read-only root may have any owner, because digests protect objects.
 enum CacheRoot {
     /// Opens the root, and returns whether it is writable. Throws `.unusable` if another user could
     /// change it or owns a link on the path, or if a new cache would be inside another.
@@ -80,8 +79,7 @@ enum CacheRoot {
         return (try root.reopened(as: path, isGuarded: true), true)
     }
 
-    /// Whether a directory has a cache tag. Ignores tags in directories that other users could
-    /// change.
+    /// Whether a directory has a cache tag. Ignores directories that other users could change.
     private static func isTagged(_ path: String) -> Bool {
         let tag = Array(CacheLayout.tagContents.utf8)
         guard let directory = try? FileDescriptor.open(path, flags: O_RDONLY | O_DIRECTORY),

@@ -5,8 +5,9 @@ import LarderCore
 /// A rebuild of the index from the objects and the rows of the old index, or of its last snapshot
 /// if the index is damaged.
 ///
-/// Processes with the old index open detect the replacement before they report an object as stored
-/// (``CacheIndex/write(isDurable:_:)``).
+/// Processes that have the old index open detect the replacement before they report an object as
+/// stored (``CacheIndex/write(isDurable:_:)``). If a killed rebuild leaves no index, the next
+/// process to open the cache rebuilds it.
 struct IndexRecovery {
     private let directory: CacheDirectory
     private let run: RunDirectory
@@ -21,7 +22,8 @@ struct IndexRecovery {
         return try isIndexGone(from: directory)
     }
 
-    /// Whether objects exist without an index. `waiting` waits for a process that is opening it.
+    /// Whether objects exist without an index. With `waiting`, first waits for a process that is
+    /// opening the index.
     static func isIndexGone(
         from directory: CacheDirectory, waiting: Bool = false
     ) throws(CacheError) -> Bool {
@@ -90,7 +92,8 @@ struct IndexRecovery {
         return report
     }
 
-    /// Copies the rows of the first intact source. Blocks other writers until `stop` is closed.
+    /// Copies the rows of the index, or of the snapshot if the index is damaged. Blocks other
+    /// writers until `stop` is closed.
     private func copyRows(
         to database: DatabaseQueue, _ stop: inout DatabaseQueue?,
         unless isCancelled: @escaping @Sendable () -> Bool
@@ -99,7 +102,8 @@ struct IndexRecovery {
         let wait = WriterWait(directory.wait, subject: directory.indexPath)
         configuration.busyMode = .callback(wait.retry)
         configuration.allowsUnsafeTransactions = true
-        // Other writers' commits would be lost. Throws `SQLITE_BUSY` after `wait`.
+        // Blocks other writers, because their commits would be lost. Throws `SQLITE_BUSY` after
+        // `wait`.
         func stopCommits(to file: DatabaseFile) throws -> DatabaseQueue {
             let database = try file.open(.writing, configuration)
             try database.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
@@ -130,7 +134,8 @@ struct IndexRecovery {
                 if source == .index {
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.truncate) }
                     stop = try stopCommits(to: file)
-                    // Commits since the first checkpoint must survive the log's removal.
+                    // Commits since the first checkpoint must survive if this process is killed
+                    // after removing the log.
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.passive) }
                 }
                 try old.copy(to: database, unless: isCancelled)
@@ -145,7 +150,8 @@ struct IndexRecovery {
                     }
                     // Migrations must accept resources without an object.
                     try db.execute(sql: "PRAGMA foreign_keys = OFF")
-                    // A quick check does not compare rows with their indexes.
+                    // A quick check does not compare rows with their indexes, so the indexes are
+                    // rebuilt.
                     try db.execute(sql: "REINDEX")
                 }
                 let rest = try database.read(unless: isCancelled) {
@@ -164,7 +170,8 @@ struct IndexRecovery {
         return .nothing
     }
 
-    /// Removes damaged objects' rows, but records their URLs. Adds rows for objects without one.
+    /// Removes the rows of damaged objects, but records their URLs. Adds rows for objects without a
+    /// row.
     private func compareWithTree(
         _ database: DatabaseQueue, _ report: inout RecoveryReport,
         _ describe: (([UInt8]) -> ObjectAttributes?)?, unless isCancelled: () -> Bool,
@@ -182,7 +189,8 @@ struct IndexRecovery {
                     CREATE TEMP TABLE found (digest BLOB PRIMARY KEY, is_good INTEGER) WITHOUT ROWID
                     """)
             try db.inTransaction {
-                // Deleted first, because added objects can get the missing objects' row numbers.
+                // Resources without objects are deleted first, because added objects can get the
+                // missing objects' row numbers.
                 try DroppedResource.keep(in: db, where: "o.id IS NULL")
                 try db.execute(
                     sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
@@ -229,7 +237,8 @@ struct IndexRecovery {
                 let isLost = report.source == .index ? "f.is_good IS NOT 1" : "f.is_good = 0"
                 try DroppedResource.keep(
                     in: db, joining: "LEFT JOIN temp.found f ON f.digest = o.digest", where: isLost)
-                // Also removes resources. Unreadable objects keep their rows: they may be intact.
+                // This also removes the objects' resources. Unreadable objects keep their rows,
+                // because they may be intact.
                 try db.execute(
                     sql: """
                         DELETE FROM objects WHERE digest NOT IN
@@ -244,7 +253,7 @@ struct IndexRecovery {
 
     private typealias Content = (isGood: Bool, whole: (size: Int64, modified: TimeInterval)?)
 
-    /// Returns nil if cancelled. An unreadable file counts as good.
+    /// Checks an object's file. Returns nil if cancelled. An unreadable file counts as good.
     private static func check(
         _ entry: ObjectTree.Entry, _ digest: Digest, _ reader: ObjectReader,
         _ isCancelled: () -> Bool
@@ -272,7 +281,8 @@ struct IndexRecovery {
             serial += 1
             stamp = "\(UTCTime.name(Date()))-\(serial)"
         }
-        // The index is moved first, because without its log it may look sound but be outdated.
+        // The index is moved first, because an index without its log may look sound but be
+        // outdated.
         for name in CacheLayout.indexFiles where try directory.root.status(of: name) != nil {
             if isDamaged {
                 let suffix = name.dropFirst(CacheLayout.index.count)

@@ -114,7 +114,7 @@ extension Cache {
         }
     }
 
-    /// Returns the size, or nil if the object is damaged or unreadable.
+    /// Copies an object and returns its size, or nil if it is damaged or unreadable.
     private func copyBytes(
         of object: StoredObject, into fanOut: FileDescriptor, _ reader: ObjectReader,
         _ isCancelled: () -> Bool
@@ -159,14 +159,14 @@ extension Cache {
     }
 }
 
-/// The destination of a snapshot and the temporary directory next to it, both used by descriptor,
-/// because the parent's owner can replace them at any time.
+/// The destination of a snapshot and the temporary directory next to it, both accessed by
+/// descriptor, because the parent's owner can replace them at any time.
 struct SnapshotPlace {
     private let path: String
     private let name: String
     private let parent: FileDescriptor
     private let stagingName: String
-    /// The temporary directory, locked while it is open. Killed processes leave unlocked ones.
+    /// The temporary directory, locked while it is open. Unlocked ones are from killed processes.
     let staging: FileDescriptor
     let stagingPath: String
 

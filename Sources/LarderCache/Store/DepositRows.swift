@@ -34,7 +34,7 @@ struct DepositRows {
             UPDATE objects SET media_type = ?, width = ?, height = ?
             WHERE id = ? AND media_type IS NULL
             """)
-        // A DO UPDATE could change a foreign key. For each such key, SQLite allocates 64 KB.
+        // For a DO UPDATE, which could change a foreign key, SQLite would allocate 64 KB each time.
         add = try db.prepared(
             """
             INSERT INTO resources (key, url, object, etag, last_modified, date, age,
@@ -64,7 +64,8 @@ struct DepositRows {
     func record(_ object: StagedObject, isGone: Bool, at instant: Date) throws -> Int64? {
         let attributes = object.attributes
         if let row = try use(object.digest, at: instant) {
-            // A row from a rebuild, or of an object stored as data, lacks attributes.
+            // The row lacks attributes if a rebuild added it or the object was not stored as an
+            // image.
             if let mediaType = attributes.mediaType {
                 try describe.run(mediaType, attributes.width, attributes.height, row)
             }

@@ -52,7 +52,8 @@ package final class PartialBodies: Sendable {
         return PartialBody(trailer, in: self, name: name, hasher: hasher, claim: (claimed, file))
     }
 
-    /// Consumes an interrupted body. Keeps it for a later run if it exceeds the memory limit.
+    /// Keeps an interrupted body larger than ``StagedBody/memoryLimit`` for a later run. The body
+    /// cannot be used afterwards.
     package func keep(
         _ body: StagedBody, of url: String, validator: String, fields: Validators,
         totalBytes: Int64?

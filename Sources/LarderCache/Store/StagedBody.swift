@@ -1,8 +1,8 @@
 import Foundation
 import LarderCore
 
-/// A response body being received. A body larger than ``memoryLimit`` bytes is written on another
-/// queue, so that the receiving thread never waits for the disk.
+/// A response body being received. A body larger than ``memoryLimit`` bytes is written to a file on
+/// another queue, so that the receiving thread never waits for the disk.
 package final class StagedBody: @unchecked Sendable {
     // Unchecked because `lock` guards the variables, except for `hasher` and `file`, which belong
     // to the serial queue `writer` until `finish` has waited for the queue.
@@ -52,8 +52,8 @@ package final class StagedBody: @unchecked Sendable {
 
     package var count: Int64 { lock.withLock { received } }
 
-    /// Appends bytes without waiting. Returns false if the body accepts none until `onDrained`.
-    /// Throws if an earlier write failed.
+    /// Appends bytes without waiting. Returns false if no byte was accepted; append the bytes again
+    /// after `onDrained`. Throws if an earlier write failed.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
         lock.lock()
         defer { lock.unlock() }
@@ -114,7 +114,7 @@ package final class StagedBody: @unchecked Sendable {
         return hasher.digest
     }
 
-    /// Call after ``finish()``.
+    /// Calls `body` with all bytes. Call this after ``finish()``.
     package func withBytes<Value>(
         _ body: (UnsafeRawBufferPointer) throws -> Value
     ) throws -> Value {

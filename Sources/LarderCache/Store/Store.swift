@@ -58,7 +58,8 @@ package final class Store: @unchecked Sendable {
 
     package func scratchPath(_ name: String) -> String { directory.path(of: name, in: run) }
 
-    /// Calls `onDrained` when a full body accepts bytes again.
+    /// Creates an empty body, which calls `onDrained` when it accepts bytes again after it was
+    /// full.
     package func newBody(
         expecting expected: Int? = nil, onDrained: @escaping @Sendable () -> Void
     ) -> StagedBody {
@@ -129,7 +130,8 @@ package final class Store: @unchecked Sendable {
         if count == Self.batchLimit {
             commits.async { [self] in commitPending() }
         } else if count == 1 {
-            // Weak, so that the cache's lock is released with the store's last user.
+            // The reference is weak, so that the cache's lock is released with the store's last
+            // user.
             commits.asyncAfter(deadline: .now() + Self.batchInterval) { [weak self] in
                 guard let self, lock.withLock({ self.batchNumber == number }) else { return }
                 commitPending()
@@ -225,7 +227,8 @@ package final class Store: @unchecked Sendable {
         var outcomes: [Outcome] = []
         try index.write { db in
             outcomes = []
-            // Evictions remove files in write transactions, so none vanishes during this one.
+            // Evictions remove files in write transactions, so existing files remain during this
+            // one. A missing file was evicted earlier.
             let vanished = try presence.absent(published)
             var failures = try FailureTable(db)
             let rows = try DepositRows(db)

@@ -14,7 +14,7 @@ struct FanOutCheck {
     mutating func run(beneath root: FileDescriptor?) throws(CacheError) -> VerifyReport {
         let name = ObjectTree.fanOut(byte)
         let isSelected = try options.selection.objects(byte)
-        // Objects stored after this look orphaned, so their rows are looked up again.
+        // Objects stored after this query look orphaned, so their rows are looked up again.
         if let index = verifier.index {
             for object in try index.objects(fanOut: byte) where isSelected(object.digest) {
                 expected[object.digest] = object

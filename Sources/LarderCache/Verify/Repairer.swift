@@ -15,7 +15,8 @@ struct Repairer {
     let index: CacheIndex
     let reader: ObjectReader
 
-    /// Repairs findings. Returns the resources to download. Until then, they count as lost.
+    /// Repairs findings. Returns the resources to download. Their findings count as lost until
+    /// then.
     func repair(
         _ findings: inout [VerifyReport.Finding], isCancelled: () -> Bool
     ) throws(CacheError) -> [DroppedResource] {
@@ -44,7 +45,8 @@ struct Repairer {
         var seen: Set<Digest?> = []
         for position in findings.indices where findings[position].kind.isCorruption {
             let finding = findings[position]
-            // Entries of manifests may never have been cached.
+            // Findings about manifest entries are skipped, because the entries may never have been
+            // cached.
             guard finding.digest != nil || finding.subject == CacheLayout.index,
                 seen.insert(finding.digest).inserted
             else { continue }
@@ -126,7 +128,8 @@ struct Repairer {
         }
     }
 
-    /// Moves a misplaced object to its directory, or to quarantine if it is bad or already there.
+    /// Moves a misplaced object to its directory. Quarantines it if its digest is wrong or if it is
+    /// already there.
     private func moveHome(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         guard let digest = finding.digest else { return }
         let objects = try directory.objects()

@@ -90,7 +90,8 @@ final class Verifier: @unchecked Sendable {
         showProgress()
     }
 
-    /// Checks the directories, and the index on one more thread, because this takes as long.
+    /// Checks the objects on all cores, and the index on one more thread, because its check takes
+    /// as long.
     private func walk(from position: VerifyPosition) throws(CacheError) {
         let root = try ObjectTree(directory).root()
         leadingBytes = (UInt8.min...UInt8.max).filter {

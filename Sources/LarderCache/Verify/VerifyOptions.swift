@@ -5,7 +5,8 @@ import LarderCore
 public struct VerifyOptions: Sendable {
     /// The objects to verify. Default: all.
     public var selection = VerifySelection.all
-    /// Whether to compare sizes, and digests only if the sizes differ. Default: false.
+    /// Whether to compare sizes instead of digests. Only files whose size differs from the index
+    /// are read. Default: false.
     public var isQuick = false
     /// The time limit, after which no further directory is started. The next verification with a
     /// time limit, the same selection and the same ``isQuick`` continues from there. At least one
@@ -22,7 +23,8 @@ public struct VerifyOptions: Sendable {
     var positionName: String? { selection.name.map { isQuick ? "\($0) quick" : $0 } }
 }
 
-/// The objects to verify. Other files belong to the part with their directory's lowest digest.
+/// The objects to verify. A file that is not an object belongs to the part that contains the lowest
+/// digest of the file's directory.
 public enum VerifySelection: Sendable {
     /// All objects.
     case all
@@ -71,7 +73,8 @@ public enum VerifySelection: Sendable {
         }
     }
 
-    /// Returns the number of a digest's part. Multiplication covers every value exactly once.
+    /// Returns the number of a digest's part. Multiplication, unlike division, puts every value in
+    /// exactly one part.
     private static func part(of bits: UInt64, count: Int) -> Int {
         Int(bits.multipliedFullWidth(by: UInt64(count)).high) + 1
     }

@@ -164,7 +164,8 @@ public struct VerifyReport: Sendable {
             case changed
             /// The file was moved away, and no URL needs it.
             case removed
-            /// The file was moved away, but a download failed. The next repair or prefetch retries.
+            /// The file was moved away, but not all of its URLs could be downloaded. The next
+            /// repair or prefetch retries.
             case lost
         }
 
