@@ -28,8 +28,7 @@ extension Cache {
         }
     }
 
-    /// Returns the first `limit` keys that begin with `text`. If there may be more, adds the last
-    /// such key.
+    /// Returns the first `limit` keys that begin with `text`. If there may be more, adds the last.
     package func keys(
         beginningWith text: String, limit: Int, arePinned: Bool
     ) throws(CacheError) -> [String] {

@@ -236,8 +236,7 @@ public final class Cache: Sendable {
         CacheError(corrupt: object.digest, "the file does not have the expected size")
     }
 
-    /// Records the use of up to ``ObjectUse/stepLimit`` objects. In row order, each page is written
-    /// once.
+    /// Records the use of up to ``ObjectUse/stepLimit`` objects. Row order writes each page once.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "too many objects for one transaction")
         guard let index, !isReadOnly else { return }

@@ -1,8 +1,7 @@
 import Foundation
 import LarderCore
 
-/// A long-lived reader that reopens a cache after it was replaced or rebuilt. Methods may wait for
-/// the disk.
+/// A long-lived reader that reopens a replaced or rebuilt cache. Methods may wait for the disk.
 package final class LiveCache: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 

@@ -110,7 +110,6 @@ final class CacheDirectory: Sendable {
         return temporary
     }
 
-    /// Returns the entries of `tmp/` except `tmp/partial`.
     func temporaries() throws(CacheError) -> [(parent: FileDescriptor, name: String)] {
         guard try root.status(of: CacheLayout.temporary) != nil else { return [] }
         let parent = try root.directory(CacheLayout.temporary)
@@ -151,7 +150,7 @@ final class CacheDirectory: Sendable {
     }
 
     /// Creates a file that is removed before an eviction on a full disk, because deleting rows
-    /// needs space for SQLite's log. Does nothing if less than 16 times the file's size is free.
+    /// needs space for SQLite's log.
     func takeReserve() {
         #if !canImport(Darwin)
             guard let index = try? root.status(of: CacheLayout.index),

@@ -94,8 +94,7 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// Reads up to `limit` bytes: at `offset` like ``read(at:into:)``, or once at the file
-    /// position.
+    /// Reads up to `limit` bytes: repeatedly at `offset`, or once at the file position.
     package func read(at offset: Int64? = nil, atMost limit: Int) throws(CacheError) -> [UInt8] {
         var result = Result<Void, CacheError>.success(())
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
@@ -161,8 +160,7 @@ package final class FileDescriptor: Sendable {
     }
 
     package func forEachName(_ body: (String) throws(CacheError) -> Void) throws(CacheError) {
-        // Opens the directory again, because a descriptor from dup(2) would share the file
-        // position.
+        // Opens the directory again, because dup(2) would share the file position.
         let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let stream = fdopendir(copy) else {
             let code = errno
@@ -292,8 +290,8 @@ package final class FileDescriptor: Sendable {
         return file
     }
 
-    /// Creates or opens a file. Throws `.unusable` if the file has other hard links or other users
-    /// could change it.
+    /// Creates or opens a file. Throws `.unusable` if it has other hard links or others could
+    /// change it.
     func createOrOpen(_ name: String, mode: mode_t = 0o644) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
             return try create(name, mode: mode)

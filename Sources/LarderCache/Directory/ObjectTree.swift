@@ -75,8 +75,7 @@ package final class ObjectReader {
     deinit { buffer.deallocate() }
 
     /// Returns a file's digest and size, or nil if cancelled. Throws ``CacheError/isSparse`` if the
-    /// file exceeds the budget. A file with the `expected` digest gives its bytes back to the
-    /// budget.
+    /// file exceeds the budget. A file with the `expected` digest gives its bytes back.
     package func digest(
         _ file: FileDescriptor, expecting expected: Digest? = nil,
         isCancelled: () -> Bool = { false },

@@ -19,8 +19,7 @@ package final class SparseBudget: @unchecked Sendable {
     package func take(
         _ status: stat, of subject: String, isLent: Bool = false
     ) throws(CacheError) -> Int64 {
-        // There may be a million objects, so the 1 MiB that ``stat/plausibleBytes`` adds would be
-        // too much.
+        // There may be a million objects, so an extra 1 MiB for each would be too much.
         let free = isLent ? status.plausibleBytes - (1 << 20) : status.plausibleBytes
         let excess = Int64(status.st_size) - free
         guard excess > 0 else { return 0 }

@@ -177,8 +177,7 @@ extension FileDescriptor {
     fileprivate var isOfProcesses: Bool { isProcfs { fstatfs(raw, $0) } }
 }
 
-/// Whether a file system is procfs (PROC_SUPER_MAGIC in linux/magic.h). macOS does not use this
-/// number.
+/// Whether a file system is procfs: PROC_SUPER_MAGIC in linux/magic.h, not used by macOS.
 private func isProcfs(_ read: (UnsafeMutablePointer<statfs>) -> Int32) -> Bool {
     var status = statfs()
     return read(&status) == 0 && UInt32(truncatingIfNeeded: status.f_type) == 0x9FA0

@@ -91,8 +91,7 @@ final class EvictionPlan {
                 try hold(db)
                 decision.all = try ObjectTally(db, "cache.objects")
                 var excess = EvictionExcess(policy: policy, left: decision.all, free: free)
-                // The excess that would remain if no object were held. It determines the held
-                // objects to report.
+                // The excess if no object were held, which determines the held objects to report.
                 var unheldExcess = excess
                 let insert = try db.prepared(
                     """
@@ -113,8 +112,7 @@ final class EvictionPlan {
                     // The remaining rows are read, too, so that damage is found.
                     guard mandate != nil || excess.reason != nil else { continue }
                     let room = try room(of: digest)
-                    // Removing an object that frees no space would not help to reach the minimum
-                    // free space.
+                    // An object that frees no space does not help to reach the minimum free space.
                     func useful(_ reason: Reason?) -> Reason? {
                         reason == .free && room == 0 ? nil : reason
                     }

@@ -49,8 +49,7 @@ public struct EvictionReport: Sendable {
         public let size: Int64
         /// The reason for the removal.
         public let reason: Reason
-        /// The seconds since the last use or storage, depending on the policy's order; 0 if
-        /// unknown.
+        /// The seconds since the last use or storage, depending on the order; 0 if unknown.
         public internal(set) var age: Double = 0
         /// The object's first resource. Set only by a dry run.
         public internal(set) var first: Name?

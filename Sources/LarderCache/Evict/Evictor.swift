@@ -4,16 +4,14 @@ import LarderCore
 
 /// The removal of objects until a cache is within its limits, while other processes use it.
 ///
-/// One transaction deletes an object's rows. When this deletion is durable, a second transaction
-/// removes the file, unless the object has a row again. A crash can leave a file without a row, but
-/// never a row without a file. A store commits a row only if the file exists during the same
-/// transaction.
+/// One transaction deletes an object's rows. When it is durable, a second transaction removes the
+/// file, unless the object has a row again. A crash can leave a file without a row, but never a row
+/// without a file. A store commits a row only if the file exists during the same transaction.
 struct Evictor {
     /// The maximum number of files per step. It is large, because each durable commit makes the
     /// file system write all directories and inodes of removed files.
     static let fileLimit = 4_096
-    /// If a step takes longer than this, the next one is smaller, because an interrupt waits for a
-    /// step's end.
+    /// If a step takes longer, the next one is smaller, because interrupts wait for a step's end.
     private static let fileTime = Duration.milliseconds(500)
     /// The free bytes below which the plan is not stored in the cache and steps are small, because
     /// SQLite's log needs space.

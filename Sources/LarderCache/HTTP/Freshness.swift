@@ -49,8 +49,7 @@ package struct CacheControl: Equatable, Sendable {
     /// `no-store` without `must-understand` (section 5.2.2.3), because Larder stores only responses
     /// whose status it understands.
     package var isNoStore: Bool { hasNoStore && !hasMustUnderstand }
-    /// `immutable`: while the response is fresh, it is not revalidated, even if the user requests
-    /// it.
+    /// `immutable`: while fresh, the response is not revalidated, even if the user requests it.
     package private(set) var isImmutable = false
 
     private var hasNoStore = false
@@ -60,15 +59,14 @@ package struct CacheControl: Equatable, Sendable {
     /// a request with credentials (section 3.5).
     private var isForShared = false
 
-    /// Whether a shared cache may store the response. `isPersonal` means that the request had
-    /// credentials.
+    /// Whether a shared cache may store the response. `isPersonal`: the request had credentials.
     package func mayBeShared(isPersonal: Bool) -> Bool {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }
 
-    /// Returns the `Cache-Control` to store for a response to a request with credentials. Adds
-    /// `private` unless shared caches may store the response, because a later push does not know
-    /// about the credentials.
+    /// Returns the `Cache-Control` to store if the request had credentials. Adds `private` unless
+    /// shared caches may store the response, because a later push does not know about the
+    /// credentials.
     package static func ofPersonal(_ field: String?) -> String? {
         let directives = CacheControl(field)
         guard directives.mayBeShared(isPersonal: false), !directives.mayBeShared(isPersonal: true)
@@ -124,7 +122,6 @@ private struct DirectiveReader {
         return (name, argument)
     }
 
-    /// Returns the argument's value without quotation marks.
     static func value(of argument: Part) -> [UInt8] {
         var value: [UInt8] = []
         var (isQuoted, isEscaped) = (false, false)

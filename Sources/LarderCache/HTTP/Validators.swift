@@ -67,9 +67,8 @@ public struct Validators: Sendable, Equatable, Codable {
         etag.flatMap { $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } ? $0 : nil }
     }
 
-    /// Returns the header fields of a conditional request (RFC 9111, section 4.3.1). For a
-    /// different variant, returns only the ETag, because variants are often modified at the same
-    /// time.
+    /// Returns the fields of a conditional request (RFC 9111, section 4.3.1). For a different
+    /// variant, returns only the ETag, because variants are often modified at the same time.
     package func conditions(sameVariant: Bool = true) -> [(name: String, value: String)] {
         var conditions: [(name: String, value: String)] = []
         if let etag = sendableETag { conditions.append(("If-None-Match", etag)) }
@@ -84,8 +83,7 @@ public struct Validators: Sendable, Equatable, Codable {
 package struct Vary: Equatable, Sendable {
     /// Whether the response depends on more than header fields (`*`).
     package let isAny: Bool
-    /// The sorted names in lower case, without `accept-encoding`, because bodies are stored
-    /// decoded.
+    /// The sorted lower-case names, without `accept-encoding`, because bodies are stored decoded.
     package let names: [String]
 
     package init(_ field: String) {

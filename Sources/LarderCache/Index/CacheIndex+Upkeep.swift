@@ -3,8 +3,7 @@ import GRDB
 import GRDBSQLite
 
 extension CacheIndex {
-    /// Returns descriptions of damage in the index. A quick check does not compare rows with
-    /// SQLite's indexes.
+    /// Returns descriptions of damage. A quick check does not compare rows with SQLite's indexes.
     func structuralComplaints(
         isQuick: Bool = false, isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(CacheError) -> [String] {

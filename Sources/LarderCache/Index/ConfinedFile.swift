@@ -105,12 +105,12 @@ private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> B
 /// SQLite's file systems for a cache, whose files may come from another user. URIs select one with
 /// `vfs`, so an app's other databases are not affected.
 ///
-/// - `-journal` and super-journals: never opened or deleted, because no database has a journal
-///   file. SQLite would apply a foreign journal and delete its super-journal, which can be
-///   anywhere.
+/// - `-journal` and super-journals: never opened or deleted, because no database has journals.
+///   SQLite would apply a foreign journal and delete its super-journal, which can be anywhere.
 /// - `-wal`: trusted no more than the index. SQLite reads it up to the first wrong checksum, and
 ///   may delete only this file.
 /// - `-shm`: cleared by the first process that opens it, so planted contents are never read.
+/// - other databases: opened only by `ATTACH` in this package's statements.
 ///
 /// Paths are not resolved, because SQLite would replace the link in `/proc/self/fd` with its
 /// target, whose path may be replaced.

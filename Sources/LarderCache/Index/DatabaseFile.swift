@@ -111,8 +111,7 @@ struct DatabaseFile: Sendable {
         return header.count == 19 && header[18] <= 2
     }
 
-    /// The size with the log in bytes. Limited by the allocated blocks, because sparse files can
-    /// have any size.
+    /// The size with the log in bytes. Limited by allocated blocks, because files may be sparse.
     var byteCount: Int64 {
         [name, name + "-wal"].reduce(0) { sum, name in
             guard let status = (try? directory.root.status(of: name)) ?? nil else { return sum }

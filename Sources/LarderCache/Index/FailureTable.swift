@@ -48,7 +48,7 @@ struct FailureTable {
         return (bounds.rows, bounds.bytes)
     }
 
-    /// Removes expired and excess failures in steps, and returns their number.
+    /// Removes expired and excess failures, and returns their number.
     static func trim(_ index: CacheIndex, unless isCancelled: () -> Bool) throws(CacheError) -> Int
     {
         let bounds = try index.read { try Self.bounds($0, to: 1) }

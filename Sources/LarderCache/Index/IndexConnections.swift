@@ -33,7 +33,7 @@ final class IndexConnections: Sendable {
         return try body(connection)
     }
 
-    /// Closes all connections. The writer closes last and checkpoints the log.
+    /// Closes all connections, the writer last, so that it checkpoints the log.
     func close() {
         for _ in 0..<Self.readerLimit { places.wait() }
         defer { for _ in 0..<Self.readerLimit { places.signal() } }

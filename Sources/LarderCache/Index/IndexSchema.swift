@@ -110,7 +110,7 @@ enum IndexSchema {
     private static let isNoURL = "key NOT GLOB 'http://*' AND key NOT GLOB 'https://*'"
     private static let isOwnKey = "url IS NOT NULL OR \(isNoURL) AND key NOT GLOB 'ni:*'"
 
-    /// The migrations. A nil statement calls ``URLKeys/renew(_:)``.
+    /// A nil statement calls ``URLKeys/renew(_:)``.
     static let migrations: KeyValuePairs<String, String?> = [
         "1: objects and resources": """
         CREATE TABLE objects (

@@ -25,8 +25,7 @@ package enum ObjectUse {
         for object in objects { try update.run(instant.timeIntervalSince1970, object) }
     }
 
-    /// Records the use of objects. Skips rows that were deleted or now belong to a different
-    /// object.
+    /// Records the use of objects. Skips rows that were deleted or belong to a different object.
     static func record(
         _ objects: some Sequence<IndexedObject>, at instant: Date, in db: Database
     ) throws {

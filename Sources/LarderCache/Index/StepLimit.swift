@@ -42,7 +42,7 @@ final class StepLimit {
         sqlite3_trace_v2(
             connection, UInt32(SQLITE_TRACE_STMT),
             { _, limit, _, text in
-                // SQLite reports effects such as cascading deletions as comments, which begin with
+                // SQLite reports effects such as cascading deletions as comments, beginning with
                 // `-`.
                 if text?.assumingMemoryBound(to: UInt8.self).pointee != UInt8(ascii: "-") {
                     // Unretained because the calling connection keeps the object.

@@ -150,8 +150,7 @@ struct IndexRecovery {
                     }
                     // Migrations must accept resources without an object.
                     try db.execute(sql: "PRAGMA foreign_keys = OFF")
-                    // A quick check does not compare rows with their indexes, so the indexes are
-                    // rebuilt.
+                    // A quick check does not compare rows with indexes, so the indexes are rebuilt.
                     try db.execute(sql: "REINDEX")
                 }
                 let rest = try database.read(unless: isCancelled) {
@@ -170,8 +169,7 @@ struct IndexRecovery {
         return .nothing
     }
 
-    /// Removes the rows of damaged objects, but records their URLs. Adds rows for objects without a
-    /// row.
+    /// Removes the rows of damaged objects, but records their URLs. Adds missing rows of objects.
     private func compareWithTree(
         _ database: DatabaseQueue, _ report: inout RecoveryReport,
         _ describe: (([UInt8]) -> ObjectAttributes?)?, unless isCancelled: () -> Bool,
@@ -281,8 +279,7 @@ struct IndexRecovery {
             serial += 1
             stamp = "\(UTCTime.name(Date()))-\(serial)"
         }
-        // The index is moved first, because an index without its log may look sound but be
-        // outdated.
+        // The index is moved first, because without its log it may look sound but be outdated.
         for name in CacheLayout.indexFiles where try directory.root.status(of: name) != nil {
             if isDamaged {
                 let suffix = name.dropFirst(CacheLayout.index.count)

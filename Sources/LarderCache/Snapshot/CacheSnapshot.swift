@@ -41,7 +41,7 @@ extension Cache {
                 try Int.fetchOne($0, sql: "SELECT count(*) FROM resources") ?? 0
             }
             if isCancelled() { throw CancellationError() }
-            // Only a single file can be opened on read-only media.
+            // On read-only media, the index must be a single file.
             try database.compact(into: DatabaseFile(CacheLayout.index, in: copy))
             try database.close()
             try copy.root.removeFile(draft)

@@ -1,8 +1,7 @@
 import Foundation
 import LarderCore
 
-/// The result of a fetch, for the store's next batch. A class, because copies of its many fields
-/// are slow.
+/// The result of a fetch, for a store. A class, because copies of its many fields are slow.
 package final class Deposit: Sendable {
     /// Only `staged` and `unchanged` change the resource.
     package enum Content: Sendable {

@@ -58,8 +58,7 @@ package final class Store: @unchecked Sendable {
 
     package func scratchPath(_ name: String) -> String { directory.path(of: name, in: run) }
 
-    /// Creates an empty body, which calls `onDrained` when it accepts bytes again after it was
-    /// full.
+    /// Creates a body, which calls `onDrained` when it was full and accepts bytes again.
     package func newBody(
         expecting expected: Int? = nil, onDrained: @escaping @Sendable () -> Void
     ) -> StagedBody {
@@ -130,8 +129,7 @@ package final class Store: @unchecked Sendable {
         if count == Self.batchLimit {
             commits.async { [self] in commitPending() }
         } else if count == 1 {
-            // The reference is weak, so that the cache's lock is released with the store's last
-            // user.
+            // Weak, so that the cache's lock is released with the store's last user.
             commits.asyncAfter(deadline: .now() + Self.batchInterval) { [weak self] in
                 guard let self, lock.withLock({ self.batchNumber == number }) else { return }
                 commitPending()

@@ -45,8 +45,7 @@ struct Repairer {
         var seen: Set<Digest?> = []
         for position in findings.indices where findings[position].kind.isCorruption {
             let finding = findings[position]
-            // Findings about manifest entries are skipped, because the entries may never have been
-            // cached.
+            // Manifest entries are skipped, because they may never have been cached.
             guard finding.digest != nil || finding.subject == CacheLayout.index,
                 seen.insert(finding.digest).inserted
             else { continue }
@@ -128,7 +127,7 @@ struct Repairer {
         }
     }
 
-    /// Moves a misplaced object to its directory. Quarantines it if its digest is wrong or if it is
+    /// Moves a misplaced object to its directory. Quarantines it if its digest is wrong or it is
     /// already there.
     private func moveHome(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         guard let digest = finding.digest else { return }

@@ -90,8 +90,7 @@ final class Verifier: @unchecked Sendable {
         showProgress()
     }
 
-    /// Checks the objects on all cores, and the index on one more thread, because its check takes
-    /// as long.
+    /// Checks the objects on all cores. The index's check takes as long, so it gets another thread.
     private func walk(from position: VerifyPosition) throws(CacheError) {
         let root = try ObjectTree(directory).root()
         leadingBytes = (UInt8.min...UInt8.max).filter {

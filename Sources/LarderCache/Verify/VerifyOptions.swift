@@ -10,7 +10,7 @@ public struct VerifyOptions: Sendable {
     public var isQuick = false
     /// The time limit, after which no further directory is started. The next verification with a
     /// time limit, the same selection and the same ``isQuick`` continues from there. At least one
-    /// directory is always verified. Default: nil, no limit.
+    /// directory is always verified. Default: no limit.
     ///
     /// Needs ``VerifySelection/all`` or ``VerifySelection/part(_:of:)``, and a writable cache.
     public var maximumDuration: Duration?
