@@ -58,7 +58,8 @@ struct IPNetwork: Sendable {
     private let first: IPAddress
     private let length: Int
 
-    /// Parses an address and an optional prefix length. An impossible one matches nothing.
+    /// Parses an address and an optional prefix length. A network with an impossible prefix length
+    /// contains no address.
     init?(_ text: Substring) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let first = IPAddress(literal: parts[0]),
@@ -73,12 +74,13 @@ struct IPNetwork: Sendable {
     }
 }
 
-/// Source: IANA's Special-Purpose Address Registries (RFC 6890) and address registries.
+/// Source: IANA's Special-Purpose Address Registries (RFC 6890 and its updates) and address space
+/// registries.
 extension IPAddress {
     var refusal: String? { specialKind.map { "\(self) is \($0)" } }
 
-    /// The kind of a non-public address, such as `a loopback address`, or nil. An embedded IPv4
-    /// address determines the kind.
+    /// The kind of a non-public address, such as `a loopback address`, or nil. If an IPv6 address
+    /// embeds an IPv4 address, the IPv4 address determines the kind.
     var specialKind: String? {
         if width == 128, number > 1 {
             let translations = Self.translations.filter { $0.network.contains(self) }
@@ -96,7 +98,8 @@ extension IPAddress {
     private static let translations = [
         ("64:ff9b::/96", 0, false, "by NAT64"),
         ("2002::/16", 80, false, "by 6to4"),
-        // The server's, and the client's with inverted bits (RFC 4380, section 4).
+        // Teredo embeds the server's address, and the client's address with inverted bits (RFC
+        // 4380, section 4).
         ("2001::/32", 64, false, "by Teredo"),
         ("2001::/32", 0, true, "by Teredo"),
         ("::/96", 0, false, "in IPv6"),

@@ -10,7 +10,8 @@ package enum CurlLibrary {
     /// Never followed by `curl_global_cleanup`, because other code may use libcurl.
     static let initialization = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-    /// The first readable file of libcurl's default (since 7.70) and the distributions' files.
+    /// The first readable file of certificate authorities: libcurl's default, or else a
+    /// distribution's.
     static let certificateBundle: String? = {
         let own = larder_version_info()?.pointee.cainfo.map { String(cString: $0) }
         return ([own].compactMap(\.self) + distributionBundles).first { access($0, R_OK) == 0 }
@@ -47,7 +48,8 @@ public enum CurlHosts {
         defer { curl_url_cleanup(handle) }
         guard !host.utf8.contains(0), curl_url_set(handle, CURLUPART_HOST, host, 0) == CURLUE_OK
         else { return nil }
-        // libidn2 uses the locale's encoding. `LC_ALL=C` cannot represent `bücher.example`.
+        // libcurl passes host names to libidn2 in the locale's encoding, which cannot represent
+        // `bücher.example` under `LC_ALL=C`.
         let previous = utf8Locale.flatMap { uselocale($0) }
         defer { if let previous { _ = uselocale(previous) } }
         var ascii: UnsafeMutablePointer<CChar>?

@@ -79,12 +79,12 @@ final class EasyHandle {
                 guard let address, let handle = EasyHandle.at(context) else { return -1 }
                 return handle.openSocket(for: address)
             }, CURLOPT_OPENSOCKETFUNCTION)
-        // Unretained because the multi handle keeps the sockets until all connections are closed.
+        // Unretained because the multi handle retains `sockets` until all connections are closed.
         try set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(sockets).toOpaque())
         try check(
             larder_easy_set_close_socket_callback(pointer) { context, descriptor in
                 if let context {
-                    // Unretained because the multi handle still keeps the sockets.
+                    // Unretained because the multi handle still retains this object.
                     Unmanaged<OpenSockets>.fromOpaque(context).takeUnretainedValue()
                         .closed(descriptor)
                 }
@@ -105,7 +105,8 @@ final class EasyHandle {
         try set(CURLOPT_URL, request.url.string)
         let waits = request.sharesConnection && request.url.scheme == .https
         try set(CURLOPT_PIPEWAIT, waits ? 1 : 0)
-        // libcurl closes an HTTP/2 connection only after all its transfers have finished.
+        // Does not interrupt other transfers, because libcurl closes an HTTP/2 connection only
+        // after all its transfers have finished.
         try set(CURLOPT_FORBID_REUSE, request.isLastOfHost ? 1 : 0)
         // The following calls also reset the previous request's options.
         try setMethod(of: request)
@@ -130,9 +131,9 @@ final class EasyHandle {
         case .get: break
         case .head: try set(CURLOPT_NOBODY, 1)
         case .put(let body):
-            // libcurl 7 sends "Expect: 100-continue" with every upload, and waits a second. With a
-            // shorter wait, Ceph's gateway could refuse the request and then read its body as a new
-            // request.
+            // libcurl 7 sends "Expect: 100-continue" with every upload, and waits a second for the
+            // answer. With a shorter wait, Ceph's gateway could refuse the request and then read
+            // its body as a new request.
             try set(CURLOPT_UPLOAD, 1)
             try set(CURLOPT_INFILESIZE_LARGE, offset: body.count)
         case .delete: try set(CURLOPT_CUSTOMREQUEST, "DELETE")
@@ -178,13 +179,15 @@ final class EasyHandle {
         self.fields = nil
         var lines: [String] = []
         var cookie: String?
-        // Not CURLOPT_ACCEPT_ENCODING, which decodes. Intermediaries change signed fields.
+        // CURLOPT_ACCEPT_ENCODING is not used, because libcurl would decode the body. Signed
+        // requests have no `Accept-Encoding`, because intermediaries change it.
         var acceptsGzip = request.signing == nil
         for (name, value) in fields {
             guard HeaderFields.isSendable(name: name, value: value) else {
                 throw TransferError(.invalidRequest, "the header field '\(name)' cannot be sent")
             }
-            // CURLOPT_COOKIE adds a redirect chain's cookies to this field.
+            // With CURLOPT_COOKIE, libcurl merges the field with a redirect chain's cookies. A
+            // request can have only one `Cookie` field (RFC 6265, section 5.4).
             if name.utf8.isWord("cookie"), !value.isEmpty {
                 cookie = value
                 continue
@@ -211,12 +214,12 @@ final class EasyHandle {
             .compactMap { $0.pointee.data.map { String(cString: $0) } }
     }
 
-    /// Detaches the transfer. The multi handle must not contain this handle.
+    /// Detaches and returns the transfer. The multi handle must no longer contain this easy handle.
     func end() -> Transfer? { transfer.take() }
 
     /// Decides whether to send the request. If not, sets CURLOPT_CONNECT_ONLY, because aborting
-    /// would close the connection. libcurl reads this option after this callback (multi.c,
-    /// MSTATE_DO), and stores it only in new connections.
+    /// would close the connection. libcurl reads the option after the pre-request callback
+    /// (multi.c, MSTATE_DO), and stores it only in new connections.
     fileprivate func connected() -> CInt {
         guard let transfer else { return CURL_PREREQFUNC_ABORT }
         if transfer.mayRequest() { return CURL_PREREQFUNC_OK }
@@ -299,7 +302,8 @@ final class EasyHandle {
         return at(context)
     }
 
-    /// Unretained because this object owns the easy handle that stores the pointer.
+    /// Unretained because this object owns the easy handle, and libcurl uses the pointer only while
+    /// the easy handle exists.
     private static func at(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
         context.map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
     }

@@ -15,7 +15,8 @@ extension EasyHandle {
         try set(CURLOPT_NOSIGNAL, 1)
         // By default, removing a transfer would wait for its lookup and block all transfers.
         try set(CURLOPT_QUICK_EXIT, 1)
-        // By default, each lookup would visit all cached names, in quadratic time.
+        // By default, each lookup would visit all cached names, which takes quadratic time in
+        // total.
         try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
@@ -74,7 +75,7 @@ extension EasyHandle {
 }
 
 extension Duration {
-    /// Rounds up to whole units, at least 1, because 0 means no limit.
+    /// Rounds up to whole units. Returns at least 1, because libcurl takes 0 as no limit.
     fileprivate func whole(_ unit: Duration, _ maximum: Double) -> Int {
         Int(min(max(1, (self / unit).rounded(.up)), maximum))
     }

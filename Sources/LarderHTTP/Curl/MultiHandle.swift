@@ -23,7 +23,8 @@ final class MultiHandle {
         try set(CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumConnectionsPerHost))
         try set(CURLMOPT_MAXCONNECTS, total)
         try set(CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        // Without a descriptor for wakeups, ``wake()`` would fail silently.
+        // Checks that libcurl has a descriptor for wakeups. Otherwise, ``wake()`` would fail
+        // silently.
         try check(curl_multi_wakeup(pointer))
     }
 
@@ -86,7 +87,8 @@ final class MultiHandle {
     func wake() { curl_multi_wakeup(pointer) }
 }
 
-/// TLS sessions, and open sockets by origin. Must outlive easy handles and connections.
+/// A loop's TLS sessions, and the origins of its open sockets. Used only on the loop's queue. Must
+/// outlive the easy handles and the connections.
 final class OpenSockets {
     let sessions: UnsafeMutableRawPointer
     private let logger: Logger?
@@ -94,7 +96,7 @@ final class OpenSockets {
     private var counts: [String: Int] = [:]
 
     init(logger: Logger?) throws(TransferError) {
-        // A failure is reported when the multi handle is created.
+        // A failed initialization is reported when the multi handle is created.
         _ = CurlLibrary.initialization
         guard let sessions = larder_share_sessions() else {
             throw TransferError(.other, "libcurl could not allocate memory for TLS sessions")

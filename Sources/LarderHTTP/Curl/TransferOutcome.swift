@@ -95,7 +95,7 @@ extension EasyHandle {
         return "through the proxy \(proxy): \(words)\(advice)"
     }
 
-    /// Whether no file descriptor is free. A lookup then fails like an unknown name.
+    /// Whether no file descriptor is free. A lookup then fails as if the name were unknown.
     private static var isOutOfFiles: Bool {
         let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return errno == EMFILE || errno == ENFILE }

@@ -1,8 +1,11 @@
 import CZlib
 import LarderCore
 
-/// A decoder of a body's content codings, piece by piece, at the receiver's speed. For a paused
-/// receiver, libcurl would keep up to 64 MB of decoded bytes.
+/// A decoder of a body's content codings (RFC 9110, section 8.4). It decodes piece by piece, at the
+/// receiver's speed. Used only on the loop's queue.
+///
+/// libcurl would decode all received bytes at once. For a paused receiver, it would keep up to
+/// 64 MB of decoded bytes, even if only 51 bytes were received.
 final class BodyDecoder {
     private let layers: [ContentLayer]
     private var refused: UnsafeRawBufferPointer?
@@ -16,7 +19,7 @@ final class BodyDecoder {
 
     /// - Parameter codings: One or more known codings, in the field's order.
     init(_ codings: [String], limit: Int64) throws(TransferError) {
-        // One by the server and one by a proxy.
+        // The server may apply one coding, and a proxy a second one.
         guard codings.count <= 2 else {
             throw TransferError(.malformedResponse, "the body has too many content codings")
         }
@@ -32,14 +35,17 @@ final class BodyDecoder {
         layers[0].feed(.init(rebasing: bytes[known...]))
     }
 
-    /// Returns the next piece, valid until the next call, or nil after the last piece.
+    /// Returns the next decoded piece, valid until the next call, or nil if more input is needed.
+    ///
+    /// - Throws: ``TransferError`` for damaged bytes, or a layer whose output exceeds the limit.
     func next() throws(TransferError) -> UnsafeRawBufferPointer? {
         if let piece = refused.take() { return piece }
         last = try next(of: layers.count - 1)
         return last
     }
 
-    /// Keeps the last piece until the paused receiver resumes. All of `bytes` must be fed again.
+    /// Keeps the last piece, which the receiver refused in order to pause. When the receiver
+    /// resumes, all of `bytes` must be fed again.
     func putBack(_ bytes: UnsafeRawBufferPointer) {
         refused = last
         // Part of `seen` may remain, because libcurl may repeat fewer bytes than were processed.
@@ -56,7 +62,8 @@ final class BodyDecoder {
     }
 }
 
-/// A decoder of gzip (RFC 1952) with any number of members, or zlib (RFC 1950).
+/// A decoder of one content coding: gzip (RFC 1952) with any number of members, or zlib (RFC 1950),
+/// which HTTP calls deflate.
 final class ContentLayer {
     private enum State { case start, inside, betweenMembers, end }
 

@@ -2,8 +2,8 @@ import CCurl
 import Foundation
 import LarderCore
 
-/// The fields of an HTTP head, in order. Names are case-insensitive and may repeat. Stored as bytes
-/// and ranges, because most values are never read.
+/// The fields of an HTTP head, in order. Names are case-insensitive and may repeat (RFC 9110,
+/// section 5). Stored as bytes and ranges, because most values are never read.
 package struct HeaderFields: Sendable, CustomStringConvertible {
     private let lines: [UInt8]
     private let fields: [(name: Range<Int>, value: Range<Int>)]
@@ -41,12 +41,14 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         return seconds == -1 ? nil : Date(timeIntervalSince1970: Double(seconds))
     }
 
-    /// The content codings in lower case and in order. Some servers send "none".
+    /// The content codings in lower case and in order, without `identity` and without `none`, which
+    /// some servers send although it is not a coding.
     package var contentCodings: [String] {
         words(of: "Content-Encoding", except: ["identity", "none"])
     }
 
-    /// Some servers send words that are not codings, such as `UTF-8`, with usable bodies.
+    /// The first content coding that Larder does not decode. Some servers send words that are not
+    /// codings, such as `UTF-8`, with usable bodies.
     package var unknownContentCoding: String? { contentCodings.first { !BodyDecoder.knows($0) } }
 
     var transferCodings: [String] {
@@ -85,7 +87,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
 
     private static func withoutBlanks(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         func isText(_ byte: UInt8) -> Bool { !byte.isBlank && byte != 0x0D }
-        // `removeLast` would copy all bytes.
+        // `removeLast` on a slice would copy all bytes.
         guard let last = bytes.lastIndex(where: isText) else { return [] }
         return bytes[...last].drop { !isText($0) }
     }

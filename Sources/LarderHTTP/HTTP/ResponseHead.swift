@@ -46,7 +46,8 @@ struct ResponseHeadParser {
         }
         guard !isComplete, let status else { return nil }
         let headers = HeaderFields(lines: lines)
-        // Also of interim heads, because libcurl would apply their codings to the body.
+        // Interim heads are checked, too, because libcurl would apply their codings to the body
+        // without a limit.
         guard headers.transferCodings.isEmpty else {
             throw TransferError(
                 .malformedResponse, "the response has an unsupported transfer coding")
