@@ -62,7 +62,8 @@ extension TransferError.Code {
         [.nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout].contains(self)
     }
 
-    /// ``EasyHandle`` distinguishes kinds of failed connections and of timeouts.
+    /// libcurl uses one code for all failed connections and one for all timeouts. ``EasyHandle``
+    /// distinguishes these cases.
     package init(curlCode: UInt32) {
         self =
             switch CURLcode(curlCode) {

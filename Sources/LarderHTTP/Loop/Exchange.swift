@@ -1,7 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// Receives body bytes. If it returns false, it receives the same bytes again after `resume()`.
+/// Receives body bytes. If it returns false, the transfer pauses until `resume` is called, and then
+/// delivers the same bytes again.
 package typealias ByteSink = @Sendable (_ bytes: UnsafeRawBufferPointer) throws -> Bool
 
 /// One request and its response, for an async caller.
@@ -24,7 +25,8 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
     private var failure: (any Error)?
     private static let maximumErrorBytes: Int64 = 64 << 10
 
-    /// - Parameter maximumBytes: Maximum size of a body, in addition to the request's limit.
+    /// - Parameter maximumBytes: Maximum size of a successful response's body, in addition to the
+    ///   request's limit.
     package init(on loop: TransferLoop, maximumBytes: Int64 = .max, onHead: @escaping HeadHandler) {
         self.loop = loop
         self.maximumBytes = maximumBytes
@@ -122,7 +124,8 @@ extension TransferLoop: TaskExecutor {
 /// Runs `body` as a task, and blocks the thread until the task ends. Every 50 ms, cancels the task
 /// if `isCancelled` returns true.
 ///
-/// - Parameter executor: Default: the thread pool, in which this function must not use all threads.
+/// - Parameter executor: Default: the thread pool. If all its threads are waiting in this function,
+///   the task cannot start.
 package func waitForTask<Answer: Sendable>(
     on executor: (any TaskExecutor)? = nil, unless isCancelled: () -> Bool = { false },
     _ body: @escaping @Sendable () async throws -> Answer

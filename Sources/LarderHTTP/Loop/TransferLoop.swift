@@ -19,13 +19,15 @@ package final class TransferLoop: @unchecked Sendable {
 
     package let queue: DispatchQueue
     package let connectionsAhead: Int
-    /// Called at the end of a round. Returns the latest time for the next round, or nil.
+    /// Called on the queue at the end of a round. Returns the latest time for the next round, or
+    /// nil.
     package var onRound: (() -> ContinuousClock.Instant?)?
 
     private let configuration: TransferConfiguration
     private let sockets: OpenSockets
     private let rateLimit: RateLimit?
-    /// Nil after the loop has ended. Other threads must hold `multiLock` to wake it.
+    /// The multi handle, or nil after the loop has ended. Other threads must hold `multiLock` to
+    /// wake it.
     private var multi: MultiHandle?
     private let multiLock = Mutex(())
     private var end: TransferError?
@@ -54,8 +56,12 @@ package final class TransferLoop: @unchecked Sendable {
     /// HTTP/2 streams a second late (curl/curl#17636).
     private static let firstWait = Duration.milliseconds(10)
 
+    /// Programs must first check that threads can be created, because Dispatch waits for a thread
+    /// instead of failing.
+    ///
+    /// - Parameter queue: A serial queue.
     /// - Throws: ``TransferError`` if a file of the configuration cannot be read, libcurl is older
-    ///   than 7.88, or memory is exhausted. Dispatch waits if threads cannot be created.
+    ///   than 7.88, or memory is exhausted.
     package init(
         configuration: TransferConfiguration = .init(),
         queue: DispatchQueue = DispatchQueue(label: "larder.loop")
@@ -75,7 +81,7 @@ package final class TransferLoop: @unchecked Sendable {
         sockets = try OpenSockets(logger: configuration.logger)
         let multi = try MultiHandle(configuration: configuration, sockets: sockets)
         self.multi = multi
-        // With more connections, libcurl would close idle connections that are needed later.
+        // With more connections ahead, libcurl would close idle connections that are needed later.
         connectionsAhead = min(configuration.maximumConnectionsAhead, multi.idleConnections / 2)
         rateLimit = configuration.maximumBytesPerSecond.map { RateLimit(bytesPerSecond: $0) }
         // If libcurl is too old, the first handle fails here.
@@ -112,7 +118,8 @@ package final class TransferLoop: @unchecked Sendable {
         DispatchQueue.getSpecific(key: Self.queueOfThread) == ObjectIdentifier(queue)
     }
 
-    /// Retains the receiver until the transfer ends. Can be called on any thread.
+    /// Starts a transfer. Retains the receiver until the transfer ends. Can be called on any
+    /// thread.
     @discardableResult
     package func start(_ request: TransferRequest, receiver: any TransferReceiver) -> TransferID {
         let id = TransferID(number: lastNumber.add(1, ordering: .relaxed).newValue)
@@ -127,7 +134,7 @@ package final class TransferLoop: @unchecked Sendable {
     /// Cancels all transfers, and waits until they have ended, unless called on the queue.
     /// Transfers started later end as cancelled.
     package func shutdown() {
-        // On the queue, libcurl may be in a callback.
+        // On the queue, the caller may be a libcurl callback, which must not end transfers.
         if isOnQueue { take(.stop) } else { sync { stop() } }
     }
 
@@ -154,7 +161,7 @@ package final class TransferLoop: @unchecked Sendable {
         queue.async { self.round() }
     }
 
-    /// Queues the command, because libcurl may be in a callback.
+    /// Queues the command, because the caller may be a libcurl callback.
     private func take(_ command: Command) {
         if let end {
             if case .start(let order) = command { order.end(.failure(end)) }

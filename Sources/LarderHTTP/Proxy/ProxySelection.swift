@@ -2,8 +2,8 @@ import LarderCore
 
 /// The proxy for each URL.
 ///
-/// libcurl does not select it, because addresses are checked only if no proxy is used. The
-/// ``AddressPolicy`` does not apply to a proxy's address, which may be private.
+/// Larder selects the proxy, not libcurl, because addresses are checked only if no proxy is used.
+/// The ``AddressPolicy`` does not apply to a proxy's address, which may be private.
 public struct ProxySelection: Sendable {
     /// Uses no proxy.
     public static let none = ProxySelection(http: nil, https: nil)
@@ -109,7 +109,8 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
 /// `no_proxy`](https://curl.se/docs/manpage.html#--noproxy).
 ///
 /// The list has names, addresses, networks (an address, `/` and a prefix length) and `*` for all,
-/// separated by commas or blanks. A name includes its subdomains. Ports are ignored.
+/// separated by commas or blanks. A name, with or without a leading dot, includes its subdomains.
+/// Ports are ignored.
 public struct NoProxyList: Sendable {
     private var matchesAll = false
     private var names: [String] = []

@@ -1,8 +1,9 @@
 import Foundation
 import LarderCore
 
-/// The rules for retries: exponential backoff with full jitter (Marc Brooker, AWS Architecture
-/// Blog, 2015). Each delay is random, up to a maximum that doubles with each failure.
+/// The rules for retries: exponential backoff with full jitter (Marc Brooker, "Exponential Backoff
+/// And Jitter", AWS Architecture Blog, 2015). Each delay is random, up to a maximum that doubles
+/// with each failure.
 public struct RetryPolicy: Sendable {
     /// Maximum number of attempts for a URL, including the first attempt. Default: 5.
     public var attempts = 5
@@ -12,13 +13,15 @@ public struct RetryPolicy: Sendable {
     public var overloadBase: Duration = .seconds(5)
     /// Maximum delay after any failure, unless the server requests a longer one. Default: 60 s.
     public var cap: Duration = .seconds(60)
-    /// Maximum time from a URL's first to last attempt, and of a host's silence. Default: 600 s.
+    /// Maximum time between the starts of a URL's first and last attempts. All URLs of a host fail
+    /// if the host has not answered for this time, or requests a longer delay. Default: 10 min.
     public var maximumTime: Duration = .seconds(600)
 
     /// Creates the default policy.
     public init() {}
 
-    /// Like Amazon's SDKs. The time is not limited, because bodies may have gigabytes.
+    /// Returns a policy like that of Amazon's SDKs. The total time is not limited, because an
+    /// attempt may transfer gigabytes.
     package static func ofRemote(
         attempts: Int = 5, base: Duration = .milliseconds(400), cap: Duration = .seconds(5)
     ) -> RetryPolicy {
@@ -39,7 +42,8 @@ public struct RetryPolicy: Sendable {
         return min(cap, base * (1 << min(max(failures, 1) - 1, 30)))
     }
 
-    /// Returns the time of the next attempt, not before `hold`, or a failure if none is left.
+    /// Returns the time of the next attempt, which is not before `hold`, or a failure if no attempt
+    /// or no time is left.
     package func nextAttempt<Failure: RetriableFailure>(
         after failure: Failure, attempt: Int, since start: ContinuousClock.Instant,
         hold: ContinuousClock.Instant?, now: ContinuousClock.Instant = .now

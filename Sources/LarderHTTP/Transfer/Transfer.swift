@@ -16,12 +16,14 @@ final class Transfer {
     private(set) var isPaused = false
     private(set) var isHeldBack = false
     private var requests = 0
-    /// The reason why Larder ended the transfer. libcurl reports only a failed callback.
+    /// The reason why Larder ended the transfer, or nil. libcurl reports only that a callback
+    /// failed.
     private(set) var reason: TransferError?
     var isOutOfFiles = false
     private var refusedAddress: String?
     private var hasTriedAnAddress = false
-    /// Maximum size of an unwanted body. For longer ones, a new connection is faster.
+    /// The maximum size in bytes of an unwanted body to receive. For longer bodies, a new
+    /// connection is faster.
     private static let maximumDrainedBytes: Int64 = 16 << 10
 
     init(order: PendingTransfer, configuration: TransferConfiguration) {
@@ -72,7 +74,8 @@ final class Transfer {
 
     func rewind(to offset: Int64) { sentBytes = offset }
 
-    /// Returns whether to continue. Calls the autoclosures when the head is complete.
+    /// Receives a line of the head, and returns whether to continue. Calls the autoclosures when
+    /// the head is complete.
     func receive(
         header line: UnsafeRawBufferPointer, announcing length: @autoclosure () -> Int64?,
         cookies: @autoclosure () -> [String]
