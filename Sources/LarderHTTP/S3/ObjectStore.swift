@@ -1,12 +1,13 @@
 import Foundation
 
 /// A store of named objects, like S3. Listings are sorted by the bytes of names. A finished write
-/// is visible to all later requests, including listings.
+/// is visible to all later requests, including listings (S3 since December 2020, Ceph always).
 package protocol ObjectStore: Sendable {
     /// Returns the name of the object or the bucket for messages.
     func subject(_ key: String?) -> String
 
-    /// Returns the metadata. Throws ``RemoteError``, the sink's error or `CancellationError`.
+    /// Receives an object, and returns its metadata, if any. Throws ``RemoteError``, the sink's
+    /// error or `CancellationError`.
     @discardableResult
     func get(
         _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
@@ -14,7 +15,8 @@ package protocol ObjectStore: Sendable {
 
     func head(_ key: String) async throws -> ListedObject?
 
-    /// The store checks the body against `digest`, in hexadecimal. `metadata` is short ASCII.
+    /// Writes or replaces an object. The store checks the body against `digest`, its SHA-256 in
+    /// hexadecimal. `metadata` is a short ASCII text.
     func put(
         _ key: String, _ body: RequestBody, digest: String, mediaType: String?, metadata: String?
     ) async throws

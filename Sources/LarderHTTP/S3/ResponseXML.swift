@@ -12,7 +12,9 @@ enum ResponseXML {
     static let separator = UInt8(ascii: "/")
 
     /// Calls `body` at the end of each element except the root. Paths exclude the root and
-    /// namespace prefixes. Returns the root's name. Throws ``ParseError`` and errors of `body`.
+    /// namespace prefixes. Returns the root's name.
+    ///
+    /// - Throws: ``ParseError``, errors of `body`, or `CancellationError`.
     static func read(
         _ bytes: [UInt8], _ body: (_ path: [UInt8], _ text: String) throws -> Void
     ) throws -> [UInt8] {

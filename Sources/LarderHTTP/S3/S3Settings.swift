@@ -11,7 +11,8 @@ public struct S3Settings: Sendable {
     public var region: String
     /// The access key. Nil means unsigned requests.
     public var credentials: S3Credentials?
-    /// A PEM file of trusted certificate authorities. Default: nil, as for other transfers.
+    /// A PEM file of trusted certificate authorities. Default: nil, the file of the
+    /// ``TransferConfiguration``.
     public var certificateAuthorities: String?
 
     /// Creates settings without reading files or the environment.
@@ -74,7 +75,8 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
     /// Parses `s3://bucket` or `s3://bucket/prefix`.
     ///
     /// A bucket name has 3 to 63 of the characters `a-z`, `0-9`, `.` and `-`. A prefix has letters,
-    /// digits and `-._~` between slashes, which all S3 stores encode in the same way.
+    /// digits and `-._~` between slashes. All S3 stores and their signatures encode these
+    /// characters in the same way (RFC 3986, section 2.3).
     public init(_ text: String) throws(S3SettingsError) {
         guard text.utf8.starts(with: "s3://".utf8) else {
             throw S3SettingsError("expected s3://BUCKET/PREFIX")
@@ -174,7 +176,8 @@ extension S3Settings {
                     ?? "\(names.joined(separator: " and ")) are not set")
         }
         let texts = [credentials?.accessKey, credentials?.secretKey, credentials?.sessionToken]
-        // A slash would end the access key's scope. OpenStack Swift's keys have a colon.
+        // A slash would end the access key in the signature's scope. A colon is valid: OpenStack
+        // Swift's keys are `account:user`.
         guard credentials?.accessKey.utf8.contains(UInt8(ascii: "/")) != true,
             texts.compactMap(\.self).allSatisfy({ text in
                 text.utf8.count <= 8192 && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
@@ -223,7 +226,8 @@ extension S3Settings {
         request.sharesConnection = false
         if let mediaType { request.headers.append(("Content-Type", mediaType)) }
         if let metadata { request.headers.append((Self.metadataField, metadata)) }
-        // Buckets with object lock require a checksum for uploads.
+        // Buckets with object lock require a checksum for uploads
+        // (https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html).
         if let checksum = digest.flatMap({ Digest(hex: $0) }) {
             let text = Data(checksum.bytes).base64EncodedString()
             request.headers.append(("x-amz-checksum-sha256", text))
