@@ -33,7 +33,7 @@ package final class BufferedBytes {
     package var column: Int { offset - lineOffset + 1 }
 
     /// Reads until the buffer is full or the input ends. Returns false if no byte was read. Parsers
-    /// start over after each call, so calls with one `read` each would take quadratic time.
+    /// start over after each call, so a call for each `read` would take quadratic time.
     package func fill() throws -> Bool {
         guard !isAtEnd else { return false }
         let (had, old) = (count, storage)

@@ -1,10 +1,11 @@
 import Foundation
 
-/// Dates as text, in UTC and whole seconds. Foundation would need far more memory for time zones.
+/// Dates as text, in UTC and whole seconds. Uses the C library, because Foundation's time zone data
+/// would take most of the peak memory.
 package enum UTCTime {
     /// Returns a text such as `2026-11-21T06:15:00Z` (RFC 3339).
     package static func timestamp(_ date: Date) -> String {
-        // Only years of four digits.
+        // Limits the date to years of four digits.
         var seconds = time_t(min(max(date.timeIntervalSince1970, -62_135_596_800), 253_402_300_799))
         var parts = tm()
         gmtime_r(&seconds, &parts)
@@ -88,7 +89,7 @@ package enum HTTPDate {
         return Date(timeIntervalSince1970: Double(timegm(&parts)))
     }
 
-    /// Whether the bytes match, ignoring case. `#` matches any digit and `*` any letter.
+    /// Whether the bytes match the pattern, ignoring case. `#` matches any digit, `*` any letter.
     private static func matches(_ pattern: StaticString, _ bytes: Part) -> Bool {
         pattern.withUTF8Buffer { pattern in
             bytes.count == pattern.count

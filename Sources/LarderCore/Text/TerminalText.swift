@@ -1,6 +1,7 @@
 extension String {
     /// The text with escapes for control characters, line breaks, direction marks and invisible
-    /// formatting, except zero-width joiners, which Persian, Indic scripts and emoji need.
+    /// formatting. Zero-width joiners and non-joiners remain, because Persian, Indic scripts and
+    /// emoji need them.
     package var sanitizedForTerminal: String {
         if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return self }
         var result = ""

@@ -1,4 +1,5 @@
-/// An absolute `http` or `https` URL, parsed by the WHATWG standard (https://url.spec.whatwg.org).
+/// An absolute `http` or `https` URL, parsed according to the WHATWG URL standard
+/// (https://url.spec.whatwg.org).
 ///
 /// The canonical spelling is the standard's serialization, with these differences:
 ///
@@ -46,7 +47,8 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The key for lookups: ``string`` with upper-case hexadecimal digits and without escapes of
-    /// unreserved characters (RFC 3986, section 6.2.2). Escapes of reserved characters remain.
+    /// unreserved characters (RFC 3986, sections 6.2.2.1 and 6.2.2.2). Escapes of reserved
+    /// characters remain.
     public var key: String { hasEscapes ? string.normalizingEscapes : string }
 
     /// The scheme, host and port.
@@ -182,7 +184,7 @@ extension HTTPURL {
         }
     }
 
-    /// Returns the number of dots in a segment `.` or `..`, even if percent-encoded, or else 0.
+    /// Returns 1 for a segment `.` and 2 for `..`, even if percent-encoded. Otherwise returns 0.
     private static func dots(in segment: ByteSlice) -> Int {
         guard segment.count <= 6, let first = segment.first, ".%".utf8.contains(first)
         else { return 0 }

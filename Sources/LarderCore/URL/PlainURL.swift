@@ -63,7 +63,7 @@ extension HTTPURL {
         return labels == 4
     }
 
-    /// Whether the path or query has escapes. Nil if they are possibly not canonical.
+    /// Whether the path or query has escapes. Nil if the spelling may not be canonical.
     private static func escapes(in target: UnsafeBufferPointer<UInt8>) -> Bool? {
         let (path, query) = (URLBytes.path, URLBytes.query)
         var (isQuery, hasEscapes) = (false, false)

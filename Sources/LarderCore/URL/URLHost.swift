@@ -107,11 +107,12 @@ enum URLHost {
     }
 }
 
-/// The conversion of international hosts to ASCII (`xn--`, UTS #46). Without a converter,
-/// ``HTTPURL`` rejects international hosts.
+/// The conversion of international hosts to ASCII (`xn--`, UTS #46). The command line uses libcurl
+/// (`CurlHosts`), LarderIcons uses Foundation. Without a converter, ``HTTPURL`` rejects
+/// international hosts.
 public enum InternationalHosts {
-    /// Installs the process's converter, unless one is already installed. It returns the ASCII form
-    /// of a host, or nil if the host is invalid.
+    /// Installs the process's converter, unless one is already installed. A converter returns the
+    /// ASCII form of a host, or nil if the host is invalid.
     public static func install(_ converter: @escaping @Sendable (String) -> String?) {
         lock.withLock { if installed == nil { installed = converter } }
     }

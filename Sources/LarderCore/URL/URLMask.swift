@@ -1,6 +1,7 @@
 package enum SecretParameter {
-    /// Parts of secret parameters' names, in lower case without `-` and `_`. Sources: AWS, Google,
-    /// OpenTelemetry's semantic conventions (`url.full`) and error trackers.
+    /// Parts of secret parameters' names, in lower case without `-` and `_`. Sources: AWS
+    /// (`X-Amz-Signature`), Google, OpenTelemetry's semantic conventions (`url.full`) and error
+    /// trackers.
     private static let parts: [StaticString] = [
         "signature", "token", "secret", "password", "passwd", "passphrase", "credential",
         "accesskey", "apikey", "session", "sessid", "hmac", "authorization", "bearer",
@@ -16,7 +17,8 @@ package enum SecretParameter {
 
     package static func isToken(_ text: Substring.UTF8View) -> Bool { isToken(text.percentDecoded) }
 
-    /// Whether a parameter is a secret, or a URL with a secret in its query or fragment.
+    /// Whether a parameter is a secret, or its value is a URL with a secret in the query or
+    /// fragment.
     package static func hasOne(
         _ name: some Collection<UInt8>, _ value: some Collection<UInt8>, depth: Int = 0
     ) -> Bool {
@@ -46,7 +48,7 @@ package enum SecretParameter {
 
     /// Whether a value is a JSON Web Token (RFC 7519) or HTTP credentials (RFC 9110, section 11.4).
     private static func isToken(_ value: [UInt8]) -> Bool {
-        // A signed token starts with a JSON object in base64url.
+        // A signed token starts with a JSON object in base64url (`eyJ…`).
         let parts = value.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         if 3...5 ~= parts.count, parts[0].starts(with: "eyJ".utf8), parts[0].count >= 16 {
             return true
@@ -104,7 +106,8 @@ extension String {
 
     package var shownAsURL: String { maskingSecretsInQuery.sanitizedForTerminal }
 
-    /// The text with a masked query, and a mask from the scheme to the last `@`.
+    /// The text with a masked query, and with `***` from the scheme to the last `@`, because a
+    /// password may contain delimiters.
     package var maskingSecrets: String {
         guard let at = utf8.lastIndex(of: UInt8(ascii: "@")) else { return maskingQuery }
         let start = authorityStart
@@ -130,7 +133,8 @@ extension String {
         return start..<(utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex)
     }
 
-    /// The index after the slashes at the start or after the scheme, or else the start index.
+    /// The index after the slashes that start the text or follow the scheme. Without such slashes,
+    /// the start index.
     private var authorityStart: Index {
         guard let slash = utf8.firstIndex(where: HTTPURL.isSlash),
             slash == startIndex || utf8[utf8.index(before: slash)] == UInt8(ascii: ":")
