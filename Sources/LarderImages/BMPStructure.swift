@@ -30,7 +30,8 @@ enum BMPStructure {
 
     private static let headerLengths = [12, 16, 40, 52, 56, 64, 108, 124]
 
-    /// The allowed widths and heights, for which the pixel length cannot overflow.
+    /// The allowed widths and heights. Real bitmaps are smaller, and the pixel length cannot
+    /// overflow.
     private static let sizes = 1...0xFFF_FFFF
 
     /// The information header of a bitmap. ICO files contain it too.

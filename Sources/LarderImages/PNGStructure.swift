@@ -5,7 +5,8 @@ enum PNGStructure {
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
     /// Walks the chunks to IEND, and checks the CRC of each chunk of the image. Ignores a wrong CRC
-    /// of an ancillary chunk, as libpng does, and bytes after IEND.
+    /// of an ancillary chunk, as libpng does by default, and bytes after IEND, as every decoder
+    /// does.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .png)
         reader.place = "the signature"
@@ -104,7 +105,8 @@ enum PNGStructure {
     }
 
     /// Whether the image is complete without chunks of this type. Animation frames are required,
-    /// although their types are ancillary. So are critical types in a different case.
+    /// although their types are ancillary. So are critical types in a different case, for example
+    /// after a bit flip.
     private static func isExpendable(_ type: FourCC) -> Bool {
         type.value & ancillaryBit != 0 && !["acTL", "fcTL", "fdAT"].contains(type)
             && !["IHDR", "PLTE", "IDAT", "IEND"].contains(FourCC(value: type.value & ~letterCase))

@@ -56,7 +56,8 @@ enum SVGStructure {
         return bytes[1] == 0 || bytes.starts(with: [0xFF, 0xFE]) ? false : nil
     }
 
-    /// Whether the XML declaration names an encoding other than UTF-8 and UTF-16.
+    /// Whether the XML declaration names an encoding other than UTF-8 and UTF-16. Markup after a
+    /// readable declaration is ASCII.
     private static func declaresOtherThanUTF8(_ text: UnsafeRawBufferPointer) -> Bool {
         let start = text.prefix(256).lowercasedASCII
         let declaration = start[

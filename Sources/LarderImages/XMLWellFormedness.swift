@@ -6,7 +6,8 @@ import LarderCore
 /// square of the number of attributes in a tag, of names in a declaration, and of distinct names.
 /// Here, every byte is read a fixed number of times.
 struct XMLWellFormedness {
-    /// An element's name, and its raw attribute values by name, up to ``keptLimit`` bytes.
+    /// An element's name, cut to ``keptLimit`` bytes, and its raw attribute values by name, without
+    /// longer names and values.
     typealias Element = (name: [UInt8], attributes: [[UInt8]: [UInt8]])
 
     private(set) var root: Element?
@@ -18,9 +19,11 @@ struct XMLWellFormedness {
     private static let depthLimit = 256
     /// The maximum number of attributes in a tag. Each is compared with all earlier ones.
     private static let attributeLimit = 256
-    /// The maximum length of a value in bytes, as in libxml2. Embedded images are long.
+    /// The maximum length of a value in bytes, as in libxml2. Embedded images have millions of
+    /// bytes.
     private static let valueLimit = 10_000_000
-    /// The maximum length in bytes of the root element's name and attributes.
+    /// The maximum length in bytes of the root element's name and attributes. Sizes and namespaces
+    /// are shorter.
     private static let keptLimit = 1024
 
     /// - Parameter bytes: A document in UTF-8 or another encoding with ASCII markup.

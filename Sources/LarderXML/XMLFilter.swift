@@ -37,7 +37,7 @@ final class XMLFilter {
     private var omissions = XMLQueue<(line: Int, omitted: Int)>()
     private var omittedBefore = 0
     private var failure: (any Error)?
-    /// The error after the output.
+    /// The error that ended the document, after libxml2 has read all output before it.
     private(set) var endingError: (any Error)?
     private let output: UnsafeMutablePointer<UInt8>
     private var start = 0
@@ -50,8 +50,9 @@ final class XMLFilter {
     /// The size in bytes of waiting tags with attributes at which the filter pauses.
     private static let maximumWaiting = 64 << 10
     static let maximumReference = 16
-    /// libxml2 parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c). With larger reads,
-    /// it would keep megabytes of parsed bytes.
+    /// libxml2's reader parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c), and drops parsed
+    /// bytes only if at most 512 unparsed bytes remain. Larger reads would make its buffer grow by
+    /// megabytes.
     private static let maximumRead = 512
 
     init(_ input: BufferedBytes, _ rules: XMLRules, _ offsets: XMLOffsets?) {
@@ -62,26 +63,28 @@ final class XMLFilter {
         text = XMLTextPlace(from: offset)
         known = rules.elements.map { $0.map { XMLTag.number($0.utf8) } }
         containers = rules.containers.map { XMLTag.number($0.utf8) }
-        // libxml2 turns CR LF into one byte. The constant leaves room for a character.
+        // Twice the limit, because libxml2 turns CR LF into one byte. The constant leaves room for
+        // a character.
         maximumText = 2 * min(rules.maximumTextBytes, .max / 4) + 8
         output = .allocate(capacity: Self.capacity)
     }
 
     deinit { output.deallocate() }
 
-    /// Returns 0 at the end and after an error. After -1, libxml2 would drop unparsed bytes.
+    /// Returns the number of bytes, or 0 at the end and after an error, because after -1 libxml2
+    /// would drop unparsed bytes.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         if start == end {
             (start, end) = (0, 0)
             do {
-                // An empty output would mean the end of the document.
+                // Continues until there is output, because 0 bytes would end the document.
                 while failure == nil, Self.capacity - end >= Self.maximumMarkup,
                     end == 0 || waitingBytes < Self.maximumWaiting, try advance()
                 {}
             } catch {
                 failure = error
             }
-            // libxml2 may find an earlier error in the output.
+            // The output comes first, because libxml2 may find an earlier error in it.
             if end == 0 { endingError = failure }
         }
         let count = min(buffer.count, end - start, Self.maximumRead)
@@ -371,7 +374,7 @@ final class XMLFilter {
 
     private func consumePassed(_ count: Int) { passedLine += consume(count) }
 
-    /// Returns the number of consumed lines.
+    /// Consumes bytes, and returns the number of line breaks in them.
     private func consume(_ count: Int) -> Int {
         let line = input.line
         offset += fileLength(count)

@@ -4,7 +4,8 @@ import LarderCore
 /// A node-by-node reader of an XML document, based on libxml2's text reader and ``XMLFilter``.
 ///
 /// Never uses the network. libxml2's own limits (256 levels, 10 MB of text in a node) also apply.
-/// A reader must stay on one thread, because it replaces the thread's XML error handler.
+/// Create, use and release a reader on one thread, because it replaces the thread's XML error
+/// handler.
 package final class XMLReader {
     package enum Node { case start, end, text, finished }
 
@@ -19,8 +20,8 @@ package final class XMLReader {
     private var isAfterStart = false
     /// The attributes of the current start tag. Empty unless the rules keep attributes.
     package private(set) var attributes: [XMLAttribute] = []
-    /// At the end of an element without child elements, the offsets of its content in the file, or
-    /// of the only part with text between comments and instructions. Nil if unknown.
+    /// At the end of an element without child elements, the offsets of its content in the file. If
+    /// comments or instructions divide it, the offsets of the only part with text. Nil if unknown.
     package private(set) var content: Range<Int>?
 
     /// - Parameters:
@@ -152,11 +153,13 @@ package final class XMLReader {
 package struct XMLRules: Sendable {
     /// The permitted elements, the root first. Names have 1 to 7 bytes. Nil permits all elements.
     package var elements: [String]?
-    /// Whether a different root permits all elements and keeps attributes.
+    /// Whether a different root is permitted. With such a root, all elements are permitted, and
+    /// attributes are kept.
     package var permitsOtherRoots: Bool
     /// The ``elements`` that contain no text.
     package var containers: [String] = []
-    /// The maximum size in bytes of a text that is kept whole, and of a tag with kept attributes.
+    /// The maximum size in bytes of a text that is always kept whole. Also limits a tag whose
+    /// attributes are kept.
     package var maximumTextBytes: Int
     /// The root has depth 1. libxml2's limit is 256.
     package var maximumDepth: Int
@@ -165,7 +168,8 @@ package struct XMLRules: Sendable {
     package var maximumSkippedBytes: Int
     /// Declarations in a document type are always refused.
     package var permitsDocumentType: Bool
-    /// Replaces references to forbidden characters, such as `&#1;`. If nil, libxml2 refuses them.
+    /// The replacement for a reference to a forbidden character, such as `&#1;`. If nil, libxml2
+    /// refuses the reference.
     package var forbiddenReference: UInt8?
     /// The maximum number of different element names. libxml2 keeps and compares all names.
     package var maximumNames: Int
@@ -214,7 +218,7 @@ struct XMLTag {
         number = Self.number(name)
     }
 
-    /// Returns a name of 1 to 7 bytes as an integer, for fast comparisons, or 0.
+    /// Returns a name of 1 to 7 bytes as an integer, for fast comparisons, and 0 for other names.
     static func number(_ name: some Collection<UInt8>) -> UInt64 {
         name.count < 8 ? name.reduce(0) { $0 << 8 | UInt64($1) } : 0
     }
@@ -234,7 +238,7 @@ package struct XMLError: Error, Equatable {
         case otherElement(String)
     }
 
-    /// Element names and the reason may be foreign text.
+    /// The kind of error. Its element names and ``reason`` may contain foreign text.
     package let code: Code
     package let line: Int?
     package let reason: String
