@@ -62,8 +62,8 @@ extension TransferError.Code {
         [.nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout].contains(self)
     }
 
-    /// libcurl uses one code for all failed connections and one for all timeouts. ``EasyHandle``
-    /// distinguishes these cases.
+    /// libcurl has one code for all failed connections and one for all timeouts. ``EasyHandle``
+    /// distinguishes them.
     package init(curlCode: UInt32) {
         self =
             switch CURLcode(curlCode) {

@@ -3,9 +3,8 @@ import LarderCore
 
 /// The addresses that Larder may connect to.
 ///
-/// Each address is checked between its lookup and the connection, so that a name, an unusual
-/// notation or a second lookup cannot bypass the check. URLs are checked, too, because a proxy
-/// hides the servers' addresses.
+/// Each address is checked between its lookup and the connection, so that no name, unusual notation
+/// or second lookup bypasses the check. URLs are checked, too, because a proxy hides addresses.
 public struct AddressPolicy: Sendable {
     /// Allows public internet addresses only, so that manifests cannot reach the local network.
     public static let publicOnly = AddressPolicy(allowsAll: false, hosts: [])
@@ -66,16 +65,15 @@ public struct HostPattern: Hashable, Sendable {
         port = authority.port
     }
 
-    /// Whether the URL has the pattern's host and, if the pattern has a port, the same port.
+    /// Whether the URL has this host and, if the pattern has a port, this port.
     public func matches(_ url: HTTPURL) -> Bool {
         (port == nil || port == url.port) && host == url.host.withoutFinalDot
     }
 }
 
 /// A host and port to connect to instead of the URL's, as in curl's `--connect-to`:
-/// `HOST1:PORT1:HOST2:PORT2`. An empty HOST1 or PORT1 matches any host or port. An empty HOST2 or
-/// PORT2 keeps the URL's. TLS and the `Host` field use the URL's host. The ``AddressPolicy``
-/// applies to HOST2.
+/// `HOST1:PORT1:HOST2:PORT2`. An empty HOST1 or PORT1 matches any. An empty HOST2 or PORT2 keeps
+/// the URL's. TLS and the `Host` field use the URL's host. The ``AddressPolicy`` applies to HOST2.
 public struct ConnectToRule: Hashable, Sendable {
     let text: String
 
@@ -98,8 +96,7 @@ public struct ConnectToRule: Hashable, Sendable {
 }
 
 /// The addresses of a host and port, used instead of a lookup, as in curl's `--resolve`:
-/// `HOST:PORT:ADDRESS[,ADDRESS]…`. The host `*` matches any host. The ``AddressPolicy`` applies to
-/// the addresses.
+/// `HOST:PORT:ADDRESS[,ADDRESS]…`. `*` matches any host. The ``AddressPolicy`` still applies.
 public struct ResolveRule: Hashable, Sendable {
     let text: String
 

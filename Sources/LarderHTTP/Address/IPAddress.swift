@@ -58,8 +58,7 @@ struct IPNetwork: Sendable {
     private let first: IPAddress
     private let length: Int
 
-    /// Parses an address and an optional prefix length. A network with an impossible prefix length
-    /// contains no address.
+    /// Parses an address and an optional prefix length. An impossible length matches no address.
     init?(_ text: Substring) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let first = IPAddress(literal: parts[0]),
@@ -74,8 +73,7 @@ struct IPNetwork: Sendable {
     }
 }
 
-/// Source: IANA's Special-Purpose Address Registries (RFC 6890 and its updates) and address space
-/// registries.
+/// Source: IANA's Special-Purpose Address Registries (RFC 6890) and address space registries.
 extension IPAddress {
     var refusal: String? { specialKind.map { "\(self) is \($0)" } }
 
@@ -98,8 +96,7 @@ extension IPAddress {
     private static let translations = [
         ("64:ff9b::/96", 0, false, "by NAT64"),
         ("2002::/16", 80, false, "by 6to4"),
-        // Teredo embeds the server's address, and the client's address with inverted bits (RFC
-        // 4380, section 4).
+        // The server's address, and the client's with inverted bits (RFC 4380, section 4).
         ("2001::/32", 64, false, "by Teredo"),
         ("2001::/32", 0, true, "by Teredo"),
         ("::/96", 0, false, "in IPv6"),
@@ -111,8 +108,7 @@ extension IPAddress {
         networks.map { (network: IPNetwork($0[...])!, kind: kind) }
     }
 
-    /// The non-public networks. The first match is used, because reserved networks contain other
-    /// networks.
+    /// The non-public networks. The first match counts, because the reserved ones contain others.
     private static let kinds: KeyValuePairs<String, [String]> = [
         "an unspecified address": ["0.0.0.0/8", "::"],
         "a loopback address": ["127.0.0.0/8", "::1"],

@@ -105,8 +105,7 @@ final class EasyHandle {
         try set(CURLOPT_URL, request.url.string)
         let waits = request.sharesConnection && request.url.scheme == .https
         try set(CURLOPT_PIPEWAIT, waits ? 1 : 0)
-        // Does not interrupt other transfers, because libcurl closes an HTTP/2 connection only
-        // after all its transfers have finished.
+        // libcurl closes an HTTP/2 connection only after all its transfers have finished.
         try set(CURLOPT_FORBID_REUSE, request.isLastOfHost ? 1 : 0)
         // The following calls also reset the previous request's options.
         try setMethod(of: request)
@@ -214,7 +213,7 @@ final class EasyHandle {
             .compactMap { $0.pointee.data.map { String(cString: $0) } }
     }
 
-    /// Detaches and returns the transfer. The multi handle must no longer contain this easy handle.
+    /// Detaches the transfer. The multi handle must not contain this handle.
     func end() -> Transfer? { transfer.take() }
 
     /// Decides whether to send the request. If not, sets CURLOPT_CONNECT_ONLY, because aborting

@@ -1,11 +1,9 @@
 import CZlib
 import LarderCore
 
-/// A decoder of a body's content codings (RFC 9110, section 8.4). It decodes piece by piece, at the
-/// receiver's speed. Used only on the loop's queue.
-///
-/// libcurl would decode all received bytes at once. For a paused receiver, it would keep up to
-/// 64 MB of decoded bytes, even if only 51 bytes were received.
+/// A decoder of a body's content codings (RFC 9110, section 8.4), piece by piece, at the receiver's
+/// speed. libcurl would decode all received bytes at once. For a paused receiver, it would keep up
+/// to 64 MB, even if only 51 bytes were received.
 final class BodyDecoder {
     private let layers: [ContentLayer]
     private var refused: UnsafeRawBufferPointer?
@@ -36,16 +34,14 @@ final class BodyDecoder {
     }
 
     /// Returns the next decoded piece, valid until the next call, or nil if more input is needed.
-    ///
-    /// - Throws: ``TransferError`` for damaged bytes, or a layer whose output exceeds the limit.
+    /// Throws an error if the bytes are damaged or the output of a layer exceeds the limit.
     func next() throws(TransferError) -> UnsafeRawBufferPointer? {
         if let piece = refused.take() { return piece }
         last = try next(of: layers.count - 1)
         return last
     }
 
-    /// Keeps the last piece, which the receiver refused in order to pause. When the receiver
-    /// resumes, all of `bytes` must be fed again.
+    /// Keeps the last piece, because the receiver paused. Later, all of `bytes` must be fed again.
     func putBack(_ bytes: UnsafeRawBufferPointer) {
         refused = last
         // Part of `seen` may remain, because libcurl may repeat fewer bytes than were processed.

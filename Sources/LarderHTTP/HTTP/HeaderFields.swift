@@ -41,8 +41,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         return seconds == -1 ? nil : Date(timeIntervalSince1970: Double(seconds))
     }
 
-    /// The content codings in lower case and in order, without `identity` and without `none`, which
-    /// some servers send although it is not a coding.
+    /// The content codings in lower case and in order, without `identity` and some servers' `none`.
     package var contentCodings: [String] {
         words(of: "Content-Encoding", except: ["identity", "none"])
     }

@@ -46,8 +46,7 @@ struct ResponseHeadParser {
         }
         guard !isComplete, let status else { return nil }
         let headers = HeaderFields(lines: lines)
-        // Interim heads are checked, too, because libcurl would apply their codings to the body
-        // without a limit.
+        // Also checks interim heads, whose codings libcurl would apply to the body without a limit.
         guard headers.transferCodings.isEmpty else {
             throw TransferError(
                 .malformedResponse, "the response has an unsupported transfer coding")

@@ -1,8 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Receives body bytes. If it returns false, the transfer pauses until `resume` is called, and then
-/// delivers the same bytes again.
+/// Receives body bytes. If it returns false, it receives the same bytes again after `resume()`.
 package typealias ByteSink = @Sendable (_ bytes: UnsafeRawBufferPointer) throws -> Bool
 
 /// One request and its response, for an async caller.
@@ -25,7 +24,7 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
     private var failure: (any Error)?
     private static let maximumErrorBytes: Int64 = 64 << 10
 
-    /// - Parameter maximumBytes: Maximum size of a successful response's body, in addition to the
+    /// - Parameter maximumBytes: Maximum size of a successful response's body, if less than the
     ///   request's limit.
     package init(on loop: TransferLoop, maximumBytes: Int64 = .max, onHead: @escaping HeadHandler) {
         self.loop = loop

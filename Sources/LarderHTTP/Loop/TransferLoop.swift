@@ -19,15 +19,13 @@ package final class TransferLoop: @unchecked Sendable {
 
     package let queue: DispatchQueue
     package let connectionsAhead: Int
-    /// Called on the queue at the end of a round. Returns the latest time for the next round, or
-    /// nil.
+    /// Called on the queue after each round. Returns the latest time for the next round, or nil.
     package var onRound: (() -> ContinuousClock.Instant?)?
 
     private let configuration: TransferConfiguration
     private let sockets: OpenSockets
     private let rateLimit: RateLimit?
-    /// The multi handle, or nil after the loop has ended. Other threads must hold `multiLock` to
-    /// wake it.
+    /// Nil after the loop has ended. Other threads must hold `multiLock` to wake the multi handle.
     private var multi: MultiHandle?
     private let multiLock = Mutex(())
     private var end: TransferError?
@@ -118,8 +116,7 @@ package final class TransferLoop: @unchecked Sendable {
         DispatchQueue.getSpecific(key: Self.queueOfThread) == ObjectIdentifier(queue)
     }
 
-    /// Starts a transfer. Retains the receiver until the transfer ends. Can be called on any
-    /// thread.
+    /// Starts a transfer, and retains the receiver until it ends. Can be called on any thread.
     @discardableResult
     package func start(_ request: TransferRequest, receiver: any TransferReceiver) -> TransferID {
         let id = TransferID(number: lastNumber.add(1, ordering: .relaxed).newValue)

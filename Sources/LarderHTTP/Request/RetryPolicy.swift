@@ -20,8 +20,8 @@ public struct RetryPolicy: Sendable {
     /// Creates the default policy.
     public init() {}
 
-    /// Returns a policy like that of Amazon's SDKs. The total time is not limited, because an
-    /// attempt may transfer gigabytes.
+    /// Returns a policy like that of Amazon's SDKs. The time is not limited, because an attempt may
+    /// transfer gigabytes.
     package static func ofRemote(
         attempts: Int = 5, base: Duration = .milliseconds(400), cap: Duration = .seconds(5)
     ) -> RetryPolicy {
@@ -42,8 +42,7 @@ public struct RetryPolicy: Sendable {
         return min(cap, base * (1 << min(max(failures, 1) - 1, 30)))
     }
 
-    /// Returns the time of the next attempt, which is not before `hold`, or a failure if no attempt
-    /// or no time is left.
+    /// Returns when to try again, not before `hold`, or a failure if no attempt or time is left.
     package func nextAttempt<Failure: RetriableFailure>(
         after failure: Failure, attempt: Int, since start: ContinuousClock.Instant,
         hold: ContinuousClock.Instant?, now: ContinuousClock.Instant = .now

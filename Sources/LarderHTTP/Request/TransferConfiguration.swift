@@ -11,8 +11,8 @@ public struct TransferConfiguration: Sendable {
     /// Maximum number of connections that a prefetch opens before a slot is free, each to a
     /// different host. At most half of ``maximumIdleConnections``. Default: 16.
     public var maximumConnectionsAhead = 16
-    /// Maximum number of idle connections. If a quarter of the process's limit on open files is
-    /// lower, that applies. A connection with TLS takes about 100 kB of memory. Default: 64.
+    /// Maximum number of idle connections, at most a quarter of the open file limit. The least
+    /// recently used one is closed first. A connection with TLS takes about 100 kB. Default: 64.
     public var maximumIdleConnections = 64
     /// Maximum time from the name lookup to the end of the TLS handshake. Default: 10 s.
     public var connectTimeout: Duration = .seconds(10)
@@ -26,35 +26,29 @@ public struct TransferConfiguration: Sendable {
     public var totalTimeout: Duration = .seconds(300)
     /// The `User-Agent` header field. Default: `larder`.
     public var userAgent = "larder"
-    /// A PEM file of certificate authorities for servers and https proxies. Default: the system's
-    /// file.
+    /// A PEM file of certificate authorities for servers and https proxies. Default: the system's.
     public var certificateAuthorities: String?
-    /// The client certificate, sent if a server requests one. Not sent after a redirect to a
+    /// The client certificate, sent to servers that request one. Not sent after a redirect to a
     /// different origin. Default: nil.
     public var clientCertificate: ClientCertificate?
-    /// A `.netrc` file, used for URLs without credentials. Not used after a redirect to a different
-    /// origin. Default: nil.
+    /// A `.netrc` file, used for URLs without credentials. Default: nil.
     public var netrcFile: String?
     /// The proxies. Default: none.
     public var proxies = ProxySelection.none
     /// The allowed server addresses. Default: public addresses.
     public var addressPolicy = AddressPolicy.publicOnly
-    /// Rules that replace the host and port to connect to. The first matching rule applies.
-    /// Default: none.
+    /// Rules that replace the host and port to connect to. The first match applies. Default: none.
     public var connectTo: [ConnectToRule] = []
     /// Addresses to use without a lookup. Default: none.
     public var resolve: [ResolveRule] = []
-    /// Maximum total size of a response's head, interim heads and trailers, in bytes. Default: 64
-    /// KiB.
+    /// Maximum bytes of a response's head, interim heads and trailers in total. Default: 64 KiB.
     public var maximumHeaderBytes = 64 << 10
-    /// Maximum total number of fields in a response's head, interim heads and trailers. Default:
-    /// 256.
+    /// Maximum fields of a response's head, interim heads and trailers in total. Default: 256.
     public var maximumHeaderFields = 256
     /// Maximum total rate of all transfers, in encoded body bytes per second. Waiting for this
     /// limit is not a stall. Default: nil, no limit.
     public var maximumBytesPerSecond: Int64?
-    /// The logger for connections and transfers. Logs contain no credentials, queries or header
-    /// fields. Default: nil.
+    /// The logger. Logs contain no credentials, queries or header fields. Default: nil.
     public var logger: Logger?
 
     /// Creates the default configuration.

@@ -17,26 +17,21 @@ package struct TransferRequest: Sendable {
     /// The header fields. They can replace the default fields `Host`, `User-Agent` and, in unsigned
     /// requests, `Accept-Encoding`.
     package var headers: FieldList
-    /// The cookies of the ``ResponseHead`` before a redirect. Each is sent only if it matches the
-    /// URL.
+    /// The cookies of the ``ResponseHead`` before a redirect. Each is sent if it matches the URL.
     package var cookies: [String] = []
     /// Maximum size of the decoded body, in bytes.
     package var maximumBodyBytes: Int64
-    /// Whether to use ``TransferConfiguration/clientCertificate`` and
-    /// ``TransferConfiguration/netrcFile``.
+    /// Whether to use the configuration's `clientCertificate` and `netrcFile`.
     package var usesStoredCredentials: Bool
     /// Whether libcurl may repeat the request if the connection is lost before a response. An
-    /// upload may always be repeated once, without `Expect`, after status 417 (RFC 9110, section
-    /// 15.5.18).
+    /// upload may always be repeated once, without `Expect` (RFC 9110, section 15.5.18).
     package var mayBeRepeated = false
-    /// Whether to only open a connection for a later request. Such a transfer succeeds without a
-    /// head.
+    /// Whether to only open a connection for later. Such a transfer succeeds without a head.
     package var onlyConnects = false
     /// Whether to wait for a connection that is being opened, because it may support HTTP/2. If it
     /// cannot be opened, the waiting transfers time out one after another.
     package var sharesConnection = true
-    /// Whether to close the connection afterwards, because no other request to the origin is
-    /// expected.
+    /// Whether to close the connection, because no other request to the origin is expected.
     package var isLastOfHost = false
 
     package init(
@@ -55,8 +50,8 @@ package struct RequestBody: Sendable {
         @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
 
     package let count: Int64
-    /// Copies bytes from `offset` into `buffer`. Returns the number of copied bytes, or nil to end
-    /// the transfer. Called on the loop's queue. A repeated request starts at offset 0 again.
+    /// Returns the number of copied bytes, or nil to end the transfer. Called on the loop's queue.
+    /// A repeated request starts at offset 0 again.
     package let read: Reader
 
     package init(count: Int64, read: @escaping Reader) {
@@ -72,9 +67,8 @@ package struct RequestBody: Sendable {
     }
 }
 
-/// An AWS Signature Version 4, computed by libcurl. libcurl 7.88 requires the field
-/// `x-amz-content-sha256`, a sorted query, and no field whose name is a prefix of another field's
-/// name (lib/http_aws_sigv4.c).
+/// An AWS Signature Version 4, computed by libcurl (lib/http_aws_sigv4.c). libcurl 7.88 requires
+/// the field `x-amz-content-sha256`, a sorted query, and no field name that starts with another.
 package struct RequestSigning: Sendable {
     package var region: String
     package var credentials: Credentials
@@ -88,8 +82,7 @@ package struct TransferID: Hashable, Sendable {
 /// A receiver of a transfer's events: at most one head, any number of body pieces, then exactly one
 /// end. All calls are on the loop's queue and must not block.
 package protocol TransferReceiver: AnyObject, Sendable {
-    /// Receives the final head. If it returns false, the transfer ends as
-    /// ``TransferError/Code-swift.enum/abandoned``, without the body.
+    /// Receives the final head. If it returns false, the transfer ends as `abandoned`.
     func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool
 
     /// Receives decoded bytes, valid during the call.

@@ -30,8 +30,7 @@ struct AWSProfiles {
         return services.flatMap { config.value("s3.endpoint_url", in: $0) } ?? value("endpoint_url")
     }
 
-    /// - Parameter lack: The part of the error message about missing environment variables. Nil if
-    ///   a profile was chosen explicitly.
+    /// - Parameter lack: A message about missing variables. Nil if a profile was explicitly chosen.
     func credentials(lackingOthers lack: String?) throws(S3SettingsError) -> S3Credentials {
         let (accessKey, secretKey) = ("aws_access_key_id", "aws_secret_access_key")
         if let access = value(accessKey), let secret = value(secretKey) {

@@ -6,8 +6,7 @@ package protocol ObjectStore: Sendable {
     /// Returns the name of the object or the bucket for messages.
     func subject(_ key: String?) -> String
 
-    /// Receives an object, and returns its metadata, if any. Throws ``RemoteError``, the sink's
-    /// error or `CancellationError`.
+    /// Returns any metadata. Throws ``RemoteError``, the sink's error or `CancellationError`.
     @discardableResult
     func get(
         _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker

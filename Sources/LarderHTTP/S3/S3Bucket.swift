@@ -1,10 +1,9 @@
 import Logging
 import Synchronization
 
-/// A bucket of an S3-compatible server, with a separate transfer loop.
-///
-/// The user's server may have a private address. In a shared loop, an icon's URL could use an open
-/// connection to it, without a check of the address.
+/// A bucket of an S3-compatible server, with a separate transfer loop. The user's server may have a
+/// private address. In a shared loop, an icon's URL could use an open connection to it, without a
+/// check of the address.
 package final class S3Bucket: ObjectStore {
     private let loop: TransferLoop
     private let settings: S3Settings
@@ -12,10 +11,8 @@ package final class S3Bucket: ObjectStore {
     private let slots: RequestSlots
     private let logger: Logger?
 
-    /// - Parameters:
-    ///   - connections: The maximum number of connections, and of requests in flight.
-    ///   - transfer: The base configuration, except for address policy, connection limits, stored
-    ///     credentials and total timeout.
+    /// - Parameter transfer: The base configuration, except for address policy, connection limits,
+    ///   stored credentials and total timeout.
     package init(
         _ settings: S3Settings, connections: Int = 16, retry: RetryPolicy = .ofRemote(),
         transfer: TransferConfiguration = TransferConfiguration()
@@ -89,15 +86,13 @@ package final class S3Bucket: ObjectStore {
         } catch is ResponseXML.ParseError {
             throw malformed(prefix, "the listing cannot be read")
         }
-        // Checks the page. With unrequested names or a wrong order, callers would miss objects or
-        // never finish.
+        // With unrequested names or a wrong order, callers would miss objects or never finish.
         var objects: [ListedObject] = []
         for var object in listing.objects {
             guard object.key.utf8.starts(with: (location.prefix + prefix).utf8) else {
                 throw malformed(prefix, "the listing contains names that were not requested")
             }
-            // Drops bytes, not characters, because the prefix's slash and a combining mark after it
-            // are one character.
+            // Drops bytes, because a slash and a combining mark after it are one character.
             object.key = String(
                 decoding: object.key.utf8.dropFirst(location.prefix.utf8.count), as: UTF8.self)
             // rclone can list a name twice after a write and a removal.
@@ -146,16 +141,14 @@ package final class S3Bucket: ObjectStore {
     }
 }
 
-/// A limit on requests in flight. A task may make several requests at once, and HTTP/2 would send
-/// all of them.
+/// A limit on requests in flight. HTTP/2 would send all requests of a task at once.
 private final class RequestSlots: Sendable {
     private typealias State = (free: Int, waiting: [CheckedContinuation<Void, Never>])
     private let state: Mutex<State>
 
     init(_ count: Int) { state = Mutex((max(1, count), [])) }
 
-    /// Runs `body` in a slot. Waits for the slot even if the task is cancelled, because requests in
-    /// flight end soon.
+    /// Waits for a slot even if the task is cancelled, because requests in flight end soon.
     func run(_ body: () async throws -> ResponseHead) async throws -> ResponseHead {
         await withCheckedContinuation { waiter in admit { $0.waiting.append(waiter) } }
         defer { admit { $0.free += 1 } }

@@ -11,8 +11,7 @@ public struct S3Settings: Sendable {
     public var region: String
     /// The access key. Nil means unsigned requests.
     public var credentials: S3Credentials?
-    /// A PEM file of trusted certificate authorities. Default: nil, the file of the
-    /// ``TransferConfiguration``.
+    /// A PEM file of certificate authorities. Default: nil, the ``TransferConfiguration``'s file.
     public var certificateAuthorities: String?
 
     /// Creates settings without reading files or the environment.

@@ -1,8 +1,6 @@
-/// A token bucket for received body bytes, with a queue of waiting transfers. Used only on the
-/// loop's queue.
-///
-/// A piece of any size passes if a token remains, so tokens can become negative. Transfers can
-/// exceed the rate by at most one piece and the bytes of 250 ms.
+/// A token bucket for received body bytes, with a queue of waiting transfers. A piece of any size
+/// passes if a token remains, so tokens can become negative. Transfers can exceed the rate by at
+/// most one piece and the bytes of 250 ms.
 final class RateLimit {
     private let bytesPerSecond: Double
     private let capacity: Double
@@ -30,8 +28,8 @@ final class RateLimit {
         return true
     }
 
-    /// Returns the first waiting transfer if a token is available. Until the next call, this
-    /// transfer can skip the queue.
+    /// Returns the first waiting transfer if a token is available. Until the next call, it can skip
+    /// the queue.
     func next(now: ContinuousClock.Instant = .now) -> TransferID? {
         turn = nil
         guard !waiting.isEmpty else { return nil }

@@ -16,14 +16,12 @@ final class Transfer {
     private(set) var isPaused = false
     private(set) var isHeldBack = false
     private var requests = 0
-    /// The reason why Larder ended the transfer, or nil. libcurl reports only that a callback
-    /// failed.
+    /// The reason why Larder ended the transfer. libcurl reports only that a callback failed.
     private(set) var reason: TransferError?
     var isOutOfFiles = false
     private var refusedAddress: String?
     private var hasTriedAnAddress = false
-    /// The maximum size in bytes of an unwanted body to receive. For longer bodies, a new
-    /// connection is faster.
+    /// Maximum size of an unwanted body to receive. For longer ones, a new connection is faster.
     private static let maximumDrainedBytes: Int64 = 16 << 10
 
     init(order: PendingTransfer, configuration: TransferConfiguration) {
@@ -74,8 +72,7 @@ final class Transfer {
 
     func rewind(to offset: Int64) { sentBytes = offset }
 
-    /// Receives a line of the head, and returns whether to continue. Calls the autoclosures when
-    /// the head is complete.
+    /// Returns whether to continue. Calls the autoclosures when the head is complete.
     func receive(
         header line: UnsafeRawBufferPointer, announcing length: @autoclosure () -> Int64?,
         cookies: @autoclosure () -> [String]
