@@ -30,8 +30,7 @@ enum BMPStructure {
 
     private static let headerLengths = [12, 16, 40, 52, 56, 64, 108, 124]
 
-    /// The allowed widths and heights. Real bitmaps are smaller, and the pixel length cannot
-    /// overflow.
+    /// The allowed widths and heights. Larger ones are unused, and could overflow the pixel length.
     private static let sizes = 1...0xFFF_FFFF
 
     /// The information header of a bitmap. ICO files contain it too.

@@ -5,8 +5,7 @@ enum PNGStructure {
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
     /// Walks the chunks to IEND, and checks the CRC of each chunk of the image. Ignores a wrong CRC
-    /// of an ancillary chunk, as libpng does by default, and bytes after IEND, as every decoder
-    /// does.
+    /// of an ancillary chunk, as libpng does by default, and bytes after IEND, as all decoders do.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .png)
         reader.place = "the signature"

@@ -2,9 +2,8 @@
 
 /// WebP (RFC 9649): a RIFF file with one or more VP8 or VP8L images.
 enum WebPStructure {
-    /// Walks the chunks of the file and of its animation frames. Ignores bytes after the declared
-    /// length, as RFC 9649 §2.4 allows, and metadata with a wrong length after the image, as
-    /// libwebp does.
+    /// Walks the chunks of the file and its animation frames. Ignores bytes after the declared
+    /// length (RFC 9649 §2.4), and metadata with a wrong length after the image, as libwebp does.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .webp)
         try reader.skip(4)

@@ -37,7 +37,7 @@ final class XMLFilter {
     private var omissions = XMLQueue<(line: Int, omitted: Int)>()
     private var omittedBefore = 0
     private var failure: (any Error)?
-    /// The error that ended the document, after libxml2 has read all output before it.
+    /// The error that ended the document, set after libxml2 has read all output.
     private(set) var endingError: (any Error)?
     private let output: UnsafeMutablePointer<UInt8>
     private var start = 0
@@ -50,9 +50,8 @@ final class XMLFilter {
     /// The size in bytes of waiting tags with attributes at which the filter pauses.
     private static let maximumWaiting = 64 << 10
     static let maximumReference = 16
-    /// libxml2's reader parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c), and drops parsed
-    /// bytes only if at most 512 unparsed bytes remain. Larger reads would make its buffer grow by
-    /// megabytes.
+    /// libxml2 parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c), and drops parsed bytes
+    /// only if at most 512 unparsed ones remain. With larger reads, it would keep megabytes.
     private static let maximumRead = 512
 
     init(_ input: BufferedBytes, _ rules: XMLRules, _ offsets: XMLOffsets?) {
@@ -63,16 +62,14 @@ final class XMLFilter {
         text = XMLTextPlace(from: offset)
         known = rules.elements.map { $0.map { XMLTag.number($0.utf8) } }
         containers = rules.containers.map { XMLTag.number($0.utf8) }
-        // Twice the limit, because libxml2 turns CR LF into one byte. The constant leaves room for
-        // a character.
+        // Doubled, because libxml2 turns CR LF into one byte. The 8 leaves room for a character.
         maximumText = 2 * min(rules.maximumTextBytes, .max / 4) + 8
         output = .allocate(capacity: Self.capacity)
     }
 
     deinit { output.deallocate() }
 
-    /// Returns the number of bytes, or 0 at the end and after an error, because after -1 libxml2
-    /// would drop unparsed bytes.
+    /// Returns 0 at the end and after an error, because after -1 libxml2 would drop unparsed bytes.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         if start == end {
             (start, end) = (0, 0)

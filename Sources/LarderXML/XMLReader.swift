@@ -4,8 +4,7 @@ import LarderCore
 /// A node-by-node reader of an XML document, based on libxml2's text reader and ``XMLFilter``.
 ///
 /// Never uses the network. libxml2's own limits (256 levels, 10 MB of text in a node) also apply.
-/// Create, use and release a reader on one thread, because it replaces the thread's XML error
-/// handler.
+/// A reader must stay on one thread, because it replaces the thread's XML error handler.
 package final class XMLReader {
     package enum Node { case start, end, text, finished }
 
@@ -153,13 +152,12 @@ package final class XMLReader {
 package struct XMLRules: Sendable {
     /// The permitted elements, the root first. Names have 1 to 7 bytes. Nil permits all elements.
     package var elements: [String]?
-    /// Whether a different root is permitted. With such a root, all elements are permitted, and
-    /// attributes are kept.
+    /// Whether a different root is permitted. Such a document keeps all elements and attributes.
     package var permitsOtherRoots: Bool
     /// The ``elements`` that contain no text.
     package var containers: [String] = []
-    /// The maximum size in bytes of a text that is always kept whole. Also limits a tag whose
-    /// attributes are kept.
+    /// The maximum size in bytes of a text that is always kept whole, and of a tag whose attributes
+    /// are kept.
     package var maximumTextBytes: Int
     /// The root has depth 1. libxml2's limit is 256.
     package var maximumDepth: Int
@@ -168,8 +166,7 @@ package struct XMLRules: Sendable {
     package var maximumSkippedBytes: Int
     /// Declarations in a document type are always refused.
     package var permitsDocumentType: Bool
-    /// The replacement for a reference to a forbidden character, such as `&#1;`. If nil, libxml2
-    /// refuses the reference.
+    /// Replaces references to forbidden characters, such as `&#1;`. If nil, libxml2 refuses them.
     package var forbiddenReference: UInt8?
     /// The maximum number of different element names. libxml2 keeps and compares all names.
     package var maximumNames: Int

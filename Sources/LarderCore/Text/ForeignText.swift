@@ -1,8 +1,8 @@
 import Foundation
 
-// Foreign text is compared and parsed as bytes. `String` and `Character` compare by canonical
-// equivalence, which takes quadratic time for combining marks: half a minute for 80 kB.
-// Scripts/lint reports comparisons of strings.
+// Foreign text is compared and parsed as bytes. The canonical equivalence of `String` and
+// `Character` takes quadratic time for combining marks: half a minute for 80 kB. Scripts/lint
+// reports comparisons of strings.
 
 typealias ByteSlice = ArraySlice<UInt8>
 

@@ -1,7 +1,6 @@
 extension String {
     /// The text with escapes for control characters, line breaks, direction marks and invisible
-    /// formatting. Zero-width joiners and non-joiners remain, because Persian, Indic scripts and
-    /// emoji need them.
+    /// formatting. Zero-width joiners and non-joiners remain for Persian, Indic scripts and emoji.
     package var sanitizedForTerminal: String {
         if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return self }
         var result = ""

@@ -1,12 +1,10 @@
 extension String {
-    /// Decodes UTF-8. If a byte is invalid, percent-encodes all non-ASCII bytes, as the URL parser
-    /// does.
+    /// Decodes UTF-8. If a byte is invalid, percent-encodes non-ASCII bytes, like the URL parser.
     package init(urlBytes bytes: some Collection<UInt8>) {
         self = String(valid: bytes) ?? bytes.percentEncoded { $0 < 0x80 }
     }
 
-    /// The ``HTTPURL/key`` of a canonical spelling. The parser has already resolved escaped dot
-    /// segments.
+    /// The ``HTTPURL/key`` of a canonical spelling, which contains no escaped dot segments.
     var normalizingEscapes: String {
         let bytes = Array(utf8).replacingEscapes { value, bytes in
             let isPlain = value.isUnreserved
@@ -83,8 +81,8 @@ extension UInt8 {
 package enum URLBytes {
     /// The bytes that are not encoded in a path: `pchar` (RFC 3986, section 3.3) and slashes.
     static let path = table("/:@!$&'()*+,;=")
-    /// The bytes that are not encoded in a query: `?` and the bytes of a path (RFC 3986, section
-    /// 3.4) except the apostrophe (WHATWG's special-query percent-encode set).
+    /// The bytes that are not encoded in a query (RFC 3986, section 3.4), without the apostrophe,
+    /// as in WHATWG's special-query percent-encode set.
     static let query = table("/?:@!$&()*+,;=")
 
     private static func table(_ others: String) -> [Bool] {

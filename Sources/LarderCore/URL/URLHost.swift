@@ -107,9 +107,8 @@ enum URLHost {
     }
 }
 
-/// The conversion of international hosts to ASCII (`xn--`, UTS #46). The command line uses libcurl
-/// (`CurlHosts`), LarderIcons uses Foundation. Without a converter, ``HTTPURL`` rejects
-/// international hosts.
+/// The conversion of international hosts to ASCII (`xn--`, UTS #46). Without a converter,
+/// ``HTTPURL`` rejects international hosts.
 public enum InternationalHosts {
     /// Installs the process's converter, unless one is already installed. A converter returns the
     /// ASCII form of a host, or nil if the host is invalid.

@@ -1,7 +1,6 @@
 package enum SecretParameter {
-    /// Parts of secret parameters' names, in lower case without `-` and `_`. Sources: AWS
-    /// (`X-Amz-Signature`), Google, OpenTelemetry's semantic conventions (`url.full`) and error
-    /// trackers.
+    /// Parts of secret parameters' names, in lower case without `-` and `_`. Sources: AWS, Google,
+    /// OpenTelemetry's semantic conventions (`url.full`) and error trackers.
     private static let parts: [StaticString] = [
         "signature", "token", "secret", "password", "passwd", "passphrase", "credential",
         "accesskey", "apikey", "session", "sessid", "hmac", "authorization", "bearer",
@@ -17,8 +16,7 @@ package enum SecretParameter {
 
     package static func isToken(_ text: Substring.UTF8View) -> Bool { isToken(text.percentDecoded) }
 
-    /// Whether a parameter is a secret, or its value is a URL with a secret in the query or
-    /// fragment.
+    /// Whether a parameter is a secret, or its value is a URL that contains one after `?` or `#`.
     package static func hasOne(
         _ name: some Collection<UInt8>, _ value: some Collection<UInt8>, depth: Int = 0
     ) -> Bool {
@@ -133,8 +131,7 @@ extension String {
         return start..<(utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex)
     }
 
-    /// The index after the slashes that start the text or follow the scheme. Without such slashes,
-    /// the start index.
+    /// The index after the slashes at the start or after the scheme. Without them, the start index.
     private var authorityStart: Index {
         guard let slash = utf8.firstIndex(where: HTTPURL.isSlash),
             slash == startIndex || utf8[utf8.index(before: slash)] == UInt8(ascii: ":")
