@@ -63,7 +63,7 @@ extension TransferError.Code {
     }
 
     /// libcurl has one code for all failed connections and one for all timeouts. ``EasyHandle``
-    /// distinguishes them.
+    /// distinguishes the causes.
     package init(curlCode: UInt32) {
         self =
             switch CURLcode(curlCode) {

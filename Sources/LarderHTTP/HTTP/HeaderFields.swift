@@ -41,7 +41,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         return seconds == -1 ? nil : Date(timeIntervalSince1970: Double(seconds))
     }
 
-    /// The content codings in lower case and in order, without `identity` and some servers' `none`.
+    /// The content codings in lower case and in order, without `identity` and the invalid `none`.
     package var contentCodings: [String] {
         words(of: "Content-Encoding", except: ["identity", "none"])
     }

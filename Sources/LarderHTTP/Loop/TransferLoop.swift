@@ -19,7 +19,7 @@ package final class TransferLoop: @unchecked Sendable {
 
     package let queue: DispatchQueue
     package let connectionsAhead: Int
-    /// Called on the queue after each round. Returns the latest time for the next round, or nil.
+    /// Called on the queue in each round. Returns the latest time for the next round, or nil.
     package var onRound: (() -> ContinuousClock.Instant?)?
 
     private let configuration: TransferConfiguration

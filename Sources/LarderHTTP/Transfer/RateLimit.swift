@@ -28,8 +28,8 @@ final class RateLimit {
         return true
     }
 
-    /// Returns the first waiting transfer if a token is available. Until the next call, it can skip
-    /// the queue.
+    /// Returns the first waiting transfer if a token is available. Until the next call, that
+    /// transfer can skip the queue.
     func next(now: ContinuousClock.Instant = .now) -> TransferID? {
         turn = nil
         guard !waiting.isEmpty else { return nil }
