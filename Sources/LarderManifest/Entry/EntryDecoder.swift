@@ -1,8 +1,8 @@
 import Foundation
 import LarderCore
 
-/// A decoder of entries. This and ``IconURLs`` are classes, because copying the rules for each
-/// entry would take 6 % of the time.
+/// A decoder of entries. This type and ``IconURLs`` are classes, because copying the rules for each
+/// entry would take 6 % of the reading time.
 final class EntryDecoder {
     static let plainKeys = ["name", "icon", "priority", "integrity", "sha256", "size", "key"]
 
@@ -18,7 +18,7 @@ final class EntryDecoder {
         hasDescendants = paths.contains(where: \.hasDescendants)
     }
 
-    /// A structure, because tuples in an array are copied ten times as slowly.
+    /// A structure, because an array of tuples takes ten times as long to copy.
     struct DecodedIcon {
         let name: String?
         let value: IconValue?
@@ -71,7 +71,7 @@ final class EntryDecoder {
         let key: String?
     }
 
-    /// Returns the values at the icon paths in document order, even blank and unselected ones.
+    /// Returns all values at the icon paths in document order, including blank and unselected ones.
     func values(of element: ManifestValue) -> [IconValue] {
         let isKeyed = value(at: shape.key, in: element) != .null
         return places(in: element).prefix(ManifestLimits.maximumIcons).compactMap {
@@ -102,7 +102,7 @@ final class EntryDecoder {
             return DecodedIcon(name: entry.name, value: nil, result: .failed(error))
         }
         let result = result(of: icon, value, entry)
-        // A built URL is not a value of the manifest, but explains why it is not fetched.
+        // A built URL is not in the manifest. It is returned only to explain why it is not fetched.
         if icon.target == .convention {
             guard case .unfetched = result else {
                 return DecodedIcon(name: entry.name, value: nil, result: result)
@@ -164,7 +164,8 @@ final class EntryDecoder {
 
         var isFile: Bool { target == .file }
 
-        /// AppStream's local icons belong to installed packages, not to a directory of icons.
+        /// A directory of icons does not contain AppStream's local icons, which belong to installed
+        /// packages.
         var mayBeInFolder: Bool {
             if place.target == .convention { return place.template != nil }
             guard place.target == .typed, let type else { return true }
@@ -173,7 +174,8 @@ final class EntryDecoder {
 
         private var type: String? { text("@type") }
 
-        /// Whether the medium or type is an image. Without them, the file name decides.
+        /// Whether the attribute `medium` or `type` names an image. Without both, the file name
+        /// decides.
         var isImage: Bool {
             if let kind = text("@medium") ?? type { return kind.begins(with: "image") }
             guard case .string(let url, _) = match.value else { return false }
@@ -203,7 +205,7 @@ final class EntryDecoder {
         if found.first?.place.target != .convention {
             found.removeAll { $0.place.target == .convention }
         }
-        // The icons of a group belong to different apps.
+        // The icons of a group belong to different apps, so all are used.
         guard found.count > 1, !shape.isGroup else { return found }
         switch urls.rules.icons {
         case .all: return found
@@ -233,7 +235,8 @@ final class EntryDecoder {
         return found
     }
 
-    /// Whether another path selects icons in the value, as `Icon.cached[*].name` does in DEP-11.
+    /// Whether another path selects icons inside the value, as `Icon.cached[*].name` does in
+    /// DEP-11.
     private func leads(_ path: ManifestPath, into value: ManifestValue) -> Bool {
         switch value {
         case .array, .dictionary:
@@ -307,8 +310,9 @@ final class EntryDecoder {
         return digest
     }
 
-    /// Parses W3C Subresource Integrity (section 3.5), but only one SHA-256 digest. Returns nil for
-    /// an empty list.
+    /// Parses W3C Subresource Integrity (section 3.5): `<algorithm>-<base64>[?<options>]`,
+    /// separated by white space. Accepts only one SHA-256 digest, although W3C allows several.
+    /// Returns nil for an empty list.
     private func digest(integrity value: ManifestValue) throws(EntryError) -> Digest? {
         guard value != .null else { return nil }
         guard case .string(let list, _) = value else {
@@ -336,13 +340,16 @@ final class EntryDecoder {
         return found
     }
 
+    /// Returns the size in bytes. Ignores a value that is not a byte count, such as image
+    /// dimensions.
     private func size(_ value: ManifestValue) -> Int64? {
         let size = value.exactInteger.flatMap { $0 >= 0 ? Int64($0) : nil }
         if size == nil, value != .null { ignored.add(.size) }
         return size
     }
 
-    /// Ignores a key with a null character, because SQLite and C would truncate it.
+    /// Returns the key without credentials. Ignores a key with a null character, because SQLite and
+    /// C would truncate it.
     private func key(_ value: ManifestValue) -> String? {
         guard value != .null else { return nil }
         guard case .string(let key, _) = value, key.utf8.count <= ManifestLimits.maximumURLSize,

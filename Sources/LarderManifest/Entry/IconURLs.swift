@@ -51,7 +51,8 @@ final class IconURLs {
         }
         var text = ofSet ?? value.text
         if let template { text = try Self.fill(template, text, icon.match, entry) }
-        // URL parsers ignore white space, so the spelling must not contain it.
+        // URL parsers ignore white space. It is removed before placeholders are filled and the
+        // spelling is stored.
         if !value.isPlain {
             text = String(decoding: text.bytesOfURL, as: UTF8.self)
             if text.utf8.count <= ManifestLimits.maximumURLSize {
@@ -100,7 +101,8 @@ final class IconURLs {
         return url.credentials != nil && !url.inheritsCredentials
     }
 
-    /// Keeps the gateway's query, which may be a token.
+    /// Returns the gateway URL for `ipfs://CID/path`. Keeps the gateway's query, which may be a
+    /// token.
     private static func url(of text: String, from ipfsGateway: HTTPURL) -> String {
         var path = text.utf8.dropFirst("ipfs:".utf8.count).drop { $0 == UInt8(ascii: "/") }
         if path.starts(with: "ipfs/".utf8) { path = path.dropFirst("ipfs/".utf8.count) }
@@ -142,7 +144,7 @@ final class IconURLs {
                 let hasExtension = name.dropFirst().contains(UInt8(ascii: "."))
                 text += encode(value) + (hasExtension ? "" : ".png")
             case "*":  // text: a template's
-                // U+FFFD replaces invalid bytes, so the original key is unknown.
+                // U+FFFD has replaced invalid bytes, so the original key is unknown.
                 guard let wildcard = match.wildcard, !wildcard.utf8.holds("\u{FFFD}") else {
                     throw EntryError(
                         .unparsableURL,
@@ -189,7 +191,8 @@ enum DataURL {
         return type.dropLast(6).last { $0 != 0x20 } == UInt8(ascii: ";")
     }
 
-    /// Ignores white space and makes padding optional, as in the Infra standard.
+    /// Decodes Base64 as in the Infra standard, which ignores white space and makes padding
+    /// optional.
     private static func base64Decoded(_ text: [UInt8]) -> [UInt8]? {
         var text = text.filter { !isSpace($0) }
         if text.count % 4 == 0 {

@@ -1,8 +1,7 @@
 import LarderCore
 
-/// A detector of keys that entries use for different icons.
-///
-/// Keeps only hash values, about 32 bytes per key. A random seed prevents crafted collisions.
+/// A detector of keys that entries use for different icons. Keeps only hash values, about 32 bytes
+/// per key. A random seed prevents crafted collisions.
 final class KeyedIcons {
     private var icons: [UInt64: (digest: UInt32, position: UInt32)] = [:]
 
