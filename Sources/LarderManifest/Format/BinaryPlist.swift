@@ -1,4 +1,5 @@
-/// A binary property list, as in Core Foundation's `CFBinaryPList.c`. Objects are read on demand.
+/// A binary property list, in the format of Core Foundation's `CFBinaryPList.c`. Objects are read
+/// on demand.
 ///
 ///     "bplist00" | objects … | offset table: an offset for each object | trailer, 32 bytes
 ///
@@ -6,7 +7,7 @@
 /// objects (8), root object (8), offset of the offset table (8). Every number is checked on use.
 final class BinaryPlist {
     let root: Int
-    /// The number of the current entry, for errors.
+    /// The current entry's number, for errors.
     var position: Int?
     let bytes: BinaryPlistBytes
     let objectCount: Int
@@ -16,7 +17,6 @@ final class BinaryPlist {
     /// The remaining lookups. They are limited, because shared objects can expand without bound.
     private var lookupsLeft: Int
 
-    /// A reference to an object, and its place.
     typealias Element = (reference: Int, span: SourceSpan)
 
     enum Object {
@@ -59,7 +59,8 @@ final class BinaryPlist {
         self.objectCount = Int(objectCount)
         self.root = Int(root)
         self.offsetTable = Int(offsetTable)
-        // A value is looked up two or three times. The constant is for oversized entries.
+        // A value is looked up two or three times. The constant leaves lookups after an oversized
+        // entry.
         lookupsLeft = 4 * (bytes.count / referenceSize) + 1 << 18
     }
 
@@ -81,7 +82,7 @@ final class BinaryPlist {
         case (0x0, 0x0): return try scalar(.null)
         case (0x0, 0x8): return try scalar(.bool(false))
         case (0x0, 0x9): return try scalar(.bool(true))
-        // The trailer is long enough to read past the end of the objects.
+        // Reading a number before the check stays in the file, because the trailer is longer.
         case (0x1, 0...4):
             return try scalar(integer(at: offset + 1, size: 1 << low), size: 1 << low)
         case (0x2, 2...3):
@@ -126,7 +127,7 @@ final class BinaryPlist {
         return (Int(reference), SourceSpan(offset..<offset + referenceSize))
     }
 
-    /// Non-ASCII bytes in an ASCII string, and unpaired surrogates in UTF-16, become U+FFFD.
+    /// Replaces non-ASCII bytes in an ASCII string, and unpaired surrogates in UTF-16, with U+FFFD.
     func string(_ text: References, isUTF16: Bool) throws -> (text: String, isValid: Bool) {
         let run = try bytes.run(at: text.offset, count: text.count)
         if isUTF16 { return String.decoding(utf16: run, isBigEndian: true) }
@@ -175,7 +176,8 @@ final class BinaryPlist {
 }
 
 /// The bytes of a binary plist, with random access in bounded memory. Files are not mapped, because
-/// mapped pages count as used memory, and truncation by another process would crash this one.
+/// mapped pages would count as this process's memory, and truncation by another process would crash
+/// this one.
 final class BinaryPlistBytes {
     let count: Int
     let input: ByteInput
@@ -204,7 +206,8 @@ final class BinaryPlistBytes {
         scratch.deallocate()
     }
 
-    /// Returns bytes that are valid until the next call. The range must be within the file.
+    /// Returns bytes that stay valid until this method is called again. The range must be within
+    /// the file.
     func run(at offset: Int, count: Int) throws -> UnsafeRawBufferPointer {
         let block = offset / Self.blockSize
         let start = offset % Self.blockSize

@@ -1,7 +1,7 @@
 final class BinaryPlistCursor: ManifestCursor {
     let plist: BinaryPlist
     private(set) var progress = 0
-    /// Elements are limited, because millions of them can be the same empty array.
+    /// The number of elements is limited, because millions of them can be the same empty array.
     private var elementsSeen = 0
     private static let elementWeight = 1024
     private let limits: ManifestLimits
@@ -19,7 +19,7 @@ final class BinaryPlistCursor: ManifestCursor {
     private init(_ plist: BinaryPlist, limits: ManifestLimits) {
         self.plist = plist
         self.limits = limits
-        // The minimum prevents an overflow for a sparse file.
+        // The cap of 1 TiB prevents an overflow for a sparse file.
         limit = 100 * min(plist.bytes.count, 1 << 40) + 16 << 20
         place = (plist.root, .unknown)
     }

@@ -27,7 +27,7 @@ final class JSONCursor: ManifestCursor {
     }
 
     @discardableResult func skip() throws -> EntryError? {
-        // The value is parsed, because any error makes the whole document invalid.
+        // Even a skipped value is parsed, because any error makes the whole document invalid.
         if case .failure(let error) = try take() { error } else { nil }
     }
 

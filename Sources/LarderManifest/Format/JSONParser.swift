@@ -9,12 +9,12 @@ import LarderCore
 /// outside the range of `Int` become doubles.
 struct JSONParser {
     let bytes: UnsafeBufferPointer<UInt8>
-    /// Whether the input ends after the bytes, so that a number at their end is complete.
+    /// Whether the input ends after ``bytes``. A number at their end is then complete.
     let isWhole: Bool
     let maximumDepth: Int
-    /// Whether strings cannot contain line breaks, because the next line is another value.
+    /// Whether a line break in a string is an error, because the next line is a different value.
     var isLines = false
-    /// The offset of the bytes in the manifest.
+    /// The offset of ``bytes`` in the manifest.
     var offset = 0
     private(set) var position = 0
 
@@ -179,7 +179,7 @@ struct JSONParser {
                 hasEscapes = true
                 position += 1
                 guard position < bytes.count else { throw .unfinished }
-                // The next iteration handles an escaped control character.
+                // The next iteration handles a control character after a backslash.
                 if bytes[position] < 0x20 { continue }
             } else {
                 if isLines, bytes[position] == 0x0A || bytes[position] == 0x0D {
@@ -204,7 +204,8 @@ struct JSONParser {
 }
 
 extension UInt8 {
-    /// Whether the byte after a slash begins a block comment. Nil if it does not begin a comment.
+    /// Whether this byte, after a slash, begins a block comment. Nil if it does not begin a
+    /// comment.
     var isBlockComment: Bool? {
         switch self {
         case UInt8(ascii: "*"): true

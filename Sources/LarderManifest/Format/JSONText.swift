@@ -29,10 +29,12 @@ enum JSONText {
         return position
     }
 
-    /// The characters after a backslash (RFC 8259, section 7) except `u`, and their values.
+    /// The characters after a backslash (RFC 8259, section 7) except `u`, and the characters that
+    /// they mean.
     private static let escapes = Array(zip("\"\\/bfnrt".utf8, "\"\\/\u{8}\u{C}\n\r\t".utf8))
 
-    /// Returns the unescaped text. Unknown escapes and unpaired surrogates become 0xFF.
+    /// Returns the unescaped text. Unknown escapes and unpaired surrogates become an invalid byte,
+    /// 0xFF.
     static func unescaped(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
@@ -43,7 +45,8 @@ enum JSONText {
                 index += 1
                 continue
             }
-            // A byte follows, because a backslash at the end would escape the quotation mark.
+            // A byte follows, because a backslash at the end would escape the closing quotation
+            // mark.
             let escaped = text[index + 1]
             let byte = escapes.first { $0.0 == escaped }?.1
             guard byte == nil, let unit = unit(text, at: index) else {

@@ -9,7 +9,7 @@ extension ManifestFormat {
         return (try detected(in: window, limits), window)
     }
 
-    /// Bounded, because JSON is then parsed again from its start.
+    /// The search is limited, because JSON is then parsed again from its start.
     private static let flowStyleLookahead = 64 << 10
 
     /// Detects the format, and consumes a UTF-8 byte order mark and white space. JSON Lines count
@@ -54,10 +54,10 @@ extension ManifestFormat {
         }
     }
 
-    /// Whether a text is YAML in flow style: its file has a suffix of YAML, and its start is not
-    /// JSON, or is followed by a comment or by another document.
+    /// Whether the text is YAML in flow style. The file name must end in `.yaml` or `.yml`. Either
+    /// the first value is not JSON, or a comment or another document follows it.
     private static func isYAML(_ window: ByteWindow, _ limits: ManifestLimits) throws -> Bool {
-        // A URL can have a query.
+        // The name can be a URL with a query.
         let path = window.input.name.utf8.prefix { $0 != UInt8(ascii: "?") }
         let name = path.suffix(3).isWord(".gz") ? path.dropLast(3) : path
         guard name.suffix(5).isWord(".yaml") || name.suffix(4).isWord(".yml") else { return false }
@@ -121,9 +121,8 @@ extension ManifestFormat {
     }
 }
 
-/// A cursor over the values of a manifest, in file order.
-///
-/// The cursor is before a value, which the caller must take, skip or enter.
+/// A cursor over the values of a manifest, in file order. It is before a value, which the caller
+/// must take, skip or enter.
 protocol ManifestCursor {
     func kind() throws -> ValueKind
     /// The current line. Nil in a binary plist.

@@ -41,7 +41,7 @@ final class ManifestXML {
         return node
     }
 
-    /// Moves to the end of the element at a depth, unless it is the current node.
+    /// Moves to the end of the element at `depth`. Does nothing if the current node is that end.
     func skip(to depth: Int) throws {
         while node != .finished, node != .end || reader.depth != depth { try advance() }
     }

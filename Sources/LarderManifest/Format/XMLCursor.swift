@@ -5,12 +5,13 @@ import LarderXML
 ///
 /// The document is a dictionary whose only member is the root element. An element with only text is
 /// a string. Other elements are dictionaries: attributes are members with an `@`, and the text of
-/// an element without child elements is ``ManifestPath/elementText``. Other text is ignored.
+/// an element without child elements is the member ``ManifestPath/elementText``. Other text is
+/// ignored.
 final class XMLCursor: ManifestCursor {
     private enum Place {
         case document
         case element
-        /// At the first child of the value, an element without attributes.
+        /// At the first child of the value, which is an element without attributes.
         case child
         /// After the value, which is an attribute or an element with only text.
         case value(Result<ManifestValue, EntryError>)
@@ -61,7 +62,8 @@ final class XMLCursor: ManifestCursor {
         return nil
     }
 
-    /// The depth of the element that ends the value. Nil if its end was already read.
+    /// The depth of the element whose end is the end of the value. Nil if that end was already
+    /// read.
     private var openDepth: Int? {
         switch place {
         case .value: nil

@@ -1,10 +1,10 @@
 import LarderCore
 
-/// A cursor over the values of a YAML stream, one document after the other.
+/// A cursor over the values of all documents in a YAML stream.
 ///
 /// In an entry, a merge key (`<<`, YAML 1.1) adds the members of the named mappings. They keep
-/// their places in the file. Own members win, then members of earlier mappings. Outside entries,
-/// `<<` is an ordinary member. Members whose key is not a scalar are skipped.
+/// their places in the file. Own members take precedence, then members of earlier mappings. Outside
+/// entries, `<<` is an ordinary member. Members whose key is not a scalar are skipped.
 final class YAMLCursor: ManifestCursor {
     private static let maximumKeySize = 8 << 10
 
@@ -84,7 +84,8 @@ final class YAMLCursor: ManifestCursor {
         parser.error(code, reason)
     }
 
-    /// Accepts a scalar if `--entries` may name it and it does not look like a template.
+    /// Throws an error for a scalar document, unless `--entries` may select it and it does not look
+    /// like a template.
     func checkScalar(isExplicit: Bool) throws {
         if try events.scalar().text.utf8.first == UInt8(ascii: "<") {
             throw parser.error(.notAManifest, YAMLParser.template)
@@ -131,7 +132,8 @@ final class YAMLCursor: ManifestCursor {
         return merged.isEmpty ? members : merged + members
     }
 
-    /// Returns the members of merged mappings, in reverse order, because the last member counts.
+    /// Returns the members of merged mappings. Earlier mappings come last, because the last member
+    /// with a key counts.
     private static func merged(_ value: ManifestValue) -> [ManifestValue.Member]? {
         switch value {
         case .dictionary(let members): return members
@@ -175,7 +177,7 @@ final class YAMLCursor: ManifestCursor {
     private static func typed(_ text: String) -> ManifestValue? {
         let bytes = text.utf8
         guard let first = bytes.first else { return .null }
-        // The first byte decides for most strings. Patterns are faster than searches here.
+        // For most strings, the first byte decides. Patterns are faster here than a search.
         switch first {
         case 0x30...0x39, UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
             // `Int` and `Double` also accept other spellings, such as `-inf`.

@@ -34,7 +34,8 @@ final class YAMLEvents {
 
     private(set) var kind = YAMLParser.Kind.documentEnd
     private let parser: YAMLParser
-    /// The index in ``kept`` of the current event. Nil if there are no ``replays``.
+    /// The index in ``kept`` of the current event, if it is repeated. If nil, there are no
+    /// ``replays``.
     private var repeated: Int?
     private var replays: [Replay] = []
     /// The depth in the innermost replay, or else in the document.

@@ -3,7 +3,8 @@ import LarderCore
 
 /// A pull parser of YAML 1.1 and 1.2, based on libyaml.
 ///
-/// libyaml's marks count characters. To convert them to bytes, the window keeps the last event.
+/// libyaml's marks count characters. To convert them to bytes, the window keeps the bytes since the
+/// last event.
 final class YAMLParser {
     enum Kind { case scalar, alias, array, dictionary, end, documentStart, documentEnd, streamEnd }
 
@@ -11,9 +12,10 @@ final class YAMLParser {
     private static let lookahead = 128 << 10
     /// libyaml's time for a token grows with the depth.
     private static let maximumEntryDepth = 256
-    /// The maximum number of characters. libyaml takes quadratic time for `%TAG` lines.
+    /// The maximum number of characters in directives. libyaml's time grows with the square of the
+    /// number of `%TAG` lines.
     private static let maximumDirectives = 1 << 10
-    /// U+0085, U+2028 and U+2029, which only YAML 1.1 has.
+    /// U+0085, U+2028 and U+2029, which are line breaks only in YAML 1.1.
     fileprivate static let lineBreaks: [[UInt8]] = [
         [0xC2, 0x85], [0xE2, 0x80, 0xA8], [0xE2, 0x80, 0xA9],
     ]
@@ -23,7 +25,7 @@ final class YAMLParser {
 
     let source: String
     private(set) var kind = Kind.documentEnd
-    /// The offset in the manifest of the next byte for libyaml.
+    /// The offset in the manifest of the next byte to pass to libyaml.
     private(set) var fed: Int
     private let window: ByteWindow
     /// The window's unread bytes, and their offset. Only ``read(into:)`` changes them.
@@ -37,11 +39,11 @@ final class YAMLParser {
     private var known: (index: Int, offset: Int)
     /// Offsets of ASCII text, in which each character is one byte.
     private var plain = 0..<0
-    /// The start mark of the last event, in characters. Later marks are not before it.
+    /// The start mark of the current event, in characters. Later marks are not before it.
     private var start = 0
     private var depth = 0
-    /// Whether the parser is in an entry. The limit on depth is higher there, so that a too
-    /// deep entry does not end the reading.
+    /// Whether the parser is in an entry. The limit on depth is higher there, so that a deeper
+    /// entry fails without ending the reading.
     var isInEntry = false
     private var isInDocument = false
     private var hasContent = false
@@ -151,7 +153,8 @@ final class YAMLParser {
         return name.map { String(cString: $0) }
     }
 
-    /// The place of a scalar or an alias, without its anchor, its tag and blanks at its end.
+    /// The place of a scalar or an alias, without its anchor and tag. A block scalar ends after the
+    /// text of its last line.
     var span: SourceSpan {
         var from = position(of: start)
         var to = position(after: Int(event.pointee.end_mark.index) - start, from: from)
@@ -203,14 +206,13 @@ final class YAMLParser {
         return next.count
     }
 
-    /// Returns a mark's position in the window. Marks must not decrease.
+    /// Returns the position of a mark in the window. Must be called with ascending marks.
     private func position(of index: Int) -> Int {
         let position = position(after: index - known.index, from: known.offset - offset)
         known = (index, offset + position)
         return position
     }
 
-    /// Scans text in ASCII only once.
     private func position(after count: Int, from start: Int) -> Int {
         let (from, to) = (offset + start, offset + start + count)
         if count >= 0, plain.lowerBound <= from, to <= plain.upperBound { return start + count }
