@@ -41,7 +41,8 @@ package final class ByteInput {
         if case .descriptor(let descriptor, isOwned: true) = source { close(descriptor) }
     }
 
-    /// The number of bytes that `read(into:at:)` can read. Nil unless at the start of a file.
+    /// The number of bytes that `read(into:at:)` can read. Nil unless the source is in memory or a
+    /// file opened at its start.
     var seekableSize: Int? {
         if case .bytes(let bytes) = source { return bytes.count }
         guard let file, lseek(file, 0, SEEK_CUR) == position else { return nil }

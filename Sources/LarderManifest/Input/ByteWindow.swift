@@ -9,7 +9,7 @@ final class ByteWindow {
         bytes = BufferedBytes(capacity: capacity, line: 1) { try input.read(into: $0) }
     }
 
-    /// Returns a window of the decompressed input, and whether it was compressed. Reads the start.
+    /// Returns a window of the decompressed input, and whether the input was compressed.
     static func unpacking(
         _ input: ByteInput, _ limits: ManifestLimits
     ) throws -> (window: ByteWindow, isPacked: Bool) {

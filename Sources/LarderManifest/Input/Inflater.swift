@@ -1,8 +1,9 @@
 import CZlib
 
-/// A streaming decompressor of gzip files (RFC 1952). Ignores padding after the last member.
+/// A streaming decompressor of gzip files (RFC 1952) with any number of members. Ignores bytes
+/// after the members, such as padding.
 final class Inflater {
-    // On the heap because zlib keeps its address.
+    // On the heap, because zlib keeps its address.
     private let stream: UnsafeMutablePointer<z_stream>
     private let window: ByteWindow
     private let limits: ManifestLimits

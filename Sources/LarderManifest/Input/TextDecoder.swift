@@ -4,7 +4,8 @@ import LarderXML
 /// A streaming converter of text to UTF-8.
 ///
 /// Invalid bytes, and characters that XML 1.0 forbids (section 2.2), become ``invalid``. libxml2
-/// would stop at them, and U+FFFD would turn a damaged URL into a different one. U+0 is an error.
+/// would stop at the original bytes, and U+FFFD would turn a damaged URL into a different one. The
+/// character U+0 is an error.
 final class TextDecoder {
     /// DEL, which does not occur in real texts.
     static let invalid: UInt8 = 0x7F
@@ -99,7 +100,7 @@ extension UnsafeBufferPointer<UInt8> {
         var index = 0
         while index + 8 <= count {
             let word = UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
-            // The high bits are set for control characters and non-ASCII bytes.
+            // A high bit is set for each control character and each non-ASCII byte.
             let controls = (word &- 0x2020_2020_2020_2020) & ~word
             guard (word | controls) & 0x8080_8080_8080_8080 == 0 else { break }
             index += 8
@@ -114,7 +115,7 @@ enum XMLEncoding {
     /// ISO-8859-1, or its subset US-ASCII.
     case latin1(isASCII: Bool)
 
-    /// The number of bytes in a code unit. Nil if all text has as many bytes when decoded.
+    /// The number of bytes in a code unit. Nil if decoded text has as many bytes as the original.
     var unitSize: Int? {
         switch self {
         // The decoder replaces each invalid byte with one byte.
@@ -130,7 +131,7 @@ enum XMLEncoding {
         bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE])
     }
 
-    /// Returns the encoding that the first bytes indicate, or else the declared encoding.
+    /// Returns the encoding that the first bytes indicate, the declared encoding, or else UTF-8.
     static func of(_ window: ByteWindow) throws -> XMLEncoding {
         let bytes = window.unread
         func begins(_ beginnings: [UInt8]...) -> Bool {
