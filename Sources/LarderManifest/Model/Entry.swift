@@ -12,7 +12,8 @@ public struct Entry: Equatable, Sendable {
     public let expectedDigest: Digest?
     /// The required size in bytes. Nil permits any.
     public let expectedSize: Int64?
-    /// The resource's identity, if its URL changes. If nil, the URL without credentials.
+    /// The resource's identity, for a URL that is signed or changes. If nil, the URL without
+    /// credentials identifies it.
     public let key: String?
 
     /// The value of ``spelling`` for an entry without a ``key``.
@@ -55,7 +56,8 @@ public struct InlineEntry: Equatable, Sendable {
     public let bytes: [UInt8]
     /// Higher priorities are stored first. Default: 0.
     public let priority: Int
-    /// The required digest. Default with a key: the digest of ``bytes``.
+    /// The required digest. With a key, the default is the digest of ``bytes``, because the cache
+    /// may contain a different icon under that key.
     public let expectedDigest: Digest?
     /// The required size in bytes. Nil permits any.
     public let expectedSize: Int64?
@@ -147,6 +149,7 @@ package struct Expectation: Sendable {
 
     package var isDemanding: Bool { digest != nil || size != nil }
 
+    /// The codes are listed in docs/output.md.
     package func mismatch(
         digest actual: Digest, size actualSize: Int64
     ) -> (code: String, message: String)? {

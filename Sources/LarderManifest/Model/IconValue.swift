@@ -32,13 +32,15 @@ public struct IconValue: Equatable, Sendable {
     let isPlain: Bool
     /// Whether the whole query of the URL is secret, because the entry has a key.
     private let isKeyed: Bool
-    /// Possible paths of a named file in a directory of icons, the most likely first.
+    /// Possible paths of the icon in a directory of icons, the most likely first. Empty unless the
+    /// value names a file.
     package internal(set) var files: [String] = []
 
     /// The offsets of the value's bytes in the decompressed manifest. Empty if unknown.
     package var span: Range<Int> { source.bytes }
 
-    /// - Parameter isFileName: Whether the shape implies the directory of this file name.
+    /// - Parameter isFileName: Whether the value is a file name whose directory the manifest's
+    ///   shape implies.
     init(
         _ text: String, at source: SourceSpan, isFileName: Bool = false,
         isThemeName: Bool = false, isKeyed: Bool = false
@@ -78,7 +80,8 @@ public struct IconValue: Equatable, Sendable {
         guard kind != .data else { return text }
         var shown = text
         if text.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "?") }) {
-            // A malformed or non-HTTP URL may have a secret anywhere.
+            // In a malformed or non-HTTP URL, a password may contain any delimiter, and any query
+            // member may be secret.
             let isUnknown = kind == .otherScheme || kind == .url && (try? HTTPURL(text)) == nil
             if isUnknown { return text.maskingSecrets }
             let plain = text.removingUserinfo
@@ -143,12 +146,12 @@ extension IconValue.Kind {
         2...32 ~= prefix.count
             && prefix.allSatisfy { 0x61...0x7A ~= $0 || $0.isDigit || $0 == UInt8(ascii: "-") }
             && name.allSatisfy { $0.isASCIILetterOrDigit || "-_".utf8.contains($0) }
-            // Only digits, as in `localhost:80`, are a port.
+            // A name of only digits is a port, as in `localhost:80`.
             && name.contains { !$0.isDigit }
             && !schemes.contains { prefix.isWord($0) }
     }
 
-    /// Schemes of URLs, which could be mistaken for the prefix of a set.
+    /// URL schemes that could be mistaken for the prefix of an icon set.
     private static let schemes: [StaticString] = [
         "about", "android-app", "asset", "blob", "cid", "content", "file", "filesystem", "ftp",
         "git", "intent", "ipfs", "ipns", "javascript", "magnet", "mailto", "sms", "ssh", "tel",
@@ -173,6 +176,7 @@ extension IconValue.Kind {
             }
     }
 
-    /// Font Awesome, Material Design Icons, Simple Icons, selfh.st and Homelab icons.
+    /// The prefixes of Font Awesome, Material Design Icons, Simple Icons, selfh.st and Homelab
+    /// icons.
     private static let sets = ["fa", "mdi", "si", "sh", "hl"]
 }

@@ -14,7 +14,8 @@ public struct ManifestLimits: Equatable, Sendable {
     public static let maximumURLSize = 8 << 10
     /// The maximum size of a name in bytes. Longer names are truncated.
     public static let maximumNameSize = 1 << 10
-    /// The maximum number of entries. Each icon of an entry counts. Default: 2,000,000.
+    /// The maximum number of entries, in which each icon of an entry counts as one. Default:
+    /// 2,000,000.
     public var maximumEntries = 2_000_000
     /// The maximum size of a decompressed gzip file in bytes. Default: 256 MiB.
     public var maximumUnpackedSize: Int64 = 256 << 20
@@ -22,7 +23,8 @@ public struct ManifestLimits: Equatable, Sendable {
     /// lists reach 60. Default: 200.
     public var maximumUnpackingRatio = 200
     static let freelyUnpackedSize = 16 << 20
-    /// The maximum size in bytes of a binary plist from a pipe. Default: 64 MiB.
+    /// The maximum size in bytes of a binary plist from a pipe, which is copied to a temporary
+    /// file. Default: 64 MiB.
     public var maximumPipedSize: Int
 
     /// Creates limits, with defaults for omitted ones.

@@ -23,9 +23,11 @@ public struct ManifestPath: Equatable, Sendable {
     enum Segment: Hashable, Sendable {
         case member(String)
         case elements, members
-        /// The value and all values in it. Occurs only once, and not at the end.
+        /// The value and all values in it. Can occur only once and not at the end, so that no value
+        /// is selected twice.
         case descendants
-        /// The elements whose member (in XML, an attribute: `@name`) has a value.
+        /// The elements whose member has a given value. In XML, the member is an attribute, named
+        /// with an `@`.
         case elementsWhere(String, String)
 
         static func == (left: Segment, right: Segment) -> Bool {
@@ -76,7 +78,8 @@ public struct ManifestPath: Equatable, Sendable {
         left.segments == right.segments
     }
 
-    /// Whether a filter precedes the end. Such a path to entries finds nothing.
+    /// Whether a filter precedes the path's end. Such a path to entries finds nothing, because
+    /// elements are read one by one.
     public var isFilter: Bool {
         segments.dropLast().contains { if case .elementsWhere = $0 { true } else { false } }
     }
@@ -254,7 +257,7 @@ struct PathMatch {
         case (.descendants, .dictionary(let members)):
             members.map { with($0.value, in: members, key: $0.key) }
         case (.member(let key), .dictionary(let members)):
-            // In XML, several elements have the same name.
+            // In XML, several elements can have the same name.
             members.filter { $0.key.isSame(as: key) }.suffix(isXML ? members.count : 1)
                 .map { with($0.value, in: members, key: $0.key) }
         default: []

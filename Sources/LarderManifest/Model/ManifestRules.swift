@@ -16,16 +16,20 @@ public struct ManifestRules: Equatable, Sendable {
     /// The template of the icon URL, for entries without icons at ``iconKeys``. With a template,
     /// the shape's paths to icons do not apply. Default: nil.
     public var iconTemplate: IconTemplate?
-    /// The icon sets to fetch. The first that matches a value is used. Default: none.
+    /// The icon sets that are fetched. If several sets match a value, the first is used. Default:
+    /// none.
     public var iconSets: [IconSet] = []
-    /// The path to the priority. If nil (default), only `priority` in the plain form is read.
+    /// The path to an entry's priority. If nil, only `priority` in the plain form is read. Default:
+    /// nil.
     public var priorityKey: ManifestPath?
     /// The path to an entry's digest, as Subresource Integrity or 64 hexadecimal digits. If nil,
     /// the digest next to the icon is read if the shape has digests. Default: nil.
     public var integrityKey: ManifestPath?
-    /// The pixels for `{size}`, `{width}`, `{height}`, `{w}` and `{h}` in URLs. Default: 512.
+    /// The value of `{size}`, `{width}`, `{height}`, `{w}` and `{h}` in URLs, in pixels. Default:
+    /// 512.
     public var iconSize = 512
-    /// The gateway for `ipfs:` URLs, such as `https://ipfs.io`. Default: nil, not fetched.
+    /// The gateway for `ipfs:` URLs, such as `https://ipfs.io`. If nil, they are not fetched.
+    /// Default: nil.
     public var ipfsGateway: HTTPURL?
     /// The icons to use from an entry. Default: all.
     public var icons = IconSelection.all
@@ -42,7 +46,8 @@ public struct ManifestRules: Equatable, Sendable {
         return known.enumerated().compactMap { number, known in
             var shape = known
             if !entries.isEmpty {
-                // Only icons identify a shape, so shapes that need other members cannot match.
+                // With --entries, only icons identify a shape, so shapes that need other members
+                // cannot match.
                 guard shape.base == nil || !shape.needsBase, shape.requires.isEmpty,
                     !shape.isGroup, number == 0 || shape.name != ManifestShape.plain.name
                 else { return nil }
@@ -80,9 +85,11 @@ public struct ManifestRules: Equatable, Sendable {
 public enum IconSelection: String, Sendable, CaseIterable {
     /// All icons, because an offline app may request any of them.
     case all
-    /// The first of the largest icons. Unknown sizes are the smallest.
+    /// The largest icon, or the first of several equally large icons. Unknown sizes are the
+    /// smallest.
     case largest
-    /// The first of the smallest icons. Unknown sizes are the smallest.
+    /// The smallest icon, or the first of several equally small icons. Unknown sizes are the
+    /// smallest.
     case smallest
     /// The first icon, in the order of the shape's paths and then of the manifest.
     case first

@@ -4,7 +4,7 @@ struct ManifestShape: Equatable, Sendable {
     let name: String
     /// The paths from the root to the entries. `$` means that the manifest itself is an entry.
     var entries: [ManifestPath]
-    /// The paths whose values identify the shape. The first such entry decides.
+    /// The paths whose values identify the shape. The first entry with such a value decides.
     var marks: [ManifestPath]
     /// Paths at which the entry must also have values, because other files can have the same marks.
     var requires: [ManifestPath] = []
@@ -34,14 +34,15 @@ struct ManifestShape: Equatable, Sendable {
 
         enum Target {
             case remote
-            /// A file that comes with the manifest, whose base URL does not apply to it.
+            /// A file that comes with the manifest. The manifest's base URL does not apply to it.
             case file
             case theme
             /// An icon in AppStream, whose attribute `type` decides the target.
             case typed
             /// A URL that an attribute or its file name must identify as an image.
             case image
-            /// A URL built from another member, for an entry without an icon.
+            /// A URL built from another member, for an entry without an icon. `larder localize`
+            /// cannot replace it.
             case convention
         }
     }
@@ -85,7 +86,8 @@ struct ManifestShape: Equatable, Sendable {
             requires.allSatisfy({ $0.first(in: element) != nil })
         else { return false }
         return marks.contains { mark in
-            // Longer marks have lists that occur in any tree, such as `children`.
+            // Longer marks are excluded, because their lists, such as `children`, occur in any
+            // tree.
             guard mark.segments.count == 3, case .member(let list) = mark.segments[0]
             else { return false }
             return members[list] == .null || members[list] == .array([])

@@ -29,6 +29,7 @@ public struct ManifestSuggestion: Equatable, Sendable {
         }.joined(separator: " ")
     }
 
+    /// Returns a clause for messages. Safe to print.
     static func words(_ suggestions: [ManifestSuggestion]) -> String? {
         guard let best = suggestions.first else { return nil }
         let first = (best.isPart ? "at least " : "") + best.count.of("icon") + " found"

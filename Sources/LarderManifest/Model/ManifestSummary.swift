@@ -12,7 +12,8 @@ public struct ManifestSummary: Equatable, Sendable {
     public internal(set) var unmet: [NamedPart] = []
     /// The paths of ``ManifestRules/entries`` that lead to no entry.
     public internal(set) var unusedEntries: [ManifestPath] = []
-    /// Options that may find icons, the best first. Empty if icons are usable.
+    /// Options that may find icons, the best first. Empty unless the shape is unknown or no icon is
+    /// usable.
     public internal(set) var suggestions: [ManifestSuggestion] = []
     /// The number of unread values that look like icons, such as those in a second list.
     public internal(set) var unread = 0

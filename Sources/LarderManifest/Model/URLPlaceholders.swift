@@ -8,7 +8,8 @@ package struct URLPlaceholders {
         .map { Array($0.utf8) }
 
     package let text: String
-    /// The first unfilled placeholder. An unknown word counts only if a size was filled in.
+    /// The first placeholder that was not filled. An unknown word counts only if a size was filled
+    /// in.
     package let unfilled: String?
 
     /// A percent escape (RFC 3986, section 2.1) is not a placeholder.
@@ -61,7 +62,8 @@ package struct URLPlaceholders {
         }
     }
 
-    /// Returns the placeholder at the start: `{…}`, `{{…}}` or `%word%`. Takes linear time.
+    /// Returns the placeholder at the start: `{…}`, `{{…}}` or `%word%`. Searches only to the next
+    /// brace or percent sign, to take linear time.
     private static func placeholder(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         switch text.first {
         case UInt8(ascii: "{"):
