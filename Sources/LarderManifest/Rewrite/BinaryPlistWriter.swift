@@ -7,7 +7,7 @@ struct BinaryPlistWriter {
     private let output: CatalogueOutput
     private var buffer: [UInt8] = []
     private var count = 0
-    /// The new object of each replaced reference, by its place.
+    /// The new object of each replaced reference, keyed by the reference's place.
     private var replaced: [Int: Int] = [:]
 
     init(_ bytes: BinaryPlistBytes, to output: CatalogueOutput) throws {
@@ -83,10 +83,10 @@ struct BinaryPlistWriter {
         if textStart != nil, !isUsed { return try put([0x50]) }
         var start = try plist.offset(of: object)
         while start < references.offset {
-            // The length before the text can be a letter.
+            // The length before the text is read separately, because its bytes can be letters.
             let end = if let textStart, start < textStart { textStart } else { references.offset }
             let part = try plist.bytes.run(at: start, count: min(64 << 10, end - start))
-            // Without zeros, URLs are found in UTF-16, too.
+            // Without the zeros, URLs are found in UTF-16, too.
             if let textStart, start >= textStart {
                 part.filter { $0 != 0 }.withUnsafeBytes(output.images.add)
             }

@@ -36,7 +36,8 @@ package final class Catalogue {
         }
     }
 
-    /// Copies the manifest with new icon values. The copy of a gzip file is a gzip file.
+    /// Copies the manifest with new icon values. The copy of a gzip file is a gzip file. Equal
+    /// edits give equal bytes.
     ///
     /// - Parameter nextEdit: Returns the next edit in the order of spans, or nil after the last.
     /// - Returns: The number of remaining http and https URLs of images.
@@ -81,7 +82,7 @@ package final class Catalogue {
             }
         }
         while let edit = try nextEdit() {
-            // Spans do not overlap in part, so this span was already replaced.
+            // Spans do not overlap partially, so this one was already replaced.
             guard edit.span.lowerBound >= window.offset else { continue }
             try copy(upTo: edit.span.lowerBound)
             try window.fill(to: edit.span.count)

@@ -24,7 +24,6 @@ package final class ImageURLCounter {
         [("lt", 0x3C), ("gt", 0x3E), ("quot", 0x22), ("apos", 0x27), ("amp", 0x26)]
 
     private var text: [UInt8] = []
-    /// The length of the decoded text.
     private var decoded = 0
     /// The positions in `text` at which the searches for URLs and Markdown images continue.
     private var next = 0
@@ -43,7 +42,8 @@ package final class ImageURLCounter {
         (decoded, next, nextMark) = (0, 0, 0)
     }
 
-    /// Decodes escapes such as `\/`, `\u003c`, `\x2E` and `&#46;`. Outside ASCII, they become 0xFF.
+    /// Decodes escapes such as `\/`, `\u003c`, `\x2E` and `&#46;`. Escapes of characters outside
+    /// ASCII become 0xFF.
     private func decode(isAtEnd: Bool) {
         var (from, to) = (decoded, decoded)
         text.withUnsafeMutableBufferPointer { text in
@@ -76,9 +76,9 @@ package final class ImageURLCounter {
             radix = digits.first == UInt8(ascii: "x") ? 16 : 10
             if radix == 16 { digits = digits.dropFirst() }
         } else {
-            // A pair is one character, so `\\u003c` has no escaped bracket.
+            // A pair of backslashes is one character, so `\\u003c` has no escaped bracket.
             if kind == UInt8(ascii: "/") || kind == first { return (kind, 2) }
-            // The letter would otherwise start a word.
+            // The letter would otherwise become part of the next word.
             if "nrt".utf8.contains(kind) { return (UInt8(ascii: " "), 2) }
             switch kind {
             case UInt8(ascii: "x"): length = 4
@@ -188,14 +188,13 @@ package final class ImageURLCounter {
         return false
     }
 
-    /// Whether the text ends in the attribute `src` or `srcset` of an image's tag.
     private static func isInHTML(_ before: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard let start = before.lastIndex(where: { "<>".utf8.contains($0) }),
             before[start] == UInt8(ascii: "<")
         else { return false }
         let tag = before[(start + 1)...].lowercasedASCII
         guard tag.starts(with: "img".utf8) || tag.starts(with: "source".utf8) else { return false }
-        // A URL in `src` follows directly after a quotation mark, which JSON escapes.
+        // In `src`, only a quotation mark, which JSON escapes, precedes the URL.
         return tag.holds("srcset=") || tag.suffix(8).holds("src=")
     }
 }

@@ -1,7 +1,7 @@
 import LarderCore
 
 /// A writer that quotes and escapes icon values as tokens of the format. Keeps the replaced token's
-/// quotation marks if possible. Values are printable ASCII.
+/// quotation marks if possible. Values must be printable ASCII.
 final class TokenWriter {
     private let format: ManifestFormat
     private let encoding: XMLEncoding
@@ -16,7 +16,7 @@ final class TokenWriter {
     func pass(_ bytes: UnsafeRawBufferPointer) {
         switch format {
         case .yaml: anchors.pass(bytes)
-        // Text in UTF-16 contains zeros.
+        // Text in UTF-16 contains zeros, which are skipped.
         case .xml, .xmlPlist: previous = bytes.last { !$0.isMarkupBlank && $0 != 0 } ?? previous
         case .json, .jsonLines, .urlList, .binaryPlist: break
         }
@@ -61,9 +61,9 @@ final class TokenWriter {
         return header.firstIndex(of: UInt8(ascii: "#")).map { [0x20] + header[$0...] } ?? []
     }
 
-    /// Whether a value can be a plain scalar in block and flow collections of YAML 1.1 and 1.2. The
-    /// required letter and dot or slash exclude numbers, dates and booleans. Parsers disagree about
-    /// colons and question marks in flow collections.
+    /// Whether a value can be a plain scalar in block and flow collections of YAML 1.1 and 1.2. A
+    /// letter, and a dot or a slash, are required, which excludes numbers, dates and booleans.
+    /// Parsers disagree about colons and question marks in flow collections.
     private static func isPlain(_ value: String) -> Bool {
         let bytes = value.utf8
         guard let first = bytes.first else { return false }
@@ -104,7 +104,8 @@ private struct YAMLAnchors {
     private var state = State.text
     private(set) var values: [[UInt8]: String] = [:]
 
-    /// Stores the new value of an anchor's token. Replaces that of an earlier anchor of this name.
+    /// Stores the new value of a scalar if it has an anchor. Replaces an earlier anchor with the
+    /// same name.
     mutating func set(_ value: String) {
         if case .ended(let name) = state, values.count < Self.limit { values[name] = value }
         state = .text
