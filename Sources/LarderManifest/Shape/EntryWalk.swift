@@ -1,5 +1,5 @@
-/// A search for entries in one pass. Keeps only the root's members, and the first entries until
-/// their shape is decided, with limited sizes.
+/// A search for entries in one pass. Keeps only the root's members and, until their shape is
+/// decided, the first entries. Both are limited in size.
 final class EntryWalk<Cursor: ManifestCursor> {
     /// The maximum number of places to compare for repeated keys. Only `..` finds more.
     private static var maximumPlaces: Int { 64 }
@@ -43,7 +43,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Forgets a document, before the next one in the manifest.
+    /// Forgets the document, before the next one is read.
     func restart() {
         dropHeld()
         root.clear()
@@ -61,7 +61,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Handles a root that is an entry or a map. Returns whether there is a place for entries.
+    /// Handles a root that is an entry or a map. Returns whether there are entries, or an empty
+    /// place for them.
     func finish() throws -> Bool {
         if let shape = recognition.rootShape(root, hasEntries: hasEntries) {
             hasEntries = true
@@ -202,7 +203,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Skips a value and counts its icons. Scalars outside lists describe the manifest itself.
+    /// Skips a value and counts its icons. Ignores scalars outside lists, because they describe the
+    /// manifest itself.
     private func skip(_ place: [ManifestPath.Segment]) throws {
         let kind = try cursor.kind()
         guard !recognition.isExplicit, kind != .scalar || place.contains(.elements) else {
@@ -234,9 +236,11 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Reads the entries at a place. If none of the first elements matches a shape, skips it.
+    /// Reads the entries at a place. If none of the first elements matches a shape, skips the
+    /// place.
     ///
-    /// - Parameter forEach: Calls `take` for each element, with its key and further trails into it.
+    /// - Parameter forEach: Calls `take` for each element, with its key and any further trails into
+    ///   it.
     private func readPlace(
         _ trails: [Trail], at place: [ManifestPath.Segment],
         _ forEach: (_ take: (String?, [Trail]) throws -> Void) throws -> Void
@@ -335,8 +339,9 @@ final class EntryWalk<Cursor: ManifestCursor> {
         places.append(place)
     }
 
-    /// Two members with an icon indicate a map. A single one may describe the manifest itself. If
-    /// the root has scalars, as a configuration does, one of the members must also have a name.
+    /// Two members, each with an icon, indicate a map. A single one may describe the manifest
+    /// itself. If the root has scalars, as a configuration does, one of the members must also have
+    /// a name.
     private func takeMapMember(_ member: RawEntry, size: Int) throws {
         if recognition.isMap { return try emit(member.of(recognition.settled ?? 0)) }
         guard heldMembers.add(member, size: size, limits) else {
@@ -383,7 +388,7 @@ private struct HeldEntries {
     }
 }
 
-/// The root's members that an entry can have. The root may turn out to be an entry.
+/// The root's members that an entry can have. They are kept because the root may be an entry.
 struct RootMembers {
     private let keys: Set<ManifestPath.Segment>
     private let keepsAll: Bool

@@ -41,7 +41,8 @@ extension ManifestDocument {
         guard !isDocument(), !isAlone || walk.root.hasIcon else {
             throw notAManifest(at: line, walk.refusal)
         }
-        // A single object is a document, whose unknown members may have any size.
+        // Only lines have a limit. A single object is a document, whose unknown members may have
+        // any size.
         let isTooLarge = length > limits.maximumEntrySize
         try walk.emitRoot(line, isAlone ? nil : isTooLarge ? .tooLarge(limits) : walk.failure)
         try readLines(emit, line)
@@ -101,7 +102,8 @@ extension ManifestDocument {
         }
     }
 
-    /// Skips a broken value: its line, or several lines up to a brace at the same indentation.
+    /// Skips the line of a broken value. If the error is on a later line, also skips to the next
+    /// brace at the same indentation.
     private func skip(_ indentation: Int, pastErrorAt offset: Int) throws {
         let before = UnsafeBufferPointer(rebasing: window.unread.prefix(offset))
         let isWithinLine = before.place(of: 0x0A) == nil

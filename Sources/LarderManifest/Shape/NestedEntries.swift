@@ -1,4 +1,5 @@
-/// A path of a shape, with the ``rest`` to follow. As part of the generic walk, it would be slower.
+/// A path of a shape, with the ``rest`` to follow. Nested in the generic ``EntryWalk``, this type
+/// would need a metadata lookup for each XML element.
 struct Trail {
     /// The shape that has the path. Nil with `--entries`, which gives all shapes the same paths.
     let shape: Int?
@@ -20,7 +21,7 @@ struct Trail {
         return value.has(key, wanted)
     }
 
-    /// Passes the first segment of the rest. Returns whether it selects `segment`.
+    /// Removes the first segment of ``rest``. Returns whether it selects `segment`.
     fileprivate mutating func pass(_ segment: ManifestPath.Segment) -> Bool {
         guard let first = rest.popFirst() else { return false }
         if case .elementsWhere = first, segment == .elements, rest.isEmpty {
@@ -50,8 +51,8 @@ extension [Trail] {
     }
 }
 
-/// The entries in a value that was read whole, in document order. They do not include the entries
-/// within them, so that each icon belongs to one entry.
+/// The entries in a value that was read whole, in document order. An entry does not include the
+/// entries within it, so that each icon belongs to one entry.
 struct NestedEntries {
     typealias Content = Result<ManifestValue, EntryError>
 
@@ -60,7 +61,8 @@ struct NestedEntries {
 
     init(_ recognition: ShapeRecognition) { self.recognition = recognition }
 
-    /// Adds the entries of a value. Returns the rest of it, or nil if it is an entry.
+    /// Adds the entries of a value. Returns the rest of the value, or nil if the value itself is an
+    /// entry.
     mutating func take(
         _ content: Content, _ key: String?, _ line: Int?, _ trails: [Trail]
     ) -> Content? {
@@ -74,11 +76,12 @@ struct NestedEntries {
             }
         }
         let candidates = recognition.candidates(at: ends)
-        // The whole value decides the shape, because entries within an entry can identify it.
+        // The whole value decides the shape, because entries within an entry can identify the
+        // shape.
         var shape = recognition.shape(of: content, among: candidates)
         let index = entries.count
         let rest = content.map { takeInside($0, inner) }
-        // An element around entries of another shape is not an entry.
+        // An element around entries of a different shape is not an entry.
         let mayBeLenient = recognition.settled.map(candidates.contains) ?? !candidates.isEmpty
         if shape == nil, mayBeLenient, recognition.isLenient(candidates) {
             shape = recognition.lenientShape(of: content, among: candidates)

@@ -85,7 +85,7 @@ final class ShapeRecognition {
 
     func use(_ place: ManifestPath) { if !used.contains(place) { used.append(place) } }
 
-    /// Records a place with entries of the recognised shape. Nil means any shape.
+    /// Records a place with entries if `shape` is nil or the recognised shape.
     func use(_ place: ManifestPath, of shape: Int?) {
         if shape == nil || shape == settled { use(place) }
     }

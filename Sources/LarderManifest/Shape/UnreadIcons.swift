@@ -55,7 +55,8 @@ final class UnreadIcons {
         count(value, rank)
     }
 
-    /// Counts an entry's unread icons. If it has an icon, other kinds of images do not count.
+    /// Counts an entry's unread icons. If the entry has an icon, other kinds of images do not
+    /// count.
     func look(at entry: ManifestValue, reading icons: [ManifestPath], hasIcon: Bool) {
         (isInEntry, known) = (true, icons)
         least = hasIcon ? IconLikeness.leastRankOfIcons : 0
@@ -100,7 +101,7 @@ final class UnreadIcons {
         }
     }
 
-    /// Whether a byte is a period, a slash or a colon. Icon values contain one of them.
+    /// Icon values contain a period, a slash or a colon.
     private static func isURLMark(_ byte: UInt8) -> Bool { byte &- 0x2E < 2 || byte == 0x3A }
 
     private func rank(of name: String, in rank: Int?) -> Int? {
