@@ -21,6 +21,7 @@ public struct ManifestReader: Sendable {
         try read(opened: { _ in }, body)
     }
 
+    /// Reads the manifest, and throws `CancellationError` soon after `isCancelled` returns true.
     package func read(
         unless isCancelled: () -> Bool, _ body: (ManifestItem) throws -> Void
     ) throws -> ManifestSummary {
@@ -37,7 +38,8 @@ public struct ManifestReader: Sendable {
         }
     }
 
-    /// - Parameter values: Called for each entry before `body`, with all values at its icon paths.
+    /// - Parameter values: Called for each entry before `body`, with the values at its icon paths
+    ///   in document order, including blank and unselected values.
     package func read(
         opened: (ByteInput) -> Void,
         values: ((_ position: Int, _ values: [IconValue]) throws -> Void)? = nil,
@@ -52,7 +54,8 @@ public struct ManifestReader: Sendable {
             var summary = try read(input, values: values, body)
             if summary.entries > 0, summary.places == nil || summary.usable == 0 {
                 let found = suggestions(from: isFile ? nil : input.first)
-                // With the same paths as this reading, only a base URL is missing.
+                // If the best suggestion has the same paths as this reading, only a base URL is
+                // missing.
                 let known = summary.places?.icons ?? []
                 let isKnown = found.first.map { $0.isRelative && $0.isAny(of: known) } ?? false
                 if !isKnown { summary.suggestions = found }

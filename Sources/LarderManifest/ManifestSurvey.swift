@@ -59,6 +59,7 @@ struct ManifestSurvey {
             guard depth < Self.maximumDepth else { return _ = try cursor.skip() }
             try cursor.forEachMember { key in
                 let isContainer = try cursor.kind() != .scalar
+                // A path to an XML element selects the element's text.
                 if isXML, case .success(ManifestPath.elementText) = key {
                     if case .success(.string(let text, _)) = try cursor.take() { place.add(text) }
                     return

@@ -1,6 +1,8 @@
-/// A path in a manifest. Elements of an array share a place, as do members of a map.
+/// A path in a manifest, with counts of its values. Elements of an array share a place, as do
+/// members of a map.
 final class SurveyedPlace {
-    /// A dictionary with more arrays and dictionaries, or more scalars, is a map.
+    /// A dictionary is a map if it has more arrays and dictionaries, or more scalars, than these
+    /// limits.
     private static let maximumContainers = 16
     private static let maximumValues = 128
     private static let maximumNameSize = 200
@@ -100,7 +102,7 @@ final class SurveyedPlace {
         totalPlaces = inner.values.reduce(1) { $0 + $1.totalPlaces }
     }
 
-    /// Returns one place for all members if they are similar, such as entries by ID.
+    /// Returns one place for all members if they are similar, such as entries keyed by ID.
     func map(_ room: inout Int) -> SurveyedPlace? {
         if let map = inner[.members] { return map }
         guard mayBeMap else { return nil }
