@@ -20,7 +20,8 @@ package struct ItemFailure<Code: FailureCode>: Error, Equatable {
     }
 }
 
-/// The number of failures with each code, and the first 100 failures.
+/// The number of failures with each code, and the first 100 failures. Icons with a placeholder are
+/// counted separately.
 package struct ItemFailures<Code: FailureCode>: Sendable {
     package private(set) var counts: [Code: Int] = [:]
     package private(set) var failures: [ItemFailure<Code>] = []
@@ -78,12 +79,13 @@ package typealias ImportFailure = ItemFailure<ImportCode>
 
 package enum ImportCode: String, FailureCode {
     case noIcon = "no-icon"
-    /// The icon is inline, and stored by `larder prefetch` instead.
+    /// The icon is inline. `larder prefetch` stores it instead.
     case noURL = "no-url"
 
     case badEntry = "bad-entry"
     case notAFile = "not-a-file"
     case unreadable
+    /// The library stored the body of an error response.
     case errorResponse = "error-response"
     case tooLarge = "too-large"
     case notAnImage = "not-an-image"

@@ -46,7 +46,8 @@ struct ExportCollection {
         for (wanted, resource) in zip(page, resources) { try add(wanted, resource?.object) }
     }
 
-    /// Adds all images in the cache; for a library, also under other spellings of their URLs.
+    /// Adds all images in the cache; for a library, also under the other recorded spellings of
+    /// their URLs.
     mutating func addAll() throws {
         try cache.forEachResource { resource in
             let url = resource.url

@@ -2,7 +2,8 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A writer that replaces an export's files atomically, but keeps files with the correct bytes.
+/// A writer that creates and replaces an export's files atomically, but keeps files with the
+/// correct bytes.
 ///
 /// Locks the directory against other exports. Links in it are not followed, so nothing outside it
 /// is written.
@@ -10,7 +11,7 @@ final class ExportWriter {
     /// The age in seconds above which an access date is set to now.
     private static let accessDateAge = 86_400
 
-    /// The directory of the layout's files: the export's directory or one in it.
+    /// The directory of the layout's files: the export's directory or a subdirectory of it.
     let folder: FileDescriptor
     let path: String
     let cache: Cache
@@ -65,8 +66,9 @@ final class ExportWriter {
 
     func checkCancellation() throws { if isCancelled() { throw CancellationError() } }
 
-    /// Creates a file with an image's verified bytes. Calls `body` before the file gets its name.
-    /// Throws `.corrupt` if the object is damaged, `.obstructed` if a directory has the name.
+    /// Creates a file with an image's verified bytes, unless it exists. Calls `body` before the
+    /// file gets its name. Throws `.corrupt` if the object is damaged, `.obstructed` if a directory
+    /// has the name.
     func place(
         _ rendition: Rendition, as name: String, in directory: FileDescriptor? = nil,
         before body: () throws -> Void = {}
@@ -85,7 +87,8 @@ final class ExportWriter {
             return .resized
         }
         let (file, opened) = try cache.open(object)
-        // Cloning is cheapest, then linking. An unsupported method is tried only once.
+        // Cloning is cheapest, then linking. A method that the file system does not support is
+        // tried only once.
         if mayClone, let temporary = try clone(file) {
             let copy = try folder.file(temporary)
             try publish(temporary, copy, as: name, in: directory, before: body) {
@@ -128,7 +131,7 @@ final class ExportWriter {
         try confirm(file, is: object)
     }
 
-    /// Whether the file has the correct bytes, and no hard links unless they are allowed.
+    /// Whether the file has the correct bytes, and only one hard link unless more are allowed.
     func isInPlace(
         _ rendition: Rendition, _ name: String, _ directory: FileDescriptor
     ) throws -> Bool {
@@ -214,7 +217,8 @@ final class ExportWriter {
         } catch  where [EISDIR, EPERM, EACCES].contains(error.errno) {}
     }
 
-    /// Makes written files durable. One call is enough: the next export replaces lost files.
+    /// Makes all written files durable. One call at the end is enough, because the next export
+    /// replaces lost files.
     func flush() throws(CacheError) {
         guard isDirty else { return }
         try Durability.add(folder)
@@ -322,7 +326,8 @@ extension ExportWriter {
             number = try cache.link(object.digest, to: folder, as: temporary)
         } while number == EEXIST
         if let number {
-            // Other errors may concern only this file: its number of links or its owner (proc(5)).
+            // Other errors may concern only this file: its number of links or its owner (proc(5),
+            // protected_hardlinks).
             if [EXDEV, ENOTSUP, ENOSYS].contains(number) { mayLink = false }
             return nil
         }
@@ -382,7 +387,8 @@ extension FileDescriptor {
         return try status(of: String(decoding: swapped, as: UTF8.self)) != nil
     }
 
-    /// Sets the access date to now. Returns false if another user owns the file.
+    /// Sets the access date to now and the modification date to `modified`. Returns false if
+    /// another user owns the file.
     func setDates(modified: Date) throws(CacheError) -> Bool {
         let seconds = time_t(modified.timeIntervalSince1970)
         var times = [

@@ -6,7 +6,8 @@ import LarderManifest
 
 /// An export of a cache, or of manifests' icons, in another program's layout.
 ///
-/// Verifies objects before their files get a name. Keeps files with names outside the layout.
+/// Verifies objects before their files get a name. Does not change files whose names are not of the
+/// layout.
 package struct Exporter {
     private let cache: Cache
     private let configuration: ExportConfiguration
@@ -93,7 +94,8 @@ package struct Exporter {
         }
     }
 
-    /// Whether unlisted files may be removed. An unreadable entry may need any of them.
+    /// Whether unlisted files may be removed. If an entry could not be read, it may need any of
+    /// them.
     private func mayPrune(_ report: ExportReport) -> Bool {
         configuration.isPruning && report.problems.counts[.badEntry] == nil
     }
@@ -174,7 +176,8 @@ extension Expectation {
 }
 
 extension Cache {
-    /// Returns the failure of an icon. Throws errors that concern the whole export.
+    /// Returns the failure of an icon that an error causes. Throws errors that concern the whole
+    /// export.
     func exportFailure(
         of error: CacheError, _ object: StoredObject
     ) throws -> (code: ExportCode, message: String) {
@@ -232,7 +235,8 @@ package struct ExportReport: Sendable {
         icons - linked - cloned - copied - resized - unchanged - duplicates - skipped - failed
     }
 
-    /// Counts an icon. If its files have different outcomes, the last of ``Placement`` counts.
+    /// Counts an icon. If its files have different placements, the last one in the order of
+    /// ``Placement`` counts.
     mutating func note(_ files: [PlacedFile]) {
         for file in files where file.placement != .unchanged { bytes += file.size }
         switch files.map({ $0.placement }).max() {
@@ -256,6 +260,7 @@ protocol ExportedFiles {
     func place(_ icon: [Rendition], _ stem: String) throws -> [PlacedFile]
     func location(of rendition: Rendition, _ stem: String) -> (FileDescriptor, String)?
 
-    /// Writes the layout's index file. With `prune`, removes the files of icons not in `list`.
+    /// Writes the layout's index file. With `prune`, removes the files of icons that are not in
+    /// `list`.
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws
 }

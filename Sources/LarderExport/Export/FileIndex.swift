@@ -5,7 +5,8 @@ import LarderCore
 /// The `index.json` of the layout `files`: a JSON array with one file per line, sorted by name.
 enum FileIndex {
     static let file = "index.json"
-    /// The list of files that a killed export could have written or removed, for the next export.
+    /// The list of files that an export may write or remove. If the export is killed, the next one
+    /// reads the list.
     static let pendingFile = ".larder-pending.json"
     /// The maximum size of a line in bytes. Names and URLs are shorter, even when escaped.
     private static let longestLine = 128 << 10
@@ -62,7 +63,7 @@ enum FileIndex {
 
 extension FileIndex.Line {
     init(_ icon: ExportedIcon, _ rendition: Rendition, file: String) {
-        // Secrets are masked, because the list may be published.
+        // Secrets are masked, because the list may be published. An import cannot find masked URLs.
         let hasOwnKey = ResourceKey.name(in: icon.key) != nil
         self.init(
             name: icon.name,

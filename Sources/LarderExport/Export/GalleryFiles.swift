@@ -55,7 +55,7 @@ final class GalleryFiles: GalleryPlace {
         let object = writer.cache.sized(object)
         do {
             let placement = try writer.place(Rendition(object), as: name, in: images)
-            // Verifies the cached object too, because the page shows damage.
+            // Verifies the cached object too, because the page reports damage.
             if placement == .unchanged { try writer.confirm(object, unlessIn: images, name) }
             report.note([(placement, object.size)])
         } catch let error as CacheError {

@@ -78,7 +78,8 @@ final class Journal {
             && words[2...].allSatisfy { (1...18).contains($0.count) && $0.allSatisfy(\.isDigit) }
         let isDirty = isState("DIRTY")
         guard isClean || isDirty || isState("READ") else { return false }
-        // READ changes only the position. DIRTY keeps the sizes, because the old files exist.
+        // READ changes only the entry's position. DIRTY keeps the sizes, because the old files
+        // still exist.
         try db.prepared(
             """
             INSERT INTO entries VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
@@ -101,7 +102,8 @@ final class Journal {
         }
     }
 
-    /// Adds complete entries. Existing ones keep their position. `size` is that of the last file.
+    /// Adds complete entries. Appends new entries; existing ones keep their position. `size` is the
+    /// size of the last file.
     func add(_ entries: [(stem: String, size: Int64)]) throws {
         let empty = String(repeating: " 0", count: form.valueCount - 1)
         try database.run(

@@ -53,7 +53,8 @@ final class KeyedFiles: ExportedFiles {
 
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
         try noteEntries()
-        // A journal of the entries whose files exist. The library ignores unlisted files.
+        // Writes a journal of the old and new entries whose files exist. The library ignores
+        // unlisted files.
         if let journal {
             try writer.write(as: JournalForm.file) { file in
                 try file.write(journal.form.header)
@@ -62,7 +63,8 @@ final class KeyedFiles: ExportedFiles {
                     for name in journal.form.files(stem) {
                         guard try folder.sizeOfFile(name) != nil else { return }
                     }
-                    // Pruning does not remove files whose names are not of the layout.
+                    // Pruning does not remove files whose names are not of the layout, so their
+                    // entries stay listed.
                     let isOther = try prune && !list.has(stem)
                     if isOther, layout.stem(ofFile: layout.file(stem)) != nil { return }
                     try file.write("CLEAN \(stem)\(sizes)\n")

@@ -52,7 +52,7 @@ struct NamedFiles: ExportedFiles {
         try writePending()
     }
 
-    /// Adds lines. If a file and digest have several lines, keeps the first.
+    /// Adds lines to the table `earlier`. If a file and digest have several lines, keeps the first.
     private func addEarlier(
         _ lines: [(line: FileIndex.Line, text: String)], arePending: Bool
     ) throws {
@@ -84,7 +84,8 @@ struct NamedFiles: ExportedFiles {
             guard try !prune || isWanted(earlier, list), try isDistinct(earlier),
                 try earlier.hasOneDigest || hasBytes(earlier)
             else { return }
-            // The stem is empty, because the file does not replace earlier files with its stem.
+            // The stem is empty, so that the file does not count as a replacement of earlier files
+            // with its stem.
             try database.run(
                 """
                 INSERT OR IGNORE INTO current

@@ -47,7 +47,7 @@ final class Renditions {
             }
         }
         try writeList(onlyUsed: false)
-        // Appends nothing to a file with several hard links, which could be a foreign file.
+        // Appends nothing to a file with several hard links, which could belong to another program.
         if let file = try? directory.open(Self.list, flags: O_WRONLY | O_APPEND | O_NONBLOCK),
             let status = try? file.status(), status.isRegularFile, status.st_nlink == 1
         {
@@ -81,7 +81,8 @@ final class Renditions {
         }
     }
 
-    /// The maximum number of icons per call of ``make(_:for:unless:)``, whose images are in memory.
+    /// The maximum number of icons per call of ``make(_:for:unless:)``, which keeps their images in
+    /// memory.
     var batch: Int {
         guard let resize else { return .max }
         let cores = ProcessInfo.processInfo.activeProcessorCount

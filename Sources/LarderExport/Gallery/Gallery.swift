@@ -93,7 +93,8 @@ package struct GalleryFile: Sendable {
 
     package static let catalogue = "gallery/icons.js"
 
-    /// The response until the description is ready. It makes the page request it again.
+    /// The file that a server sends until the description is ready. It makes the page request the
+    /// description again.
     package static let notYet = file(catalogue, script: "larder.later()")
 
     package static func description(ofProblem message: String) -> GalleryFile {

@@ -8,12 +8,14 @@ extension Gallery {
     private static let batch = 500
     private static let batchBytes = 1 << 20
 
-    /// Calls `body` with the icons of manifests, then other cached icons. Returns their number.
+    /// Calls `body` with the icons of manifests in order, then with other cached icons. Returns
+    /// their number.
     func forEachItem(
         address: (StoredObject) throws -> String?, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
         var count = 0
-        // Digests of the keys of manifests' icons, which are not shown twice.
+        // Digests of the keys of manifests' icons, which are not shown twice. Leaves out missing
+        // icons beyond the limit.
         let named =
             hasOthers && !manifests.isEmpty
             ? try DatabaseQueue.scratch("CREATE TABLE keys (digest BLOB PRIMARY KEY) WITHOUT ROWID")
@@ -28,7 +30,7 @@ extension Gallery {
             var waiting: [(item: ManifestItem, key: String?)] = []
             var waitingBytes = 0
             func flush() throws {
-                // A failed entry has no key, so nothing is found for it.
+                // A failed entry has no key. Nothing is found for the empty key.
                 let keys = waiting.map { $0.key ?? "" }
                 let found: [Found] = try zip(cache.resources(keys), cache.failures(keys))
                     .map { ($0, $1) }

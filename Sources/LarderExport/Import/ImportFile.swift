@@ -10,7 +10,7 @@ struct ImportFile {
     let store: Store
     let configuration: ImportConfiguration
     let readFiles: ReadFiles
-    /// The limit for all sparse files together. The cache stores their holes as bytes.
+    /// The limit for all sparse files together, because the cache stores their holes as bytes.
     let sparse = SparseBudget()
 
     /// Stages a file. Returns nil if the file or its metadata does not exist. Throws
@@ -96,18 +96,20 @@ struct ImportFile {
         }
     }
 
-    /// Opens a file, if permitted without changing its access date, by which libraries evict.
+    /// Opens a file without changing its access date, if permitted, because libraries evict by this
+    /// date.
     private func file(_ name: String) throws(CacheError) -> FileDescriptor {
         #if os(Linux)
             do throws(CacheError) {
-                // O_NOATIME, for the owner only (open(2)). The Glibc module lacks the constant.
+                // O_NOATIME, which only the owner may use (open(2)). The Glibc module lacks the
+                // constant.
                 return try directory.open(name, flags: O_RDONLY | O_NONBLOCK | 0o1000000)
             } catch  where error.errno == EPERM {}
         #endif
         return try directory.file(name)
     }
 
-    /// Whether the metadata file exists. Throws if its status is an error.
+    /// Whether the metadata file exists. Throws if it contains an error status.
     ///
     /// The file is empty, or its first line is the status (Coil 3.5.0, CacheNetworkResponse.kt). A
     /// status of 304 is stored with the body that it confirms (DefaultCacheStrategy.kt).

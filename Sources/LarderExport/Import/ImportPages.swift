@@ -15,7 +15,8 @@ struct ImportPages {
     var report: ImportReport
     var page: [Entry] = []
     var spellings: [Spelling] = []
-    /// Uncommitted objects and the entries that use them, keyed by object number.
+    /// Uncommitted objects and the entries that use them, keyed by object number. The first of an
+    /// object's entries is the one that staged it.
     var staged: [Int: (size: Int64, entries: [Entry])] = [:]
     var lastNumber = 0
 
@@ -67,7 +68,8 @@ struct ImportPages {
                 guard let object = try file.stage(place, entry.expectation) else { continue }
                 lastNumber += 1
                 staged[lastNumber] = (object.size, [entry])
-                // The next prefetch requests the icon again, because its validators are unknown.
+                // The icon is not fresh, so the next prefetch requests it again. Its validators are
+                // unknown.
                 let now = Date()
                 let accepted = DispatchSemaphore(value: 0)
                 store.add(

@@ -5,7 +5,8 @@ import LarderManifest
 
 /// An import of manifests' icons from another program's cache.
 ///
-/// Does not change the other cache or follow its links. Files must be complete images.
+/// Does not change the other cache or follow its links. Files must be complete images and match
+/// their manifest entries.
 package struct Importer {
     private let cache: Cache
     private let configuration: ImportConfiguration
@@ -127,7 +128,8 @@ package struct ImportConfiguration: Sendable {
         let place = try Cache.nearestDirectory(to: path)
         let isCache =
             try FileIdentity(path: path)?.isSameFile(as: FileIdentity(root.status())) ?? false
-        // On macOS, the root contains Larder's default cache, next to the libraries' caches.
+        // The root may contain the cache: on macOS, Larder's default cache is next to the
+        // libraries' caches.
         guard !isCache, try !place.lies(in: folder) else {
             throw CacheError(.unusable, subject: directory, message: "contains the cache")
         }

@@ -19,7 +19,8 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the library's naming rules. `folder` is its directory's name; nil is the default.
+    /// Returns the library's naming rules. `folder` is its directory's name, or nil for the
+    /// default.
     func library(in folder: String?) -> KeyedLayout? {
         var library = library
         if let folder {

@@ -2,7 +2,8 @@ import Foundation
 import LarderCore
 import LarderImages
 
-/// An image set of an asset catalog: a directory with `Contents.json` and images.
+/// An image set of an asset catalog: a directory with `Contents.json` and one image, or one for
+/// each scale.
 ///
 /// Source: Apple's "Asset Catalog Format Reference", "Contents.json" and "Image Set Type".
 enum ImageSet {

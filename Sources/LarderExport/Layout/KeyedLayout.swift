@@ -12,12 +12,15 @@ struct KeyedLayout: Sendable {
     /// The length of the URL's digest in a name: 32 (MD5), 40 (SHA-1) or 64 (SHA-256).
     let digits: Int
     var hasExtension = false
-    /// The required modification date, which rules out hard links. Default: nil (any date).
+    /// The required modification date, which rules out hard links to the cache's files. Default:
+    /// nil (any date).
     var modified: Date?
     /// The format of the directory's list of files. Default: nil (no list).
     var journal: JournalForm?
-    /// Whether the library stores error responses, with the status in the first metadata file.
+    /// Whether the library stores bodies of error responses, with the status in the first metadata
+    /// file. Default: false.
     var storesErrors = false
+    /// The parameters of ``SeedInstaller``. Default: nil (not supported).
     var seed: AppSeed?
 
     private func digest(of url: String) -> String {
@@ -69,13 +72,14 @@ struct AppSeed {
 }
 
 extension KeyedLayout {
-    /// The expiration date: the end of 2037, because some archives store 32-bit seconds.
+    /// The expiration date: the end of 2037, because some archives store 32-bit seconds. A constant
+    /// date makes exports deterministic.
     private static let lastDate = Date(timeIntervalSince1970: 2_145_830_400)
 
     /// Nuke's `DataCache` with the default name of `.withDataCache`.
     ///
-    /// Source: Nuke 13.2.0, DataCache.swift (`filename(for:)`). The key is the URL's
-    /// `absoluteString`.
+    /// Source: Nuke 13.2.0, DataCache.swift (`filename(for:)`) and Extensions.swift (`sha1`). The
+    /// key of an unprocessed image is its URL's `absoluteString`.
     static let nuke = KeyedLayout(
         folders: ["com.github.kean.Nuke.DataCache"], digits: 40,
         seed: AppSeed(
@@ -83,8 +87,9 @@ extension KeyedLayout {
 
     /// Kingfisher's default `DiskStorage`: hashed names without an extension.
     ///
-    /// Source: Kingfisher 8.11.0 and 7.12.0, Sources/Cache/DiskStorage.swift (`cacheFileName`,
-    /// `FileMeta`). The key is the URL's `absoluteString`.
+    /// Source: Kingfisher 8.11.0 and 7.12.0, DiskStorage.swift (`cacheFileName`, `FileMeta`),
+    /// String+SHA256.swift and String+MD5.swift. The key of an unprocessed image is its URL's
+    /// `absoluteString`.
     static func kingfisher(digits: Int) -> KeyedLayout {
         let moment = "before you create the `ImageCache`, which lists its files only at creation"
         return KeyedLayout(
@@ -94,7 +99,7 @@ extension KeyedLayout {
     }
 
     /// SDWebImage's default `SDImageCache`. Before version 5.20, SDWebImage removes files 7 days
-    /// after the modification date. Later versions use the last access.
+    /// after the modification date. Later versions use the access date.
     ///
     /// Source: SDWebImage 5.21.5, SDDiskCache.m (`SDDiskCacheFileNameForKey`) and SDImageCache.m
     /// (`defaultDiskCacheDirectory`); 5.19.7, SDDiskCache.m (`removeExpiredData`).
@@ -104,16 +109,18 @@ extension KeyedLayout {
         seed: AppSeed(library: "SDWebImage", moment: "before you use the `SDImageCache`"))
 
     /// Coil's default `DiskCache`: an empty metadata file and a file with the bytes for each URL.
+    /// Coil always uses an entry with empty metadata.
     ///
     /// Source: Coil 3.5.0, coil-core: RealDiskCache.kt and DiskLruCache.kt, coil-network-core:
-    /// NetworkFetcher.kt.
+    /// NetworkFetcher.kt (`doFetch`).
     static let coil = KeyedLayout(
         folders: ["coil3_disk_cache"], digits: 64,
         journal: JournalForm(appVersion: 3, valueCount: 2), storesErrors: true)
 
     /// Coil 2, which stores only successful responses, without their status.
     ///
-    /// Source: Coil 2.7.0, RealDiskCache.kt, DiskLruCache.kt, HttpUriFetcher.kt and Utils.kt.
+    /// Source: Coil 2.7.0, RealDiskCache.kt, DiskLruCache.kt, HttpUriFetcher.kt and Utils.kt
+    /// (`SingletonDiskCache`).
     static let coil2 = KeyedLayout(
         folders: ["image_cache"], digits: 64, journal: JournalForm(appVersion: 1, valueCount: 2))
 
@@ -133,7 +140,8 @@ struct JournalForm: Sendable {
     /// The library reads this file if the journal is missing.
     static let backup = "journal.bkp"
 
-    /// The version in the journal. The library deletes all entries of other versions.
+    /// The version in the journal. The library deletes all entries if it expects a different
+    /// version.
     let appVersion: Int
     /// The number of files per key. The last file contains the bytes. The other files are empty.
     let valueCount: Int

@@ -45,8 +45,9 @@ package final class CatalogueEdits {
         }
     }
 
-    /// Records the span of a value. YAML can merge a span into several entries. The first failed
-    /// value decides the outcome, else the first value.
+    /// Records the span of a value. A span can have several values, because YAML can merge it into
+    /// several entries. The first failed value decides the outcome, or if none failed, the first
+    /// value.
     package func add(_ span: Range<Int>, number: Int64) throws {
         try database.writeWithoutTransaction { db in
             try db.prepared(

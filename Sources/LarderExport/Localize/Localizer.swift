@@ -3,7 +3,7 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A writer of a manifest's copy that refers to icons from a cache.
+/// A writer of localized manifests, which refer to icons from a cache.
 ///
 /// Values that are never fetched stay the same. Icons that are missing or damaged keep their URLs.
 package final class Localizer {
@@ -108,7 +108,7 @@ package final class Localizer {
         switch item.result {
         case .entry(let entry):
             guard let value = item.value else {
-                // `--icon-template` has built the URL.
+                // `--icon-template` has built the URL, so the manifest has no value to replace.
                 report.kinds["not-in-manifest", default: 0] += 1
                 break
             }

@@ -1,12 +1,14 @@
 import Foundation
 import LarderCache
 
-/// The program `vipsthumbnail`, run with limits and without a network on untrusted images.
+/// The program `vipsthumbnail`, run in processes with limits and without a network, because images
+/// are untrusted.
 struct ResizeProgram {
     /// The time between two checks of a process, in microseconds. A resize takes at least 30 ms.
     private static let pause: UInt32 = 2000
 
-    /// The program's version and the number of the rules in `Resizer`.
+    /// The program's version and the number of the rules in `Resizer`, which determine the images'
+    /// bytes.
     private(set) var recipe = ""
     /// The command that disconnects the network; empty if users may not do this.
     private var isolation = ["unshare", "-rn"]
@@ -112,7 +114,8 @@ struct ResizeProgram {
                 let highest = isKnown ? UInt(limit.rlim_max) : .max
                 return "--\(name)=\(min(wanted, highest)):\(min(wanted + 1, highest))"
             }
-            // The last variable disables decoders that libvips considers unsafe.
+            // The last variable disables decoders that libvips considers unsafe, such as
+            // ImageMagick.
             return ["/usr/bin/env", "-i", "PATH=\(path)", "LC_ALL=C", "VIPS_BLOCK_UNTRUSTED=1"]
                 + isolation + ["prlimit", "--core=0"] + options
                 + ["setpriv", "--no-new-privs", "--pdeathsig=KILL"]

@@ -18,7 +18,8 @@ package struct Resize: Sendable {
         self.scales = scales.sorted()
     }
 
-    /// Returns the scales and longest sides, in pixels, of an icon's images; none for vectors.
+    /// Returns the scales and longest sides, in pixels, of the images to make from an icon; none
+    /// for vector graphics, which fit any size.
     func sizes(of object: StoredObject, largestOnly: Bool) -> [(scale: Int?, side: Int)] {
         guard let format = ImageFormat.of(mediaType: object.mediaType), !format.isVector,
             format.isResizable
@@ -28,6 +29,7 @@ package struct Resize: Sendable {
     }
 }
 
+/// A maker of smaller images, which uses ``ResizeProgram``.
 struct Resizer {
     private static let mostPixels = 8192 * 8192
     /// The maximum size of an icon in bytes. Each thread reads a whole icon into memory.
@@ -49,7 +51,7 @@ struct Resizer {
         unless isCancelled: @escaping () -> Bool
     ) -> [Digest: Result<[Made], any Error>] {
         let lock = NSLock()
-        // Unsafe because `lock` guards the functions and results.
+        // Safe because `lock` guards the functions and results.
         nonisolated(unsafe) let (open, isCancelled) = (open, isCancelled)
         nonisolated(unsafe) var results: [Digest: Result<[Made], any Error>] = [:]
         DispatchQueue.concurrentPerform(iterations: jobs.count) { number in
@@ -105,7 +107,7 @@ struct Resizer {
         }
         var made: [Made] = []
         for side in job.sides.sorted() {
-            // 16 bits for each of four channels, uncompressed.
+            // Enough for four uncompressed channels of 16 bits.
             let longest = 8 * side * side + 64 << 10
             func resize(_ colours: [String]) throws -> Made {
                 let output = try run(
@@ -122,7 +124,8 @@ struct Resizer {
         return made
     }
 
-    /// Returns the output's suffix and options, which strip metadata.
+    /// Returns the output's suffix and options. Metadata is stripped, because it depends on more
+    /// than the pixels.
     private static func output(_ format: MediaType) -> String {
         switch format {
         case .jpeg: ".jpg[strip,Q=95,optimize_coding]"
@@ -172,5 +175,6 @@ struct ResizedImage {
     let size: Int64
     let width: Int
     let height: Int
+    /// Whether the current export has a file with the image.
     var isUsed = false
 }
