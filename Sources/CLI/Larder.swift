@@ -14,7 +14,8 @@ struct Larder: AsyncParsableCommand {
         ProcessMemory.releaseText()
         SharedMemory.guardAgainstFailingDisk()
         CurlHosts.install()
-        // On Linux, Swift adds an empty argument to an empty list, or finds none without /proc.
+        // On Linux, Swift adds an empty argument to an empty list, or finds no arguments if /proc
+        // is not mounted.
         if CommandLine.arguments.allSatisfy(\.isEmpty) {
             leave(
                 saying: "Error: The system passed no arguments to larder. "
@@ -23,7 +24,8 @@ struct Larder: AsyncParsableCommand {
         }
         Suggestion.optionsInUse = { OptionsInUse.text(for: $0) }
         var words = CommandLine.arguments.dropFirst().map(\.expandingHome)
-        // Scripts may use the names from before these commands belonged to `remote`.
+        // Scripts may use `larder push` and `larder pull`, from before these commands belonged to
+        // `remote`.
         if ["push", "pull"].contains(words.first) { words.insert("remote", at: 0) }
         let arguments = ConfigFile.withoutExclusion(words)
         if let help = NamedCommand.help(requestedBy: arguments) {
@@ -66,7 +68,8 @@ struct Larder: AsyncParsableCommand {
                     return command
                 }
                 let unknown = named.messageOnUnknownOption(in: words)
-                // Without arguments, the parser would print its help instead of the error.
+                // Without words, this parser would print its help. The root's parser prints the
+                // error.
                 if case .failure(let error) = result, !words.isEmpty {
                     let message = unknown ?? named.message(for: error, in: words)
                     let file = ConfigFile.inUse.withLock { $0 }
@@ -84,7 +87,8 @@ struct Larder: AsyncParsableCommand {
         }
     }
 
-    /// Parses the configuration file's options and the words, and also returns both.
+    /// Parses the configuration file's options and then the words. Also returns both. Exits if the
+    /// file is invalid.
     private static func parsed(
         _ words: [String], of command: NamedCommand, usesFile: Bool
     ) -> ([String], Result<any ParsableCommand, any Error>) {
@@ -100,7 +104,8 @@ struct Larder: AsyncParsableCommand {
         }
     }
 
-    /// Exits without the exit handlers of libraries, because OpenSSL's would load 3 MB into memory.
+    /// Exits without calling the exit handlers of libraries, because OpenSSL's handler would load 3
+    /// MB into memory.
     private static func leave(_ status: Int32) -> Never {
         do { try Console.flush() } catch {
             Console.complain("\(error)")
@@ -148,8 +153,8 @@ extension NamedCommand {
     static let program = NamedCommand(name: "", type: Larder.self)
 }
 
-/// Exits if an argument or variable is not UTF-8, because Swift would replace its invalid bytes. On
-/// Linux, the path of the cache keeps its bytes.
+/// The check that arguments and environment variables are UTF-8. Swift would replace invalid bytes,
+/// so a path would lead to a different file. On Linux, the path of the cache keeps its bytes.
 enum ForeignBytes {
     private static let cacheVariable = "LARDER_CACHE"
     private static let variables = [

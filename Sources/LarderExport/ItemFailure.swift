@@ -20,8 +20,8 @@ package struct ItemFailure<Code: FailureCode>: Error, Equatable {
     }
 }
 
-/// The number of failures with each code, and the first 100 failures. Icons with a placeholder are
-/// counted separately.
+/// The number of failures with each code, and the first 100 failures. Placeholders are counted
+/// separately.
 package struct ItemFailures<Code: FailureCode>: Sendable {
     package private(set) var counts: [Code: Int] = [:]
     package private(set) var failures: [ItemFailure<Code>] = []
@@ -85,7 +85,6 @@ package enum ImportCode: String, FailureCode {
     case badEntry = "bad-entry"
     case notAFile = "not-a-file"
     case unreadable
-    /// The library stored the body of an error response.
     case errorResponse = "error-response"
     case tooLarge = "too-large"
     case notAnImage = "not-an-image"

@@ -65,10 +65,10 @@ enum Console {
     }
 }
 
-/// Replaces Swift's `print`, which ignores errors.
+/// Replaces Swift's `print`, which ignores errors. C's buffer can drop text without an error.
 func print(_ text: String, terminator: String = "\n") { Console.add(text + terminator) }
 
-/// Returns texts whose count is not zero, or else the first text.
+/// Returns the texts whose count is not zero, or the first text if all counts are zero.
 func nonzero(_ counts: [(Int, String)]) -> [String] {
     let texts = counts.filter { $0.0 != 0 }.map { $0.1 }
     return texts.isEmpty ? counts.prefix(1).map { $0.1 } : texts
@@ -148,7 +148,8 @@ extension JSONObject {
 extension CacheError {
     var json: JSONObject { JSONObject(errorCode: code.rawValue, message: description) }
 
-    /// The error of an output file. Without `errno`, the path of the cache is not added to it.
+    /// The error of an output file. It has no `errno`, because errors with one get the path of the
+    /// cache.
     var ofOutput: CacheError {
         let folder = subject.parentDirectory
         let isMissing = errno == ENOENT && access(folder, F_OK) != 0
@@ -156,7 +157,8 @@ extension CacheError {
         return CacheError(code, subject: subject, message: isMissing ? advice : message)
     }
 
-    /// Has the code `.storage` for every error number, because part of the result is lost.
+    /// Returns an error whose code is `.storage` for every error number, because part of the result
+    /// is lost.
     static func ofStandardOutput(_ errno: Int32) -> CacheError {
         CacheError(
             .storage, subject: "standard output",

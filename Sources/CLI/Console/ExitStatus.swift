@@ -54,7 +54,8 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
-    /// The parser would add the usage to a `ValidationError` that is thrown.
+    /// For errors that are printed, not thrown: the parser would add the usage to a thrown
+    /// `ValidationError`.
     static func code(of error: any Error) -> ExitCode {
         error is ValidationError ? .validationFailure : ExitCode(ExitStatus(error).rawValue)
     }

@@ -12,7 +12,8 @@ import Synchronization
 #endif
 
 enum ProcessMemory {
-    /// Saves 10 MB of a run's 58 MB. Must be called before threads start.
+    /// Limits glibc's heaps, which saves 10 MB of a run's 58 MB. Must be called before threads
+    /// start.
     static func keepHeapsSmall() {
         #if canImport(Glibc)
             mallopt(M_ARENA_MAX, 2)
@@ -21,8 +22,8 @@ enum ProcessMemory {
         #endif
     }
 
-    /// Frees the pages of code and constants, which saves 8 MB of a run's 39 MB. Does nothing in a
-    /// debug build, because a debugger writes breakpoints into these pages.
+    /// Frees the memory pages of code and constants. 8 MB of a run's 39 MB are used only to load
+    /// the program. Does nothing in a debug build: a debugger writes breakpoints into these pages.
     static func releaseText() {
         #if !DEBUG
             larder_release_text()
@@ -62,9 +63,11 @@ enum SignalWatch {
     }
 }
 
-/// Limits that are checked first, because a run that reaches one may be unable to report it.
+/// The limits on files and threads. They are checked first, because a run that reaches one may be
+/// unable to report it.
 enum ProcessLimits {
-    /// Includes files of libdispatch, which traps (SIGILL) if no descriptor is free.
+    /// The number of files, including those of libdispatch, which traps (SIGILL) if no descriptor
+    /// is free.
     private static let files = 24
     /// The number of threads, including those for signals and libdispatch.
     private static let threads = 4
@@ -86,7 +89,8 @@ enum ProcessLimits {
 }
 
 enum ProgramVersion {
-    /// The version, such as `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`.
+    /// The version, such as `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`. Only packaged programs
+    /// contain the commit.
     static var text: String {
         let commit = larder_commit().map { String(cString: $0) } ?? "unknown commit"
         return "larder \(LarderVersion.current) (\(commit), libcurl \(CurlLibrary.version))"

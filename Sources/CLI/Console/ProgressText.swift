@@ -7,8 +7,8 @@ import LarderCore
 package struct ProgressText: Sendable {
     private var parts: [(forms: [String], rank: Int)] = []
 
-    /// Adds the texts of a figure, the longest first. The figures with the highest `rank` are
-    /// omitted first, figures with rank 0 never.
+    /// Adds a figure. `forms` are its texts, the longest first. Figures with the highest `rank` are
+    /// shortened or omitted first, figures with rank 0 never.
     mutating func add(_ forms: String..., rank: Int) { parts.append((forms, rank)) }
 
     package var whole: String { parts.map { $0.forms[0] }.joined(separator: "  ") }
@@ -53,8 +53,8 @@ package struct Paint: Sendable {
 }
 
 extension StringProtocol {
-    /// The number of columns on a terminal, for a text without control characters. Each part of an
-    /// emoji sequence is counted, because many terminals draw each part.
+    /// The number of columns on a terminal, for a text without control characters. A wide character
+    /// takes two. Each part of an emoji sequence is counted, because many terminals draw each part.
     package var columns: Int {
         if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
         return CharacterWidths.withLocale { unicodeScalars.reduce(0) { $0 + $1.columns } }
@@ -94,7 +94,8 @@ private enum CharacterWidths {
 extension Unicode.Scalar {
     /// Must be used within ``CharacterWidths/withLocale(_:)``.
     fileprivate var columns: Int {
-        // For an unknown character, a width that is too small would wrap the line.
+        // Assumes two columns for an unknown character. A width that is too small would wrap the
+        // line.
         let width = wcwidth(wchar_t(bitPattern: value))
         return width < 0 ? 2 : Int(width)
     }

@@ -44,7 +44,7 @@ final class StatusLine: Sendable {
             state.columns = 0
             return
         }
-        // Some terminals move to the next row after the last column.
+        // Leaves the last column empty, because some terminals move to the next row after it.
         let width = Terminal.columns
         let line = text.fitted(to: width - 1)
         let columns = line.columns
@@ -62,7 +62,7 @@ final class StatusLine: Sendable {
             + (isPlain ? "\r\(blanks(state.columns, width - 1))\r" : "\r\(Self.eraseRest)")
     }
 
-    // EL of ECMA-48. With ED, tmux would keep the erased text in its history.
+    // EL of ECMA-48. ED is not used, because tmux would keep the erased text in its history.
     private static let eraseRest = "\u{1B}[K"
 
     private func eraseBroken(_ state: State, _ width: Int) -> String {

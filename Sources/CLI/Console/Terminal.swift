@@ -51,7 +51,8 @@ enum StandardStreams {
         }
     }
 
-    /// Blocks SIGPIPE, so that a write to a closed pipe fails without ending the process.
+    /// Runs `body` with SIGPIPE blocked, so that a write to a closed pipe fails without ending the
+    /// process.
     static func withoutBrokenPipes(_ body: () -> Void) {
         var pipe = sigset_t()
         var former = sigset_t()
@@ -69,7 +70,8 @@ enum StandardStreams {
         if !wasPending, sigismember(&pending, SIGPIPE) == 1 { sigwait(&pipe, &taken) }
     }
 
-    /// Writes to standard error. The text is lost if the reader reads nothing for a second.
+    /// Writes to standard error. The text is lost if a write fails, or if the reader reads nothing
+    /// for a second.
     static func write(_ text: String) {
         withoutBrokenPipes {
             _ = Array(text.utf8).withUnsafeBytes { send($0, to: STDERR_FILENO, patience: 1_000) }

@@ -10,7 +10,7 @@ struct CacheOptions: ParsableArguments {
         ), completion: .directory)
     var directory: String?
 
-    /// Declared only for the help and completions. ``ConfigFile`` removes the option.
+    /// Declared only for the help and completions. ``ConfigFile`` removes it before parsing.
     @Flag(help: .rare("Ignore the configuration file: see larder config --help."))
     var noConfig = false
 
@@ -40,7 +40,7 @@ struct CacheOptions: ParsableArguments {
 
     var absolutePath: String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// - Parameter makingRoom: Whether to open it even on a full disk, for an eviction.
+    /// - Parameter makingRoom: Whether to open the cache even on a full disk, for an eviction.
     func open(wait: LockWait = .none, makingRoom: Bool = false) throws -> Cache {
         try existing {
             try makingRoom
@@ -59,7 +59,8 @@ struct CacheOptions: ParsableArguments {
         }
     }
 
-    /// Throws ``MissingInputError`` if no cache exists. A mistyped path is not an empty cache.
+    /// Throws ``MissingInputError`` if no cache exists, because a mistyped path must not look like
+    /// an empty cache.
     func existing<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -74,7 +75,8 @@ struct CacheOptions: ParsableArguments {
 }
 
 extension String {
-    /// Expands a leading `~`, which shells do not expand in quotes or in `--option=~/file`.
+    /// The argument with a leading `~` expanded. Shells do not expand it in quotes or in
+    /// `--option=~/file`.
     var expandingHome: String {
         let equals = utf8.starts(with: "--".utf8) ? utf8.firstIndex(of: UInt8(ascii: "=")) : nil
         let start = equals.map(utf8.index(after:)) ?? startIndex

@@ -55,7 +55,8 @@ extension CompletionKind {
             let options = try? CacheOptions.parse(
                 directory.map { ["--cache", $0.expandingHome] } ?? []),
             let cache = try? Cache.open(at: options.path),
-            // The first and the last name have the common prefix, which the shell inserts.
+            // The shell inserts the common prefix of all names, which the first and the last name
+            // determine.
             let names = try? cache.keys(beginningWith: text, limit: 200, arePinned: arePinned)
         else { return [] }
         let isZsh = CompletionShell.requesting == .zsh
@@ -63,7 +64,7 @@ extension CompletionKind {
         return names.filter(isShowable).map { isZsh ? $0.replacing(":", with: "\\:") : $0 }
     }
 
-    /// Whether a name has no secrets and no special characters of a terminal or a shell.
+    /// Whether a name has no secrets and no characters that a terminal or a shell would interpret.
     private static func isShowable(_ name: String) -> Bool {
         name.utf8.count <= 2048 && name.shownAsURL.utf8.elementsEqual(name.utf8)
             && !name.utf8.contains { " $`\\\"'{}".utf8.contains($0) }

@@ -33,7 +33,7 @@ struct ConfigFile {
         return arguments[..<end].filter { $0 != exclusion } + arguments[end...]
     }
 
-    /// Returns nil if the file is missing or disabled.
+    /// Returns nil if the file is missing or disabled. Throws if it is unreadable or invalid.
     static func load(
         for command: NamedCommand,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -42,7 +42,8 @@ struct ConfigFile {
         if named?.isEmpty == true { return nil }
         let path = named?.expandingHome ?? defaultPath(environment)
         var status = stat()
-        // Another user's home directory, as after `su`, is ignored. A broken link is an error.
+        // The home directory can be another user's, as after `su`, and is then ignored. A broken
+        // link is an error.
         let isMissing = lstat(path, &status) != 0 && [ENOENT, ENOTDIR, EACCES].contains(errno)
         if isMissing, named == nil { return nil }
         return try ConfigFile(path, bytes(of: path), for: command)
@@ -143,7 +144,8 @@ struct ConfigFile {
             return command
         }
 
-        /// Throws unless the section's command, or any command, has the option.
+        /// Throws unless the section's command, or without a section any command, has the option.
+        /// Messages omit the value, which may be a password.
         private func check(_ name: String, hasValue: Bool) throws(ValidationError) {
             try refuse(
                 if: !name.hasPrefix("--"),

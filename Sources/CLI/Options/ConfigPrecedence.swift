@@ -9,8 +9,8 @@ extension ConfigFile {
         "--force": "--revalidate", "--revalidate": "--force",
     ]
 
-    /// Sets ``used`` to the lines that neither contradict a later line or the command line nor need
-    /// a missing option.
+    /// Parses the file's lines and a command line, and sets ``used``. Skips lines that contradict a
+    /// later line or the command line, or that need a missing option.
     mutating func parse(
         _ words: [String], of command: NamedCommand,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -40,7 +40,8 @@ extension ConfigFile {
             .min { $0.number < $1.number }?.name
     }
 
-    /// Returns the lines that have an effect without other options, or can have one with them.
+    /// Returns the lines that have an effect without other options. If the command needs other
+    /// options, returns all that can have an effect.
     func effectiveLines(for command: NamedCommand, environment: [String: String]) -> [Line] {
         var file = self
         var lines = lines(for: command, besides: [], environment: environment)
@@ -81,7 +82,7 @@ extension ConfigFile {
         let options = command.namedOptions
         let given = command.givenOptions(in: words).names
         var replaced = Self.replaced(by: given)
-        // A variable set for one run overrides the file.
+        // `LARDER_CACHE` may be set for one run, so it overrides the file.
         if environment["LARDER_CACHE"]?.isEmpty == false { replaced.insert("--cache") }
         let lines = lines(for: command).filter { !replaced.contains($0.name) }
         let readsManifest =

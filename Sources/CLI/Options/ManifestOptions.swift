@@ -98,7 +98,7 @@ struct LocalManifests {
         try ownKeys.forEach(body)
     }
 
-    /// Throws if an entry is unusable or if there are no icons.
+    /// Calls `body` with all keys. Throws if an entry is unusable or if there are no icons.
     func forEachKeyOfAll(_ body: (String) throws -> Void) throws {
         var isEmpty = true
         for source in sources {

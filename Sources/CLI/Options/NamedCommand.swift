@@ -4,7 +4,7 @@ import Synchronization
 
 /// A command and its full name: `verify`, or `remote verify`.
 struct NamedCommand {
-    /// The syntax of each command, because the parser takes a millisecond to describe it.
+    /// The known syntax of commands, because the parser takes a millisecond to describe a command.
     private static let described = Mutex<[String: Syntax]>([:])
     private typealias Syntax = (options: [String: NamedOption], needsArgument: Bool)
 
@@ -143,7 +143,8 @@ struct NamedCommand {
             || argument == "---completion" || argument == "--experimental-dump-help"
     }
 
-    /// Throws if the option must follow the name of a command in this group.
+    /// Throws if the option must follow the name of a command in this group. The message omits a
+    /// secret value.
     private func checkOption(_ word: String, before words: [String]) throws {
         let option = String(word.prefix { $0 != "=" })
         let names = Set(subcommands.map(\.word))
@@ -158,7 +159,8 @@ struct NamedCommand {
             "'\(option)' belongs after the command, for example: \(command.line) \(written)")
     }
 
-    /// Returns a message about the first unknown option, before the parser reports other errors.
+    /// Returns a message about the first unknown option, without its value, which may be a
+    /// password. The parser would report other errors first.
     func messageOnUnknownOption(in words: [String]) -> String? {
         guard let name = givenOptions(in: words).unknown else { return nil }
         let namesake = Self.program.descendants.first {
@@ -181,7 +183,7 @@ struct NamedCommand {
             """
     }
 
-    /// Returns the help that a command line requests, perhaps with only a command group.
+    /// Returns the help that a command line requests. A command group alone requests its help.
     static func help(requestedBy arguments: [String]) -> String? {
         let words = arguments.prefix { $0 != "--" }
         let isHelpCommand = words.first == "help"
@@ -238,7 +240,7 @@ enum NearestName {
     }
 
     /// Suggests the nearest name with at most one mistake per three letters, or else the only name
-    /// with this word.
+    /// that contains this one. Returns "" if there is none.
     static func hint(for name: String, among known: [String], lead: String = "") -> String {
         let word = Array(name.lowercased().utf8)
         // A comparison takes quadratic time.

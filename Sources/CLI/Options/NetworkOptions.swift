@@ -84,7 +84,7 @@ protocol NetworkCommand: ParsableCommand {
 }
 
 extension NetworkCommand {
-    /// Returns unused options that may prevent a failure with this code.
+    /// Returns unused options that may prevent a failure with this code, or nil.
     func missingOptions(for code: String, _ message: String) -> String? {
         typealias Code = TransferError.Code
         let options: [(name: String, isUsed: Bool)] =

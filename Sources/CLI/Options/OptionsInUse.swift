@@ -48,7 +48,7 @@ enum OptionsInUse {
         return groups.reduce(into: everywhere) { $0.merge($1) { $1 } }
     }
 
-    /// Returns the options, each after a space.
+    /// Returns the options, each after a space. Secrets are replaced by an ellipsis.
     static func text(
         for words: String, in arguments: [String] = CommandLine.arguments,
         file: ConfigFile? = ConfigFile.inUse.withLock { $0 },

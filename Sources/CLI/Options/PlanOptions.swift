@@ -45,7 +45,7 @@ struct RevalidationOptions: ParsableArguments {
 
 extension Revalidation: ExpressibleByArgument {}
 
-/// The largest number or percentage of failed icons with exit status 0: `20` or `2.5%`.
+/// The largest number or percentage of failed icons that still gives exit status 0: `20` or `2.5%`.
 enum FailureAllowance: Equatable, CustomStringConvertible {
     case count(Int)
     case percent(Decimal)
@@ -150,7 +150,8 @@ enum ShardName: Equatable {
                     "--shard auto: \(task.variable) does not include the number of workers. Add "
                         + "it, as in auto/8.")
             }
-            // If only a part of an array is submitted again, its indices start at 0 again.
+            // Indices count from the array's first task, so they are wrong if only a part is
+            // submitted again.
             let said = task.count ?? count
             try refuse(
                 if: said != count,
@@ -178,7 +179,8 @@ struct SchedulerTask {
     let variable: String
     let number: Int
 
-    /// Throws if several schedulers, one inside another, have set their variables.
+    /// Throws unless exactly one scheduler has set its variables. If one runs inside another, the
+    /// index is ambiguous.
     init(_ environment: [String: String]) throws {
         let set = ["JOB_COMPLETION_INDEX", Self.slurm, Self.parallel]
             .filter { environment[$0]?.isEmpty == false }
@@ -201,7 +203,7 @@ struct SchedulerTask {
         }
     }
 
-    /// The array may start at any number and have a step, but no gaps.
+    /// Returns a task's index. The array may start at any number and have a step, but no gaps.
     private static func place(
         ofArrayTask id: Int, _ environment: [String: String]
     ) throws -> (index: Int, count: Int) {

@@ -6,7 +6,8 @@ struct Quantity {
     let unit: Substring
     let hasFraction: Bool
 
-    /// Removes a number of at most 38 digits, the precision of `Decimal`, and its unit from a text.
+    /// Removes a quantity from the start of a text. Its number has at most 38 digits, the precision
+    /// of `Decimal`.
     init?(takenFrom text: inout Substring) {
         guard let match = text.prefixMatch(of: /([0-9]*)(\.[0-9]+)?([^0-9.]*)/) else { return nil }
         let digits = match.output.1 + (match.output.2 ?? "")
@@ -21,7 +22,8 @@ struct Quantity {
         text = text[match.range.upperBound...]
     }
 
-    /// Rounds down. Returns nil on overflow, or if a positive number would become 0.
+    /// Returns bytes or microseconds, rounded down. Returns nil on overflow, or if a positive
+    /// number would become 0.
     func counted(in size: Int64) -> Int64? {
         var (product, count) = (number * Decimal(size), Decimal())
         NSDecimalRound(&count, &product, 0, .down)
@@ -82,7 +84,8 @@ struct ByteCount {
         self.bytes = bytes
     }
 
-    /// Returns the bytes of a unit in any case, or nil for `Mb`, which may mean a megabit.
+    /// Returns the size of a unit in bytes, ignoring case. Returns nil for `Mb`, which may mean a
+    /// megabit.
     private static func size(of unit: Substring) -> Int64? {
         guard unit.wholeMatch(of: /[A-Z]b/) == nil else { return nil }
         let unit = unit.lowercased()
@@ -154,7 +157,8 @@ struct TimeSpan {
         duration = .microseconds(sum)
     }
 
-    /// The length of each unit in microseconds, ignoring case. `M` may mean a month.
+    /// The length of each unit in microseconds, in lower case. `M` is refused, because it may mean
+    /// a month.
     private static let units: [String: Int64] = [
         "ms": 1_000, "": 1_000_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000,
         "d": 86_400_000_000, "w": 604_800_000_000,

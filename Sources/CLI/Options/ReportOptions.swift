@@ -6,7 +6,6 @@ import LarderPrefetch
 import Logging
 import Synchronization
 
-/// The options of all commands that print a report of their run.
 struct RunOptions: ParsableArguments {
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions

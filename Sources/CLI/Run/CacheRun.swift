@@ -12,7 +12,6 @@ protocol RunCommand: AsyncParsableCommand {
     var isQuiet: Bool { get }
 }
 
-/// A command that prints a report of its run.
 protocol ReportingCommand: RunCommand {
     var options: RunOptions { get }
 }
@@ -24,7 +23,7 @@ extension ReportingCommand {
     var isQuiet: Bool { output.quiet }
 }
 
-/// A run of a command that takes locks, can be interrupted, and leaves a record.
+/// A run of a ``RunCommand``.
 final class CacheRun: Sendable {
     let interrupts: Interrupts
     let line: ProgressLine
@@ -90,7 +89,7 @@ final class CacheRun: Sendable {
 }
 
 extension ExitStatus {
-    /// Unfinished icons are not within `allowance`, because their outcome is unknown.
+    /// Unfinished icons are never within `allowance`, because their outcome is unknown.
     init(_ report: Report, interruption: ExitStatus, allowance: FailureAllowance) {
         if report.isInterrupted {
             self = interruption
@@ -204,6 +203,7 @@ final class Interrupts: Sendable {
         return isIgnored
     }
 
+    /// Sets the message and the function for the first signal.
     func ask(
         _ message: String = "finishing work in progress", _ ask: @escaping @Sendable () -> Void = {}
     ) {
@@ -215,8 +215,8 @@ final class Interrupts: Sendable {
         }
     }
 
-    /// Whether a signal has asked the run to stop. The first access calls ``ask(_:_:)`` if the run
-    /// has not, because a run that reads this property stops by itself.
+    /// Whether a signal has asked the run to stop. The first access calls ``ask(_:_:)`` unless the
+    /// run has called it, because a run that reads this property stops by itself.
     var isAsked: Bool {
         let (isAskable, isAsked) = state.withLock { ($0.ask != nil, $0.signal != nil) }
         if !isAskable { ask() }

@@ -12,7 +12,8 @@ enum OutputFile {
         try replacement.commit()
     }
 
-    /// Opens or creates a file to write in place, unless another user's link is in its path.
+    /// Opens or creates a file to write in place. Throws if another user's symbolic link is in its
+    /// path.
     static func open(
         _ path: String, flags: Int32, mode: mode_t
     ) throws(CacheError) -> FileDescriptor {
@@ -26,12 +27,13 @@ enum OutputFile {
         }
     }
 
-    /// Copies a file and its permissions, unless `other` exists.
+    /// Copies a file and its permissions durably, unless `other` exists.
     static func copy(_ path: String, to other: String) throws(CacheError) {
         do throws(CacheError) {
             let folder = try UsersPath(path.parentDirectory).folder()
             let file = try folder.file(path.lastName)
-            // The file is opened first, because another run creates `other` before it replaces it.
+            // The file must be open first, because another run creates `other` before it replaces
+            // the file.
             if let status = try folder.status(of: other.lastName) {
                 guard status.isRegularFile else {
                     throw CacheError(.unusable, subject: other, message: "is not a regular file")
@@ -71,7 +73,8 @@ enum OutputFile {
         try refuse(if: isSame, "\(option) and \(otherOption) name the same file: '\(path)'")
     }
 
-    /// Returns the real path, even of a missing file in an existing directory, or nil.
+    /// Returns the real path of a file that may not exist, or nil if its directory is missing.
+    /// Follows up to 40 links, as Linux does.
     private static func place(_ path: String, links: Int = 40) -> String? {
         if let place = realPath(path) { return place }
         if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {
@@ -103,7 +106,8 @@ enum OutputFile {
 final class OutputReplacement: Sendable {
     private let state: Mutex<State>
 
-    /// - Parameter mode: The mode, without the umask and permissions that the replaced file lacks.
+    /// - Parameter mode: The mode before the umask. Permissions that the replaced file lacks are
+    ///   removed.
     init(_ path: String, mode: mode_t = 0o644) { state = Mutex(State(path: path, mode: mode)) }
 
     deinit { state.withLock { $0.discard() } }
@@ -121,7 +125,7 @@ final class OutputReplacement: Sendable {
         }
     }
 
-    /// Replaces the old file durably, or keeps it and throws.
+    /// Replaces the old file durably, or keeps it and throws if any step failed.
     func commit() throws(CacheError) {
         defer { state.withLock { $0.discard() } }
         try attempt { (state) throws(CacheError) in
@@ -188,7 +192,7 @@ final class OutputReplacement: Sendable {
 
         private mutating func create() throws(CacheError) -> (String, FileDescriptor) {
             let folder = try openFolder()
-            // Does not end in .prom, because Prometheus would read the unfinished file.
+            // The name does not end in .prom, because Prometheus would read the unfinished file.
             let name = "\(path.lastName).\(String(UInt32.random(in: .min ... .max), radix: 36)).tmp"
             let file = try naming("open") { () throws(CacheError) in
                 try folder.open(name, flags: O_WRONLY | O_CREAT | O_EXCL, mode: mode)

@@ -8,8 +8,7 @@ struct ExportedIcon {
     /// The URL as an app spells it; nil for an inline icon.
     let url: String?
     let key: String
-    /// The common prefix of the icon's file names. A library derives it from the URL; otherwise,
-    /// ``ExportList/nameAll()`` sets it.
+    /// The common prefix of the icon's file names, from the library or ``ExportList/nameAll()``.
     let stem: String?
     /// The readable name that the stem is made from; nil for a library.
     var base: String?

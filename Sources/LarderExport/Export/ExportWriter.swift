@@ -87,8 +87,7 @@ final class ExportWriter {
             return .resized
         }
         let (file, opened) = try cache.open(object)
-        // Cloning is cheapest, then linking. A method that the file system does not support is
-        // tried only once.
+        // Cloning is cheapest, then linking. An unsupported method is tried only once.
         if mayClone, let temporary = try clone(file) {
             let copy = try folder.file(temporary)
             try publish(temporary, copy, as: name, in: directory, before: body) {
@@ -217,8 +216,8 @@ final class ExportWriter {
         } catch  where [EISDIR, EPERM, EACCES].contains(error.errno) {}
     }
 
-    /// Makes all written files durable. One call at the end is enough, because the next export
-    /// replaces lost files.
+    /// Makes all written files durable. One call is enough, because the next export replaces lost
+    /// files.
     func flush() throws(CacheError) {
         guard isDirty else { return }
         try Durability.add(folder)

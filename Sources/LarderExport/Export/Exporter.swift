@@ -6,8 +6,7 @@ import LarderManifest
 
 /// An export of a cache, or of manifests' icons, in another program's layout.
 ///
-/// Verifies objects before their files get a name. Does not change files whose names are not of the
-/// layout.
+/// Verifies objects before their files get a name. Keeps files whose names are not of the layout.
 package struct Exporter {
     private let cache: Cache
     private let configuration: ExportConfiguration
@@ -94,8 +93,7 @@ package struct Exporter {
         }
     }
 
-    /// Whether unlisted files may be removed. If an entry could not be read, it may need any of
-    /// them.
+    /// Whether unlisted files may be removed. Entries that could not be read may need them.
     private func mayPrune(_ report: ExportReport) -> Bool {
         configuration.isPruning && report.problems.counts[.badEntry] == nil
     }
@@ -176,8 +174,7 @@ extension Expectation {
 }
 
 extension Cache {
-    /// Returns the failure of an icon that an error causes. Throws errors that concern the whole
-    /// export.
+    /// Returns an icon's failure, or throws an error that concerns the whole export.
     func exportFailure(
         of error: CacheError, _ object: StoredObject
     ) throws -> (code: ExportCode, message: String) {

@@ -5,8 +5,8 @@ import LarderCore
 /// The `index.json` of the layout `files`: a JSON array with one file per line, sorted by name.
 enum FileIndex {
     static let file = "index.json"
-    /// The list of files that an export may write or remove. If the export is killed, the next one
-    /// reads the list.
+    /// The list of files that an export may write or remove, for the next export if this one is
+    /// killed.
     static let pendingFile = ".larder-pending.json"
     /// The maximum size of a line in bytes. Names and URLs are shorter, even when escaped.
     private static let longestLine = 128 << 10

@@ -53,8 +53,7 @@ final class KeyedFiles: ExportedFiles {
 
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
         try noteEntries()
-        // Writes a journal of the old and new entries whose files exist. The library ignores
-        // unlisted files.
+        // Writes a journal of the entries whose files exist. The library ignores unlisted files.
         if let journal {
             try writer.write(as: JournalForm.file) { file in
                 try file.write(journal.form.header)

@@ -84,8 +84,8 @@ struct NamedFiles: ExportedFiles {
             guard try !prune || isWanted(earlier, list), try isDistinct(earlier),
                 try earlier.hasOneDigest || hasBytes(earlier)
             else { return }
-            // The stem is empty, so that the file does not count as a replacement of earlier files
-            // with its stem.
+            // The stem is empty, so that the file does not count as replacing earlier files with
+            // its stem.
             try database.run(
                 """
                 INSERT OR IGNORE INTO current

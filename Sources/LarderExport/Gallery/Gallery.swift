@@ -93,8 +93,7 @@ package struct GalleryFile: Sendable {
 
     package static let catalogue = "gallery/icons.js"
 
-    /// The file that a server sends until the description is ready. It makes the page request the
-    /// description again.
+    /// The file that is sent until the description is ready. It makes the page request it again.
     package static let notYet = file(catalogue, script: "larder.later()")
 
     package static func description(ofProblem message: String) -> GalleryFile {

@@ -8,8 +8,8 @@ extension Gallery {
     private static let batch = 500
     private static let batchBytes = 1 << 20
 
-    /// Calls `body` with the icons of manifests in order, then with other cached icons. Returns
-    /// their number.
+    /// Calls `body` with the icons of manifests, then with other cached icons. Returns their
+    /// number.
     func forEachItem(
         address: (StoredObject) throws -> String?, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {

@@ -68,8 +68,7 @@ struct ImportPages {
                 guard let object = try file.stage(place, entry.expectation) else { continue }
                 lastNumber += 1
                 staged[lastNumber] = (object.size, [entry])
-                // The icon is not fresh, so the next prefetch requests it again. Its validators are
-                // unknown.
+                // The next prefetch requests the icon again, because its validators are unknown.
                 let now = Date()
                 let accepted = DispatchSemaphore(value: 0)
                 store.add(

@@ -2,8 +2,7 @@ import Foundation
 import LarderCore
 import LarderImages
 
-/// An image set of an asset catalog: a directory with `Contents.json` and one image, or one for
-/// each scale.
+/// An image set of an asset catalog: a directory with `Contents.json` and images.
 ///
 /// Source: Apple's "Asset Catalog Format Reference", "Contents.json" and "Image Set Type".
 enum ImageSet {

@@ -12,15 +12,14 @@ struct KeyedLayout: Sendable {
     /// The length of the URL's digest in a name: 32 (MD5), 40 (SHA-1) or 64 (SHA-256).
     let digits: Int
     var hasExtension = false
-    /// The required modification date, which rules out hard links to the cache's files. Default:
-    /// nil (any date).
+    /// The required modification date, which rules out hard links. Default: nil (any date).
     var modified: Date?
     /// The format of the directory's list of files. Default: nil (no list).
     var journal: JournalForm?
     /// Whether the library stores bodies of error responses, with the status in the first metadata
-    /// file. Default: false.
+    /// file.
     var storesErrors = false
-    /// The parameters of ``SeedInstaller``. Default: nil (not supported).
+    /// For ``SeedInstaller``. Default: nil (not supported).
     var seed: AppSeed?
 
     private func digest(of url: String) -> String {

@@ -49,8 +49,8 @@ enum SafeName {
         return withoutEdges(name)
     }
 
-    /// Removes dots and hyphens at both ends. Windows drops trailing dots, and other systems hide
-    /// names with a leading dot.
+    /// Removes dots and hyphens at both ends. Windows drops trailing dots. Elsewhere, a leading dot
+    /// hides a file.
     private static func withoutEdges(_ name: String) -> String {
         let bytes = name.utf8.drop { ".-".utf8.contains($0) }
         let last = bytes.lastIndex { !".-".utf8.contains($0) }

@@ -1,8 +1,8 @@
 import Foundation
 import LarderCache
 
-/// The program `vipsthumbnail`, run in processes with limits and without a network, because images
-/// are untrusted.
+/// The program `vipsthumbnail`, run with limits and without a network, because images are
+/// untrusted.
 struct ResizeProgram {
     /// The time between two checks of a process, in microseconds. A resize takes at least 30 ms.
     private static let pause: UInt32 = 2000

@@ -18,8 +18,8 @@ package struct Resize: Sendable {
         self.scales = scales.sorted()
     }
 
-    /// Returns the scales and longest sides, in pixels, of the images to make from an icon; none
-    /// for vector graphics, which fit any size.
+    /// Returns the scales and longest sides, in pixels, of an icon's images; none for vectors,
+    /// which fit any size.
     func sizes(of object: StoredObject, largestOnly: Bool) -> [(scale: Int?, side: Int)] {
         guard let format = ImageFormat.of(mediaType: object.mediaType), !format.isVector,
             format.isResizable
@@ -29,7 +29,6 @@ package struct Resize: Sendable {
     }
 }
 
-/// A maker of smaller images, which uses ``ResizeProgram``.
 struct Resizer {
     private static let mostPixels = 8192 * 8192
     /// The maximum size of an icon in bytes. Each thread reads a whole icon into memory.

@@ -193,7 +193,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
             ?? known[shape ?? ""] ?? known[manifest.lastName]
     }
 
-    /// Throws the exit status of the prefetch, unless it is `done` or `someFailed`.
+    /// Prefetches. Throws the exit status unless it is `done` or `someFailed`.
     private func prefetch(
         _ source: ManifestSource, _ rules: ManifestRules, _ run: CacheRun
     ) async throws -> ExitStatus {

@@ -102,7 +102,7 @@ struct CatCommand: AsyncParsableCommand {
         }
         try cache.forEachPiece(of: object) { piece in
             let bytes = rest + piece
-            // A character that continues in the next piece is checked there.
+            // A character that continues in the next piece is checked with that piece.
             let end = bytes.suffix(3).lastIndex { $0 >= 0xC0 } ?? bytes.endIndex
             rest = Array(bytes[end...])
             try check(bytes[..<end])
@@ -133,7 +133,8 @@ struct Lookup: ParsableArguments {
 }
 
 extension String {
-    /// Converts a URL, `key:NAME` or `ni:…` as in `list --json`, or a key of a manifest to a key.
+    /// Converts a URL, `key:NAME` or `ni:…` as in `list --json`, or a manifest's key to a resource
+    /// key.
     static func spelled(_ text: String) -> String {
         if let url = try? HTTPURL(text) { return url.key }
         if let name = ResourceKey.name(in: text) { return ResourceKey.named(name.removingUserinfo) }

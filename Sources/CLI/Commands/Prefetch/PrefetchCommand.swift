@@ -171,7 +171,8 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
 }
 
 extension CacheRun {
-    /// Prefetches with the command's network options. With `isPart`, the summary is a message.
+    /// Prefetches with the command's network options. With `isPart`, the summary is a message,
+    /// because the command prints its own results later.
     func carry(
         _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
         _ command: some NetworkCommand & ReportingCommand, _ purpose: PrefetchConsole.Purpose,
@@ -248,14 +249,15 @@ final class ReportFile {
         guard !isBegun, failure == nil, let file else { return }
         isBegun = true
         guard let status = try? file.status(), status.isRegularFile else { return }
-        // Removes permissions that a new file would not have.
+        // If the file exists, removes permissions that a new file would not have.
         if status.st_uid == geteuid() { fchmod(file.raw, status.st_mode & mode) }
         if ftruncate(file.raw, 0) != 0 {
             failure = CacheError("truncate", subject: path, errno: errno).ofOutput
         }
     }
 
-    /// Must be called before other threads create files, because it changes the mask for a moment.
+    /// Must be called before other threads create files, because umask(2) can read the mask only by
+    /// changing it.
     private static func umask() -> mode_t {
         let mask = Foundation.umask(0o077)
         _ = Foundation.umask(mask)

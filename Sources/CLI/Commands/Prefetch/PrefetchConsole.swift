@@ -103,7 +103,8 @@ struct PrefetchConsole {
         return ways.isEmpty ? nil : ways.joined(separator: "; ")
     }
 
-    /// Whether a name means the same manifest in a later command, unlike `/dev/fd/63`.
+    /// Whether a name can be printed, and means the same manifest in a later command, unlike
+    /// `/dev/fd/63`.
     private static func canBeTyped(_ name: String) -> Bool {
         !["-", "/dev/std", "/dev/fd/"].contains { name.utf8.starts(with: $0.utf8) }
             && name.shownAsURL.isSame(as: name)
@@ -142,7 +143,8 @@ struct PrefetchConsole {
     }
 }
 
-/// The first failures of each code are shown, and others are counted by host.
+/// Failures by code and host. The first failures of each code are shown, and further ones are
+/// counted by host.
 struct FailureGroups {
     private static let shownPerCode = 5
     private static let maximumHosts = 8
@@ -172,7 +174,7 @@ struct FailureGroups {
 
     private func lines(of code: String) -> [String] {
         let sorted = rest[code, default: [:]].sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        // A single remaining host is shown, because "1 other host" would be as long.
+        // If only one host remains, it is shown too, because "1 other host" would be as long.
         let limit = Self.maximumHosts
         let named = sorted.prefix(sorted.count == limit + 1 ? limit + 1 : limit)
         var lines = named.map { host, count in

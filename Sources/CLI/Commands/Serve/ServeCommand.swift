@@ -376,7 +376,7 @@ final class MissingListFile: Sendable {
             let folder = try UsersPath(path.parentDirectory).folder()
             guard try folder.status(of: path.lastName) != nil else { return [] }
             let file = try folder.file(path.lastName)
-            // Earlier versions of Larder created the file with different permissions.
+            // Earlier versions of Larder created the file with permissions for other users.
             let status = try file.status()
             if status.st_uid == geteuid(), status.st_mode & 0o077 != 0 {
                 try file.setMode(Self.mode)
