@@ -14,8 +14,8 @@ struct Larder: AsyncParsableCommand {
         ProcessMemory.releaseText()
         SharedMemory.guardAgainstFailingDisk()
         CurlHosts.install()
-        // On Linux, Swift adds an empty argument to an empty list, or finds no arguments if /proc
-        // is not mounted.
+        // On Linux, Swift adds an empty argument to an empty list, or finds no arguments without
+        // /proc.
         if CommandLine.arguments.allSatisfy(\.isEmpty) {
             leave(
                 saying: "Error: The system passed no arguments to larder. "
@@ -104,8 +104,7 @@ struct Larder: AsyncParsableCommand {
         }
     }
 
-    /// Exits without calling the exit handlers of libraries, because OpenSSL's handler would load 3
-    /// MB into memory.
+    /// Exits without the exit handlers of libraries, because OpenSSL's would load 3 MB into memory.
     private static func leave(_ status: Int32) -> Never {
         do { try Console.flush() } catch {
             Console.complain("\(error)")

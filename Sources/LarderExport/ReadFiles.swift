@@ -50,7 +50,7 @@ struct ReadFiles {
         }
     }
 
-    /// Returns the digest of a regular file that is open at its start. Returns nil if cancelled.
+    /// Returns the digest of a regular file, open at its start. Returns nil if cancelled.
     func digest(of file: FileDescriptor, isCancelled: () -> Bool) throws -> Digest? {
         let identity = FileIdentity(try file.status())
         if let known = try content(of: identity) { return known.digest }

@@ -68,7 +68,7 @@ enum Console {
 /// Replaces Swift's `print`, which ignores errors. C's buffer can drop text without an error.
 func print(_ text: String, terminator: String = "\n") { Console.add(text + terminator) }
 
-/// Returns the texts whose count is not zero, or the first text if all counts are zero.
+/// Returns the texts whose count is not zero, or the first text if there are none.
 func nonzero(_ counts: [(Int, String)]) -> [String] {
     let texts = counts.filter { $0.0 != 0 }.map { $0.1 }
     return texts.isEmpty ? counts.prefix(1).map { $0.1 } : texts
@@ -157,8 +157,7 @@ extension CacheError {
         return CacheError(code, subject: subject, message: isMissing ? advice : message)
     }
 
-    /// Returns an error whose code is `.storage` for every error number, because part of the result
-    /// is lost.
+    /// The code is `.storage` for every error number, because part of the result is lost.
     static func ofStandardOutput(_ errno: Int32) -> CacheError {
         CacheError(
             .storage, subject: "standard output",

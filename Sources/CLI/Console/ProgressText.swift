@@ -94,8 +94,7 @@ private enum CharacterWidths {
 extension Unicode.Scalar {
     /// Must be used within ``CharacterWidths/withLocale(_:)``.
     fileprivate var columns: Int {
-        // Assumes two columns for an unknown character. A width that is too small would wrap the
-        // line.
+        // Assumes two columns for an unknown character: a smaller width could wrap the line.
         let width = wcwidth(wchar_t(bitPattern: value))
         return width < 0 ? 2 : Int(width)
     }

@@ -59,8 +59,8 @@ struct CacheOptions: ParsableArguments {
         }
     }
 
-    /// Throws ``MissingInputError`` if no cache exists, because a mistyped path must not look like
-    /// an empty cache.
+    /// Throws ``MissingInputError`` if no cache exists: a mistyped path must not look like an empty
+    /// cache.
     func existing<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()

@@ -240,7 +240,7 @@ enum NearestName {
     }
 
     /// Suggests the nearest name with at most one mistake per three letters, or else the only name
-    /// that contains this one. Returns "" if there is none.
+    /// that contains this one.
     static func hint(for name: String, among known: [String], lead: String = "") -> String {
         let word = Array(name.lowercased().utf8)
         // A comparison takes quadratic time.

@@ -157,8 +157,7 @@ struct TimeSpan {
         duration = .microseconds(sum)
     }
 
-    /// The length of each unit in microseconds, in lower case. `M` is refused, because it may mean
-    /// a month.
+    /// The length of each unit in microseconds, in lower case. `M` is refused: it may mean a month.
     private static let units: [String: Int64] = [
         "ms": 1_000, "": 1_000_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000,
         "d": 86_400_000_000, "w": 604_800_000_000,

@@ -23,7 +23,6 @@ extension ReportingCommand {
     var isQuiet: Bool { output.quiet }
 }
 
-/// A run of a ``RunCommand``.
 final class CacheRun: Sendable {
     let interrupts: Interrupts
     let line: ProgressLine

@@ -14,8 +14,8 @@ package struct SeedInstaller: Sendable {
     private let directory: String
     private let fingerprint: Digest
 
-    /// Returns nil if the layout has no installer or if cancelled. `directory` has the same name in
-    /// the app's bundle.
+    /// Returns nil if the layout has no installer or if cancelled. The app's bundle has a copy of
+    /// `directory`.
     package init?(
         _ report: ExportReport, directory: String, folder: String? = nil,
         isCancelled: () -> Bool = { false }

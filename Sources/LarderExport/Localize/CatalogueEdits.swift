@@ -45,8 +45,8 @@ package final class CatalogueEdits {
         }
     }
 
-    /// Records the span of a value. YAML can merge a span into several entries, which then have
-    /// separate values. The first failed value decides the outcome, or else the first value.
+    /// Records the span of a value. YAML merges can give a span several values. The first failed
+    /// value decides the outcome, or else the first value.
     package func add(_ span: Range<Int>, number: Int64) throws {
         try database.writeWithoutTransaction { db in
             try db.prepared(

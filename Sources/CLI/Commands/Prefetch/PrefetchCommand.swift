@@ -172,7 +172,7 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
 
 extension CacheRun {
     /// Prefetches with the command's network options. With `isPart`, the summary is a message,
-    /// because the command prints its own results later.
+    /// because the command prints its results later.
     func carry(
         _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
         _ command: some NetworkCommand & ReportingCommand, _ purpose: PrefetchConsole.Purpose,
@@ -249,7 +249,7 @@ final class ReportFile {
         guard !isBegun, failure == nil, let file else { return }
         isBegun = true
         guard let status = try? file.status(), status.isRegularFile else { return }
-        // If the file exists, removes permissions that a new file would not have.
+        // Removes permissions that a new file would not have.
         if status.st_uid == geteuid() { fchmod(file.raw, status.st_mode & mode) }
         if ftruncate(file.raw, 0) != 0 {
             failure = CacheError("truncate", subject: path, errno: errno).ofOutput

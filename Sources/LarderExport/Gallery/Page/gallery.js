@@ -26,7 +26,7 @@ globalThis.larder = (() => {
   let sorted = new Map();
   let shown = [];
   let page = 0;
-  // The places of the icons on the page in manifest order.
+  // The places in manifest order of the icons on the page.
   let drawn = [];
   let isBroken = false;
   let isLoaded = false;
@@ -162,7 +162,7 @@ globalThis.larder = (() => {
   };
 
   /// Returns sorted icons. Comparing all names with a collator takes a second, so later sorts
-  /// compare the ranks from the first.
+  /// compare the ranks from the first sort.
   function inOrder(some, sort) {
     const compare = comparisons[sort];
     if (!compare) return some;
@@ -286,7 +286,7 @@ globalThis.larder = (() => {
     image.decoding = "async";
     if (icon.width && icon.height) {
       [image.width, image.height] = [icon.width, icon.height];
-      // The limit of the height limits the width, so that the box keeps the ratio.
+      // The maximum height also limits the width, so that the box keeps its ratio.
       image.style.setProperty("--ratio", icon.width / icon.height);
     }
     image.onerror = () => image.replaceWith(element("span", "cannot be shown", "none"));
