@@ -68,7 +68,7 @@ struct Larder: AsyncParsableCommand {
                     return command
                 }
                 let unknown = named.messageOnUnknownOption(in: words)
-                // Without words, this parser would print its help. The root's parser prints the
+                // Without words, this parser would print its help, so the root's parser prints the
                 // error.
                 if case .failure(let error) = result, !words.isEmpty {
                     let message = unknown ?? named.message(for: error, in: words)

@@ -157,7 +157,8 @@ extension CacheError {
         return CacheError(code, subject: subject, message: isMissing ? advice : message)
     }
 
-    /// The code is `.storage` for every error number, because part of the result is lost.
+    /// Returns an error with the code `.storage` for every error number, because part of the result
+    /// is lost.
     static func ofStandardOutput(_ errno: Int32) -> CacheError {
         CacheError(
             .storage, subject: "standard output",

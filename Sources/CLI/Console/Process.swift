@@ -63,8 +63,8 @@ enum SignalWatch {
     }
 }
 
-/// The limits on files and threads, checked first because a run that reaches one may be unable to
-/// report it.
+/// The files and threads that a run needs, checked first because a run that reaches a limit may be
+/// unable to report it.
 enum ProcessLimits {
     /// The number of files, including those of libdispatch, which traps (SIGILL) if no descriptor
     /// is free.

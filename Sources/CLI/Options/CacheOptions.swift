@@ -59,7 +59,7 @@ struct CacheOptions: ParsableArguments {
         }
     }
 
-    /// Throws ``MissingInputError`` if no cache exists: a mistyped path must not look like an empty
+    /// Throws ``MissingInputError`` if no cache exists, because a mistyped path is not an empty
     /// cache.
     func existing<Value>(_ body: () throws -> Value) throws -> Value {
         do {

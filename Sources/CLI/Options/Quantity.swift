@@ -84,8 +84,7 @@ struct ByteCount {
         self.bytes = bytes
     }
 
-    /// Returns the size of a unit in bytes, ignoring case. Returns nil for `Mb`, which may mean a
-    /// megabit.
+    /// Returns the size of a unit in bytes, ignoring case; nil for `Mb`, which may mean a megabit.
     private static func size(of unit: Substring) -> Int64? {
         guard unit.wholeMatch(of: /[A-Z]b/) == nil else { return nil }
         let unit = unit.lowercased()

@@ -202,7 +202,7 @@ final class Interrupts: Sendable {
         return isIgnored
     }
 
-    /// Sets the message and the function for the first signal.
+    /// Sets the message to print and the function to call at the first signal.
     func ask(
         _ message: String = "finishing work in progress", _ ask: @escaping @Sendable () -> Void = {}
     ) {

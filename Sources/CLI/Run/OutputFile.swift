@@ -32,8 +32,8 @@ enum OutputFile {
         do throws(CacheError) {
             let folder = try UsersPath(path.parentDirectory).folder()
             let file = try folder.file(path.lastName)
-            // The file must be open first, because another run creates `other` before it replaces
-            // the file.
+            // The file is opened before this check, because another run creates `other` before it
+            // replaces the file.
             if let status = try folder.status(of: other.lastName) {
                 guard status.isRegularFile else {
                     throw CacheError(.unusable, subject: other, message: "is not a regular file")

@@ -6,7 +6,7 @@ import LarderManifest
 
 /// An export of a cache, or of manifests' icons, in another program's layout.
 ///
-/// Verifies objects before their files get a name. Keeps files whose names are not of the layout.
+/// Verifies objects before their files get a name. Keeps files whose names do not fit the layout.
 package struct Exporter {
     private let cache: Cache
     private let configuration: ExportConfiguration
@@ -257,7 +257,6 @@ protocol ExportedFiles {
     func place(_ icon: [Rendition], _ stem: String) throws -> [PlacedFile]
     func location(of rendition: Rendition, _ stem: String) -> (FileDescriptor, String)?
 
-    /// Writes the layout's index file. With `prune`, removes the files of icons that are not in
-    /// `list`.
+    /// Writes the layout's index file. With `prune`, removes the files of icons not in `list`.
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws
 }

@@ -102,8 +102,7 @@ final class Journal {
         }
     }
 
-    /// Adds complete entries. Existing ones keep their position. `size` is the size of the last
-    /// file.
+    /// Adds complete entries. Existing ones keep their position. `size` is that of the last file.
     func add(_ entries: [(stem: String, size: Int64)]) throws {
         let empty = String(repeating: " 0", count: form.valueCount - 1)
         try database.run(

@@ -101,8 +101,7 @@ struct ImportFile {
     private func file(_ name: String) throws(CacheError) -> FileDescriptor {
         #if os(Linux)
             do throws(CacheError) {
-                // O_NOATIME, which only the owner may use (open(2)). The Glibc module lacks the
-                // constant.
+                // O_NOATIME, which only the owner may use (open(2)). The Glibc module lacks it.
                 return try directory.open(name, flags: O_RDONLY | O_NONBLOCK | 0o1000000)
             } catch  where error.errno == EPERM {}
         #endif
