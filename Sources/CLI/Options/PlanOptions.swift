@@ -150,8 +150,7 @@ enum ShardName: Equatable {
                     "--shard auto: \(task.variable) does not include the number of workers. Add "
                         + "it, as in auto/8.")
             }
-            // Indices count from the first task. They are wrong if a part of the array is
-            // resubmitted.
+            // Indices count from the first task, so they are wrong if only a part is resubmitted.
             let said = task.count ?? count
             try refuse(
                 if: said != count,

@@ -128,8 +128,8 @@ package struct ImportConfiguration: Sendable {
         let place = try Cache.nearestDirectory(to: path)
         let isCache =
             try FileIdentity(path: path)?.isSameFile(as: FileIdentity(root.status())) ?? false
-        // The root may contain the cache: macOS keeps Larder's default cache next to the libraries'
-        // caches.
+        // The root may contain the cache: on macOS, Larder's default cache is next to the
+        // libraries' caches.
         guard !isCache, try !place.lies(in: folder) else {
             throw CacheError(.unusable, subject: directory, message: "contains the cache")
         }
