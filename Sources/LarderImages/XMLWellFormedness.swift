@@ -195,7 +195,9 @@ struct XMLWellFormedness {
                 try reader.skip(1)
             }
             let digits = String(decoding: reader.bytes[start..<reader.offset], as: UTF8.self)
-            let code = UInt32(digits, radix: isHexadecimal ? 16 : 10)
+            // The initializer of `UInt32` accepts a sign.
+            let isSigned = digits.utf8.first?.hexDigit == nil
+            let code = isSigned ? nil : UInt32(digits, radix: isHexadecimal ? 16 : 10)
             if reader.remaining == 0 { throw isCut }
             guard let code, code >= 0x20 || [9, 10, 13].contains(code), Unicode.Scalar(code) != nil
             else { throw damaged("has a reference to an invalid character") }

@@ -92,8 +92,8 @@ package enum XMLReference {
     static func code(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> UInt64? {
         let isHex = digits.first == UInt8(ascii: "x")
         let digits = digits.dropFirst(isHex ? 1 : 0)
-        // The initializer of `UInt64` accepts a plus sign.
-        guard digits.first != UInt8(ascii: "+") else { return nil }
+        // The initializer of `UInt64` accepts a sign.
+        guard digits.first?.hexDigit != nil else { return nil }
         return UInt64(String(decoding: digits, as: UTF8.self), radix: isHex ? 16 : 10)
     }
 

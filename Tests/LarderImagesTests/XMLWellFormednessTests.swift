@@ -28,7 +28,7 @@ struct XMLWellFormednessTests: ImageTests {
         ("<svg>&nbsp;</svg>", "undeclared entity"), ("<svg>&amp </svg>", "unterminated"),
         ("<svg>& </svg>", "damaged name"), ("<svg>&#0;</svg>", "invalid character"),
         ("<svg>&#xD800;</svg>", "invalid character"),
-        ("<svg>&#1a;</svg>", "invalid character"),
+        ("<svg>&#1a;</svg>", "invalid character"), ("<svg>&#+65;</svg>", "invalid character"),
         ("<svg>&#99999999999;</svg>", "invalid character"), ("<svg>]]></svg>", "CDATA"),
         ("<svg><!-- a -- b --></svg>", "hyphens"), ("<svg><?xml version='1.0'?></svg>", "XML decl"),
         ("<?xml version='1'?><svg/>", "version"), ("<?xml encoding='x'?><svg/>", "XML declaration"),

@@ -128,7 +128,8 @@ import Testing
         ("<r a='1'b='2'/>", "white space is missing"), ("<r 1='a'/>", "expected the name"),
         ("<r a='&b;'/>", "the reference '&b;' is unknown"),
         ("<r a='&#xD800;'/>", "the reference '&#xD800;' is unknown"),
-        ("<r a='&#+65;'/>", "the reference"), ("<r a='a & b'/>", "'&' does not start a reference"),
+        ("<r a='&#+65;'/>", "the reference"), ("<r a='&#-0;'/>", "the reference"),
+        ("<r a='a & b'/>", "'&' does not start a reference"),
         ("<r a='<'/>", "'<' inside a tag"), ("<r><b></b a='1'></r>", "an end tag"),
         ("<r a='1", "unexpected end"), ("<r><a b='1'", "unexpected end"),
     ])
