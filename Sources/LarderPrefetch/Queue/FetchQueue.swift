@@ -62,7 +62,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         for queue in [requests, connections] { queue.underlyingQueue = loop.queue }
         schedule = try HostSchedule(
             plan: plan, cache: cache, slots: slots,
-            // With a rate limit, waiting requests would start in bursts and exceed it.
+            // With a rate limit, requests that wait in the queue would start in bursts and exceed
+            // it.
             ahead: hosts.ratePerHost == nil ? Self.waitingOperationLimit : 0,
             connections: loop.connectionsAhead, limits: hosts, retry: retry,
             isConnected: { [loop] in loop.isConnected(to: $0) })
@@ -75,7 +76,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             attempt { try schedule.begin() }
             feed()
         }
-        // A commit can cause deposits and failures, and put back fetches of evicted objects.
+        // After a commit, failures may be unreported, and fetches of evicted objects may be put
+        // back.
         repeat {
             idle.wait()
             stage.store.flush()
@@ -115,7 +117,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                     refused.append((fetch, failure))
                     continue
                 }
-                // The fetch failed, even if this could not be recorded.
+                // The fetch failed, even if the cache could not record this.
                 if result.isFailure { results.append(result) }
                 broken = error
             }
@@ -126,7 +128,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             if let broken { breakOff(broken) }
             arrived -= refused.count
             for (fetch, failure) in refused { retry(fetch, after: failure) }
-            // Subtracted last, so that the queue is not idle before fetches are put back.
+            // Subtracted last, so that the queue does not seem idle before fetches are put back.
             uncommitted.subtract(deposits, ordering: .relaxed)
             feed()
         }
@@ -287,7 +289,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         let isFull = isBacklogged
         guard isFull || operations == 0 && unstaged.load(ordering: .acquiring) > 0 else { return }
         isFeedRequested.store(true, ordering: .sequentiallyConsistent)
-        // Checks again, because responses staged before the request did not see it.
+        // Checks again, because a response that was staged before the request did not see it.
         if isFull ? !isBacklogged : unstaged.load(ordering: .sequentiallyConsistent) == 0 {
             feedIfRequested()
         }

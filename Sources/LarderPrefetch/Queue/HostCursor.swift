@@ -8,7 +8,9 @@ final class HostCursor {
 
     let origin: Int
     let limit: HostLimits.Limit
+    /// The number of fetches in ``HostSchedule/delayed``.
     var waiting = 0
+    /// The number of redirected fetches that wait at different origins.
     var sentAway = 0
     /// Includes ``connecting``.
     var inFlight = 0
@@ -19,11 +21,12 @@ final class HostCursor {
     /// A ``ReadyHost`` with a different version is outdated.
     var version = 0
     private(set) var taken = 0
-    /// The estimated number of remaining URLs. ``taken`` counts a fetch again if it was put back.
+    /// An estimate, because ``taken`` counts a fetch again if it was put back.
     var remaining: Int { max(0, planned - taken) }
     private(set) var heldUntil: ContinuousClock.Instant?
     var nextStart: ContinuousClock.Instant?
     var notBefore: ContinuousClock.Instant? { [heldUntil, nextStart].compactMap(\.self).max() }
+    /// Whether the last request got no answer.
     private(set) var isSilent = false
     /// Whether the origin answered the last request without requesting a delay.
     private(set) var isAnswering = false
@@ -54,8 +57,8 @@ final class HostCursor {
 
     typealias Source = (Int, PlannedResource.Place?, Int) throws -> [PlannedResource]
 
-    /// Records the result of a request. Gives up the origin after a silence or delay longer than
-    /// `patience`, so that the run can end.
+    /// Records the result of a request. Gives up the origin after a silence or requested delay
+    /// longer than `patience`, so that the run can end.
     func note(_ sign: HostSign, patience: Duration) {
         let now = ContinuousClock.now
         switch sign {
@@ -110,7 +113,7 @@ final class HostCursor {
 
     func untake() { taken -= 1 }
 
-    /// Whether no planned URL remains. Must be read directly after ``head(from:)``.
+    /// Whether no URL of a planned origin remains. Must be read directly after ``head(from:)``.
     var isLast: Bool {
         planned > 0 && isExhausted && page.isEmpty && returned.isEmpty && waiting == 0
     }

@@ -11,15 +11,24 @@ import LarderHTTP
 /// 4. Origins that had the fewest turns of ``requestsPerTurn`` requests.
 /// 5. Origins with an open connection, because connecting takes longer than a request. Of these,
 ///    the most recently used comes first, because libcurl closes the least recently used.
-/// 6. Origins that come first in manifest order.
+/// 6. Origins whose next URL comes first in manifest order.
 ///
-/// If an origin has no connection, its next fetch only connects, without a slot, and is then put
-/// back. If `connections` is 0, a fetch connects in its slot.
+/// If an origin has no connection, its next fetch only opens one, without a slot, and is put back.
 ///
-/// A URL waits while its origin has no cursor (`newcomers`), has too many requests in flight
-/// (`limit(of:)`) or retries and redirects in memory (``HostCursor/isFull``), is connecting
-/// (``HostCursor/connecting``), must pause for a delay or rate limit (`held`), or needs a
-/// connection (`unconnected`) or a slot (`ready`). A retry waits in `delayed`.
+/// To find out why a URL waits, check these conditions in order. After a redirect, its origin is
+/// the target's.
+/// - The URL failed, and its retry is not due: `delayed`.
+/// - ``next()`` returned the URL, and its operation waits for a slot or runs: ``FetchQueue``.
+/// - The origin has no cursor: `newcomers`.
+/// - The origin was given up, and its URLs will fail: `givenUp`.
+/// - The origin has its maximum number of requests in flight: `limit(of:)`.
+/// - The origin has too many retries and redirects in memory: ``HostCursor/isFull``.
+/// - A connection is being opened, and the origin is not silent: ``HostCursor/connecting``.
+/// - The origin requested a delay, or is at its rate limit: `held`.
+/// - The origin has no connection, and enough others are being opened: `unconnected`, `reserved`.
+/// - No slot is free (`hasSlot(for:)`), or other origins come first: `ready`.
+/// - Another URL of the origin comes first: ``HostCursor/head(from:)``.
+/// - ``FetchQueue`` is stopping or has a backlog: `isBacklogged`.
 struct HostSchedule {
     typealias Instant = ContinuousClock.Instant
 
@@ -37,14 +46,16 @@ struct HostSchedule {
     /// Finished cursors are removed, because a manifest may have 100,000 hosts.
     private(set) var cursors: [Int: HostCursor] = [:]
     private var names: OriginNames
-    /// Planned origins without a cursor, in reverse order. Only the next needs a heap entry.
+    /// Planned origins without a cursor, in reverse order. Only their first resources decide their
+    /// order, so only the next origin needs a heap entry.
     private var newcomers: [Int] = []
     /// The number of planned URLs of each origin, or 0 if it has a cursor.
     private var planned: [Int32]
     private var newcomer: Int?
     private let pageSize: Int
     private let readAhead: Int
-    /// Origins that can start a fetch in a slot.
+    /// Origins that can start a fetch on an open connection or, if `connections` is 0, on a new
+    /// one.
     private(set) var ready = Heap<ReadyHost>()
     private var unconnected = Heap<ReadyHost>()
     private var held = Heap<Delayed<ReadyHost>>()
@@ -101,7 +112,7 @@ struct HostSchedule {
         }
     }
 
-    /// Whether no fetch waits. Ignores fetches of origins at their limit.
+    /// Whether no fetch waits. Ignores origins at their limit, which have fetches in flight.
     var isEmpty: Bool {
         mutating get {
             removeOutdated()
@@ -123,7 +134,8 @@ struct HostSchedule {
         let sharesConnection: Bool
     }
 
-    /// Returns the next fetch, in flight until ``ended(_:)`` or ``endedConnecting(_:of:isOpen:)``.
+    /// Returns the next fetch. It is in flight until ``ended(_:)`` or
+    /// ``endedConnecting(_:of:isOpen:)`` is called.
     mutating func next() throws -> Next? {
         try wakeUp()
         while let (host, onlyConnects) = nextHost() {
@@ -136,7 +148,7 @@ struct HostSchedule {
                 continue
             }
             guard let head = try cursor.head(from: source) else { continue }
-            // Counted first, because `take` could remove a cursor without requests in flight.
+            // Counted before `take`, which could remove a cursor without requests in flight.
             cursor.inFlight += 1
             if onlyConnects {
                 cursor.connecting += 1
@@ -194,7 +206,7 @@ struct HostSchedule {
         if let place = reserved.firstIndex(of: priority) { reserved.remove(at: place) }
     }
 
-    /// Whether a taken fetch may still start. The origin may have requested a delay.
+    /// Whether a taken fetch may still start. Its origin may since have requested a delay.
     func mayStart(_ cursor: Int) -> Bool {
         guard let cursor = cursors[cursor] else { return true }
         return cursor.failure == nil && cursor.heldUntil.map { $0 <= now() } ?? true
@@ -255,7 +267,7 @@ struct HostSchedule {
         cursor.note(sign, patience: retry.maximumTime)
         guard let failure = cursor.failure else { return nil }
         release(cursor)
-        // Puts back the origin's waiting retries, so that they fail with it.
+        // Puts back the origin's waiting retries, so that they fail with the origin.
         let (origin, waiting) = (names[number], delayed.unordered)
         delayed = Heap(waiting.filter { $0.value.target.url.origin != origin })
         cursor.waiting = 0
@@ -297,7 +309,8 @@ struct HostSchedule {
         try announce(number)
     }
 
-    /// Counts a redirected fetch at its first origin. Returns this origin.
+    /// Counts a redirected fetch that starts (1) or stops (-1) waiting at a different origin.
+    /// Returns the redirecting origin.
     @discardableResult
     private mutating func countAway(_ fetch: Attempt, at number: Int, _ change: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
@@ -332,7 +345,8 @@ struct HostSchedule {
         }
     }
 
-    /// With a rate limit, 1 unless the origin is answering.
+    /// Returns the maximum number of requests in flight: with a rate limit, 1 unless the origin is
+    /// answering.
     private func limit(of cursor: HostCursor) -> Int {
         cursor.limit.interval != nil && !cursor.isAnswering ? 1 : cursor.limit.requests
     }
@@ -440,11 +454,11 @@ enum HostSign: Sendable {
 }
 
 struct HostLimits: Sendable {
-    /// The maximum number of requests that all workers together have in flight to a host.
+    /// The maximum number of requests that all workers together have in flight to an origin.
     let perHost: Int
-    /// The maximum number of requests that this run has in flight to a host.
+    /// The maximum number of requests that this run has in flight to an origin.
     let most: Int
-    /// The maximum number of requests per second that all workers send to a host.
+    /// The maximum number of requests per second that all workers send to an origin.
     let ratePerHost: Double?
     var shard: Shard?
 

@@ -118,7 +118,8 @@ final class OperationContext: Sendable {
                     hasExpectation: fetch.planned.hasExpectation,
                     mayStore: policy.mayStore(validators), isReplacing: policy.replacesObjects,
                     unknownCoding: head.headers.unknownContentCoding,
-                    // Without a length or chunks, a lost HTTP/1 connection looks like the end.
+                    // In HTTP/1 without a length or chunks, a lost connection looks like the end of
+                    // a body.
                     mayBeCut: head.headers[first: "Content-Length"] == nil
                         && head.headers[first: "Transfer-Encoding"] == nil
                         && head.protocolVersion.utf8.starts(with: "1.".utf8))
@@ -167,7 +168,7 @@ struct BodyCheck: Sendable {
     let store: Store
     let acceptsAnyContent: Bool
 
-    /// Checks and stages a body. Throws `ResourceFailure` if it is refused, or `CacheError`.
+    /// Checks and stages a body. Throws `ResourceFailure` if the body is refused, or `CacheError`.
     func stage(
         _ body: StagedBody, digest: Digest, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
         isReplacing: Bool = false, unknownCoding: String? = nil,
@@ -192,8 +193,8 @@ struct BodyCheck: Sendable {
         return (.staged(staged), success)
     }
 
-    /// Returns an image's attributes. Other bytes require `acceptsAnyContent`, and a manifest with
-    /// their digest (`isDemanded`) if their coding is unknown.
+    /// Returns an image's attributes. Other bytes require `acceptsAnyContent`. If their coding is
+    /// unknown, a manifest must contain their digest (`isDemanded`).
     static func attributes(
         of bytes: UnsafeRawBufferPointer, acceptsAnyContent: Bool, unknownCoding: String?,
         isDemanded: @autoclosure () throws -> Bool = false,
