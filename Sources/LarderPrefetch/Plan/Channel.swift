@@ -1,6 +1,7 @@
 import Foundation
 
-/// A bounded channel to one consumer. Tasks must not call `send`, which can block.
+/// A bounded channel to one consumer. Tasks must not call `send`, which blocks while the channel is
+/// full.
 final class Channel<Element: Sendable>: @unchecked Sendable {
     // Unchecked because the state is mutable. Every access to it locks `condition`.
     private let capacity: Int
@@ -12,6 +13,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
 
     init(capacity: Int) { self.capacity = capacity }
 
+    /// Returns false if the channel is abandoned.
     @discardableResult
     func send(_ more: [Element]) -> Bool {
         condition.lock()

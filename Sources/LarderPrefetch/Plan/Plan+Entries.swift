@@ -26,7 +26,8 @@ extension Plan {
         }
     }
 
-    /// Calls `body` with entries that need no fetch. Requires the index and no finished fetch.
+    /// Calls `body` with entries that need no fetch. Must be called before ``releaseIndex()`` and
+    /// before any fetch finishes.
     func forEachSettledEntry(
         includesCached: Bool = true, _ body: ([PlannedEntry]) throws -> Void
     ) throws {
@@ -87,7 +88,8 @@ extension Plan {
 
     static let pageLimit = 512
 
-    /// Calls `body` with pages until one is short. `body` may use the database.
+    /// Calls `body` with pages until one is shorter than ``pageLimit``. `body` may use the
+    /// database.
     func forEachPage<Row>(
         _ body: ([Row]) throws -> Void, reading next: (Database, _ last: Row?) throws -> [Row]
     ) throws {
@@ -199,7 +201,7 @@ public struct PlannedEntry: Sendable {
 
 /// The reason why an entry fails or is skipped.
 public struct EntryFailure: Sendable, Equatable {
-    /// Whether the entry has no icon, its kind is never fetched, or the run leaves it out.
+    /// Whether the entry has no icon, its icon's kind is never fetched, or the run leaves it out.
     public let isSkip: Bool
     /// The name of the reason, for example `unparsable-url`.
     public let code: String

@@ -5,7 +5,8 @@ import LarderCore
 import Synchronization
 
 extension Plan {
-    /// Called on demand, because sorting a million rows takes half a second.
+    /// Fills and indexes `pending`. Called on demand, because sorting a million rows takes half a
+    /// second.
     private func list(by order: String) throws {
         try database.writeWithoutTransaction { db in
             try db.inTransaction {
@@ -43,7 +44,8 @@ extension Plan {
         return try read(select) { try $0.rows { (Int($0.integer()), Int($0.integer())) } }
     }
 
-    /// Must be called after ``orderFetches()``. Stale resources include the cached one.
+    /// Returns the next pending resources. Stale ones include the cached resource. Must be called
+    /// after ``orderFetches()``.
     func fetches(
         ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int, knownTo cache: Cache
     ) throws -> [PlannedResource] {
@@ -121,9 +123,10 @@ extension Plan {
     }
 }
 
-/// The resources to fetch: one bit for each entry, and four bytes if any is stale.
+/// The resources to fetch, in memory so that planning and reporting write no rows: one bit for each
+/// entry, and four bytes if any is stale.
 struct PendingFetches: Sendable {
-    /// Whether fetch numbers are in fetch order: all have the same origin and priority.
+    /// Whether fetch numbers are in fetch order, because all have the same origin and priority.
     let areInOrder: Bool
     private var fetches: BitSet
     /// The rows in the cache's index, 0 if missing. Empty if no resource is stale.

@@ -18,7 +18,8 @@ final class Plan: Sendable {
     let seal = CredentialSeal()
     let pending: Mutex<PendingFetches>
     let hasFollowers: Bool
-    /// Read without transactions, because they make SQLite recompile all statements.
+    /// Read without transactions, because they make SQLite recompile all statements. No other
+    /// connection uses the database.
     let database: DatabaseQueue
 
     init(
@@ -75,7 +76,7 @@ final class Plan: Sendable {
         pending = Mutex(toFetch)
     }
 
-    // Another index on `entries` would take most of the time.
+    // Updating another index on `entries` would take most of the time.
     private static let tables = """
         PRAGMA main.cache_size = -1536; -- KiB; a sort uses as much again
         CREATE TABLE main.entries (
@@ -115,7 +116,8 @@ final class Plan: Sendable {
             object INTEGER NOT NULL, digest BLOB NOT NULL);
         """
 
-    /// Detaches the cache's index, before other connections close and checkpoint the log.
+    /// Detaches the cache's index. Other connections must close later, because the last to close
+    /// checkpoints the log, and this connection is read-only.
     func releaseIndex() throws {
         try database.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA main.cache_size = -1024; PRAGMA shrink_memory")
@@ -149,7 +151,8 @@ final class Plan: Sendable {
         return try read(select) { try $0.rows(fetch) { Expectation(&$0) } }
     }
 
-    /// Returns the leader's mismatch if no entry of the fetch accepts the digest and size.
+    /// Returns the leader's mismatch if no entry of the fetch accepts the digest and size. Does not
+    /// load all entries, because one URL may have a million.
     func mismatch(of digest: Digest, size: Int64, by fetch: Int64) throws -> ResourceFailure? {
         try database.unsafeRead { db in
             let accepting = try db.prepared(
@@ -175,7 +178,8 @@ final class Plan: Sendable {
         }
     }
 
-    /// Omits entries with a key, because apps look up their icons by key.
+    /// Calls `body` with URLs as spelled in manifests. Omits entries with an explicit key, because
+    /// apps look up their icons by key.
     func forEachSpelling(_ body: ([Spelling]) throws -> Void) throws {
         let select = """
             SELECT s.text, f.key FROM main.spellings s JOIN entries e ON e.id = s.entry
@@ -220,12 +224,13 @@ final class Plan: Sendable {
 public struct PlanPolicy: Sendable, Equatable {
     /// The cached resources to revalidate. Default: stale ones.
     public var revalidation = Revalidation.stale
-    /// The time after a permanent failure (404, 410) without requests. Default: 1 hour.
+    /// The time during which a permanent failure (404, 410) prevents further requests. Default: 1
+    /// hour.
     public var failureLifetime: Duration = .seconds(3600)
     /// Whether to fetch all resources from their origins unconditionally, regardless of the cache,
     /// permanent failures and a remote. Default: false.
     public var fetchesAll = false
-    /// Whether to fetch only resources whose last fetch failed. Default: false.
+    /// Whether to fetch only resources whose last fetch failed, even permanently. Default: false.
     public var retriesOnlyFailed = false
     /// Whether to make no requests. Cached resources then count as fresh, and missing resources
     /// fail. With a read-only cache, missing icons from `data:` URLs fail too. Default: false.

@@ -7,7 +7,7 @@ import LarderManifest
 struct PlanBuilder {
     var summary = PlanSummary()
     private(set) var origins = OriginNames([])
-    /// The last row's number. SQLite chooses it, because inserting explicit numbers is slower.
+    /// The last row's number. SQLite chooses it, because inserting given numbers is slower.
     private(set) var lastID: Int64 = 0
     private var priorities: (lowest: Int, highest: Int) = (.max, .min)
     private var last: (url: HTTPURL, number: Int)?
@@ -64,7 +64,6 @@ struct PlanBuilder {
         switch item.result {
         case .entry(let entry):
             if entry.icon.scheme == .http { summary.insecure += 1 }
-            // Most URLs have the previous URL's origin.
             if last?.url.hasOrigin(of: entry.icon) != true {
                 last = (entry.icon, origins.number(of: entry.icon.origin))
             }

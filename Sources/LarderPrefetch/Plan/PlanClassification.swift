@@ -58,7 +58,7 @@ final class PlanClassification {
                     """)
         }
         defer { recall?.close() }
-        // This thread reads the next page while another thread looks up the current one.
+        // The next page is read while another thread looks up the current one.
         var settleLast: (() throws -> Void)?
         var page: [NamedResource] = []
         var current: NamedResource?
@@ -111,7 +111,7 @@ final class PlanClassification {
         return resource
     }
 
-    /// Merges a follower's priority and credentials into its leader. Returns its number.
+    /// Merges a follower's priority and credentials into its leader. Returns the follower's number.
     private func follow(_ current: inout NamedResource?, _ row: inout RowReader) throws -> Int64 {
         let (id, url, hasCredentials) = (row.integer(), row.text(), row.bool())
         let priority = row.integer()
@@ -159,7 +159,8 @@ final class PlanClassification {
 
     private static let lookups = DispatchQueue(label: "larder.presence")
 
-    /// Looks up objects on another thread. Returns a function that waits and settles the page.
+    /// Looks up a page's objects on another thread. Returns a function that waits for the result
+    /// and settles the page.
     private func look(for page: [NamedResource]) -> () throws -> Void {
         let wanted = page.indices.filter { place in
             guard let known = page[place].known else { return false }
@@ -279,7 +280,8 @@ private struct Demands {
     }
 }
 
-/// A lookup of ascending keys, which takes half the time of separate lookups.
+/// A lookup of ascending keys. Most keys exist, so stepping from row to row takes half the time of
+/// separate lookups.
 struct ResourceRecall {
     private static let stepLimit = 2
 

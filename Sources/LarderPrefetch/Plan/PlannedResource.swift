@@ -28,7 +28,8 @@ final class PlannedResource: Sendable {
         self.waiting = waiting
     }
 
-    /// The counts of a resource's entries. Nil if any requires a digest or size.
+    /// The counts of a resource's entries. Nil if any requires a digest or size, because then each
+    /// entry must be checked.
     struct Waiting: Sendable {
         /// The number of entries whose first icon is the resource.
         let entries: Int
@@ -134,7 +135,7 @@ struct NamedResource {
         return Vary(vary).variant(for: fields) == digest
     }
 
-    /// Ignores failures of other URLs with the same key, and failures in the future.
+    /// Ignores failures of different URLs with the same key, and failures dated in the future.
     func isGivenUp(at now: Date, policy: PlanPolicy) -> Bool {
         guard !policy.fetchesAll, let last = lastFailure, let status = last.failure.status,
             PastFailure.permanentStatuses.contains(status)

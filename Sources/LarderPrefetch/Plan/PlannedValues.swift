@@ -1,7 +1,8 @@
 package struct PlannedValues {
     let plan: Plan
 
-    /// Calls `body` with each value in document order. The text is untrusted.
+    /// Calls `body` with each value in document order. The text is untrusted and, except for masked
+    /// credentials, as written.
     package func forEach(
         _ body: (_ manifest: String, _ position: Int64, _ kind: String, _ text: String) -> Void
     ) throws {

@@ -129,11 +129,13 @@ public struct PlanSummary: Sendable, Equatable {
     public var stale = 0
     /// The number of resources to fetch (``PlanStatus/missing``).
     public var missing = 0
-    /// The number of skipped ``icons``, including ``unfetched`` and ``leftAlone`` ones.
+    /// The number of skipped ``icons``: entries without an icon, ``unfetched`` icons, and icons of
+    /// ``leftAlone`` resources.
     public var skipped = 0
     /// The number of ``icons`` of a kind that is never fetched, by `IconValue.Kind`.
     public internal(set) var unfetched: [String: Int] = [:]
-    /// The number of failing ``icons``, including ``remembered`` and ``unavailable`` ones.
+    /// The number of failing ``icons``: invalid or contradictory ones, and icons of ``remembered``
+    /// and ``unavailable`` resources.
     public var failed = 0
     /// The number of resources not fetched because of a recorded permanent failure.
     public var remembered = 0
@@ -148,7 +150,7 @@ public struct PlanSummary: Sendable, Equatable {
     public var unsupported: Int { unfetched["other-scheme", default: 0] }
     /// The number of icons of other shards.
     public var otherShards = 0
-    /// The number of unread values that look like icons. Counted by the first shard.
+    /// The number of unread values that look like icons. Only the first shard counts them.
     public internal(set) var unread = 0
     /// The split hosts that have no icon in any shard.
     public internal(set) var unusedSplits: Set<String> = []

@@ -88,12 +88,12 @@ public struct HostSplit: Hashable, Sendable {
         self.pieces = pieces
     }
 
-    /// Returns the part of a piece. Pieces take consecutive parts, starting with the host's part.
+    /// Returns the part of a piece. Pieces take consecutive parts, from the host's part.
     func part(ofPiece piece: Int) -> Part {
         Part(number: Part(ofHost: host).number &+ UInt8(truncatingIfNeeded: piece))
     }
 
-    /// Returns the number of the piece with a key. Each piece is a range of key digests.
+    /// Returns the piece with a key. Each piece is a range of key digests.
     func piece(ofKey key: String) -> Int {
         let start = Digest(of: Array(key.utf8)).leadingBits >> 48
         return Int(start) * pieces / (1 << 16)
