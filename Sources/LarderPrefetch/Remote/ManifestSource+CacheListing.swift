@@ -14,7 +14,8 @@ extension ManifestSource {
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let hasThread = HelperThread.start {
             defer { close(writer) }
-            // An error shows as a manifest without an end. Helper threads block SIGPIPE.
+            // After an error, the manifest lacks its end, which the reader reports. Helper threads
+            // block SIGPIPE.
             try? Self.list(cache, in: FileHandle(fileDescriptor: writer, closeOnDealloc: false))
         }
         guard hasThread else {

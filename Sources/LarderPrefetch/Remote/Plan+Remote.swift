@@ -13,7 +13,8 @@ extension Plan {
         let isUsable: Bool
     }
 
-    /// Lists all resources to look up, except inline icons. Must precede the first report.
+    /// Lists all resources to look up, even cached ones, except inline icons. Must be called before
+    /// the first report.
     func prepareRemote() throws {
         let parts = origins.map { Part(ofHost: (try? HTTPURL($0))?.host ?? "").number }
         try database.writeWithoutTransaction { db in
@@ -95,7 +96,8 @@ extension Plan {
         }
     }
 
-    /// Records pending resources with an earlier one's object. Returns whether any exist.
+    /// Records twins: pending resources with the object of an earlier one. Returns whether any
+    /// exist.
     func noteTwins() throws -> Bool {
         try database.writeWithoutTransaction { db in
             try db.execute(

@@ -4,7 +4,7 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The stage that copies missing objects, before any request to an origin.
+/// The stage that copies missing objects from a remote, before any request to an origin.
 final class PullStage: Depositor, Sendable {
     private let context: RemoteContext
     private let state = Mutex((failure: CacheError?.none, hasLooked: false))
@@ -139,7 +139,8 @@ final class PullStage: Depositor, Sendable {
         }
     }
 
-    /// Receives an object and its copy of the reference. Returns nil if neither is needed yet.
+    /// Receives an object and, if valid, its copy of the reference. Returns nil if the object is
+    /// cached or the reference must be read first.
     private func receiveFirst(_ found: Plan.FoundFetch) async throws -> RemoteStore.Received? {
         let (fetch, known) = found
         guard remote.use != .fill, try context.cache.object(known.digest) == nil,
@@ -198,7 +199,8 @@ final class PullStage: Depositor, Sendable {
         return found.known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
     }
 
-    /// Reports a resource that stays in the remote. Waits, because listings are read faster.
+    /// Reports a resource that stays in the remote. Waits, because listings are read faster than
+    /// results are reported.
     private func leave(_ found: Plan.FoundFetch, _ reference: Reference?) async {
         let record = reference?.record
         let success = ResourceResult.Success(

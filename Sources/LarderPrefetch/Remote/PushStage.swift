@@ -6,7 +6,8 @@ import Synchronization
 
 /// The stage that stores committed objects in the remote, then cached ones that it lacks.
 final class PushStage: Sendable {
-    /// Maximum number of objects that wait. After a kill, these would be fetched again.
+    /// The maximum number of objects that wait to be stored. After a kill, they would be fetched
+    /// again.
     private static let capacity = 512
     private static let rememberedLimit = 65_536
     private let context: RemoteContext

@@ -82,7 +82,8 @@ struct Reference: Codable, Sendable {
         self.init(Array(bytes))
     }
 
-    /// Whether this record from an object's metadata is as new as the listed reference.
+    /// Whether this record from an object's metadata is as new as the listed reference. A renewal
+    /// writes only the reference.
     func canReplace(_ known: RemoteStore.Known) -> Bool {
         known.modified <= record.fetchedAt.addingTimeInterval(RemoteStore.Known.clockSkew)
     }

@@ -4,15 +4,17 @@ import Synchronization
 
 /// An evictor that removes a remote's old references, and then objects without references.
 ///
-/// A removal cannot be conditional. A writer stores the reference and then checks the object
-/// (`RemoteStore.keep`). An eviction removes the object and then checks for new references. The
-/// later check sees the other machine's change, so all referenced objects exist.
+/// Other machines may write at the same time, and a removal cannot be conditional. A writer stores
+/// the reference and then checks the object (`RemoteStore.keep`). An eviction removes the object
+/// and then checks for new references. The later check sees the other machine's change, so all
+/// referenced objects exist.
 public struct RemoteEvictor: Sendable {
     /// The rules for an eviction.
     public struct Policy: Sendable {
         /// The maximum age of references, in seconds since their last renewal.
         public var maximumAge: TimeInterval
-        /// The minimum age of removed objects, in seconds, for references to come. Default: a day.
+        /// The minimum age of removed objects, in seconds. References to newer objects may still be
+        /// written. Default: a day.
         public var grace: TimeInterval = 86_400
         /// Whether to count without removing. Default: false.
         public var isDryRun = false
@@ -50,7 +52,7 @@ private struct Eviction: Sendable {
 
     let run: RemoteRun<RemoteEvictionReport>
     let policy: RemoteEvictor.Policy
-    /// By this machine's clock. Stores check the times of signatures, so theirs is similar.
+    /// By this machine's clock. Stores check the times of signatures, so their clocks are similar.
     private let start = Date()
     private var latest: Date { start.addingTimeInterval(-policy.grace) }
 
@@ -88,7 +90,8 @@ private struct Eviction: Sendable {
             try await store.forEachReference(ofPart: part) { page in
                 var groups: [[Listed]] = []
                 for reference in page.entries {
-                    // Limited, because a hostile store may list many references to a resource.
+                    // A group is limited, because a hostile store may list many references to a
+                    // resource.
                     if let last = group.last, last.name != reference.name || group.count > 1000 {
                         groups.append(group)
                         group = []
@@ -138,7 +141,8 @@ private struct Eviction: Sendable {
     private func note(_ kept: [Listed]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && run.owns(reference.known.digest.firstByte) {
-            // It was written after the listing, or a killed eviction left the reference.
+            // The object was written after the listing, or a killed eviction removed only the
+            // object.
             guard try await !run.isThere(reference.known.digest) else { continue }
             if !policy.isDryRun { try await store.storage.delete(reference.key) }
             run.count { $0.undone += 1 }

@@ -30,7 +30,8 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     func reportProgress() { onProgress(report) }
     func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
 
-    /// Calls `body` for every byte, several at once. The limit of listed names applies to all.
+    /// Calls `body` for every part or first byte of a digest, several at once. The limit of listed
+    /// names applies to their sum.
     func forEachByte(
         where isWanted: (UInt8) -> Bool = { _ in true },
         _ body: @escaping @Sendable (UInt8) async throws -> Void
@@ -107,7 +108,6 @@ extension RemoteRun {
         try await Task { try await store.storage.delete(RemoteLayout.object(digest)) }.value
     }
 
-    /// Does not remove references to objects that were stored again.
     private func removeNewReferences(_ undone: @escaping @Sendable () -> Void) async throws {
         guard try scratch.count(.removed) > 0 else { return }
         try await forEachByte { [self] part in

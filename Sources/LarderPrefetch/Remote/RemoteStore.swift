@@ -10,7 +10,8 @@ package final class RemoteStore: Sendable {
     let storage: any ObjectStore
     private let maximumListed: Int
     private let listed = Atomic(0)
-    /// The least count of a page before the last, because a million short pages take hours.
+    /// Every page except the last counts as at least this many names, because a million short pages
+    /// would take hours.
     private static let minimumPageCount = 250
 
     package struct Known: Sendable, Hashable {
@@ -51,9 +52,10 @@ package final class RemoteStore: Sendable {
         return (body.withLock { $0 } ?? store.newBody {}, reference)
     }
 
-    /// Stores an object if the remote lacks it (see `isThere`), with a copy of its first reference
-    /// as metadata, and then its reference. Then checks that no eviction has removed the object
-    /// (see ``RemoteEvictor``). Returns the number of bytes sent.
+    /// Stores an object if the remote lacks it (see `isThere`), and then its reference. Then checks
+    /// that no eviction has removed the object (see ``RemoteEvictor``). The object's metadata is a
+    /// copy of its first reference, so that one request reads both. Returns the number of bytes
+    /// sent.
     func keep(
         _ resource: Resource, of cache: Cache, replacing known: Known?, isThere: Bool
     ) async throws -> Int64 {
@@ -131,7 +133,6 @@ extension RemoteStore {
         }
     }
 
-    /// Lists a page. `maximumListed` limits the total number of names.
     func list(_ prefix: String, after last: String?) async throws -> ListPage {
         let page = try await storage.list(prefix, after: last)
         let names = max(page.objects.count, page.next == nil ? 0 : Self.minimumPageCount)
