@@ -5,7 +5,8 @@ import LarderHTTP
 import LarderIcons
 import Synchronization
 
-/// A fetcher of complete icons, without retries, which its `IconLoader` may add.
+/// A fetcher of complete icons, without retries. Its `IconLoader` records failures and limits
+/// concurrent fetches.
 public final class TransferFetcher: IconFetcher {
     private static let freshnessFields = [
         "ETag", "Last-Modified", "Date", "Age", "Cache-Control", "Expires", "Vary",

@@ -14,7 +14,8 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
-        /// By manifest, the failed icons with a requirement, and the mismatches.
+        /// By manifest, the failed icons with a required digest or size, and the mismatches among
+        /// them.
         var demands: [String: (failed: Int, refused: Int)] = [:]
     }
 

@@ -14,12 +14,12 @@ struct HTTPClient: Sendable {
         let target: RequestTarget
         let validators: Validators
         let variant: Digest?
-        /// The time from the request to the response's end.
         let delay: Duration
         let confirmation: Deposit.Content?
     }
 
-    /// Throws `ResourceFailure`, an error of the sink, or `CancellationError`.
+    /// Makes one attempt, including redirects. Throws `ResourceFailure`, an error of the sink, or
+    /// `CancellationError`.
     func fetch(
         _ url: HTTPURL, about known: Resource? = nil,
         into makeSink: @escaping @Sendable () throws -> ByteSink

@@ -2,7 +2,8 @@ import Foundation
 import LarderCore
 import LarderHTTP
 
-/// The header fields of requests, except conditions and ranges. Plans use them for `Vary`.
+/// The header fields of requests, except conditions and ranges. Plans use them to select the
+/// variant of a response (RFC 9111, section 4.1).
 public struct RequestHeaders: Sendable {
     private let rules: [HeaderRule]
     private let defaults: FieldList
@@ -49,8 +50,8 @@ public struct RequestHeaders: Sendable {
         "origin", "cache-control", "pragma", "dnt",
     ]
 
-    /// Returns the fields that select a variant, with random values in place of secrets, which a
-    /// digest could reveal. Such variants are always revalidated.
+    /// Returns the fields that select a variant. Random values replace secrets, because a digest
+    /// could reveal them. Variants with random values are always revalidated.
     func selecting(for url: HTTPURL, isRedirected: Bool, hasCredentials: Bool) -> FieldList {
         let open: Set = ["accept", "accept-charset", "accept-language", "user-agent"]
         var fields = sent(to: url, isRedirected: isRedirected).map { name, value in

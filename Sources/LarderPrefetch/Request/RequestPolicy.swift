@@ -19,7 +19,8 @@ struct RequestPolicy: Sendable {
         let conditions =
             partial.map { Resumption.headers(for: $0.trailer) } ?? conditions(on: known, at: target)
         if !conditions.isEmpty { fields += conditions }
-        // Unlike no-cache, lets caches answer 304 (RFC 9111, section 5.2.1.1).
+        // With max-age=0, unlike no-cache, an intermediate cache may answer 304 after a
+        // revalidation (RFC 9111, section 5.2.1.1).
         if asksOrigin { fields.append(("Cache-Control", "max-age=0")) }
         var request = TransferRequest(
             url: target.url, headers: fields, maximumBodyBytes: maximumBodyBytes,
@@ -45,7 +46,7 @@ struct RequestPolicy: Sendable {
         }
     }
 
-    /// Returns nil if a response has the body, or a 304 confirms the known resource.
+    /// Returns nil if a response has the body, or with status 304 confirms the known resource.
     func verdict(
         on head: ResponseHead, to target: RequestTarget, about known: Resource?,
         continuing partial: PartialBody? = nil

@@ -22,7 +22,8 @@ struct RequestTarget: Sendable {
     /// Whether the request goes to the origin of the given URL, and may carry its credentials.
     var isAtOwnOrigin: Bool { redirects == 0 || url.hasOrigin(of: first) }
 
-    /// Returns the stale resource if its validators came from this URL.
+    /// Returns the stale resource if its validators came from this URL. A 304 from a different URL
+    /// proves nothing.
     func asked(about known: Resource?) -> Resource? {
         known?.responseURL == url.string ? known : nil
     }
@@ -55,7 +56,8 @@ struct RequestTarget: Sendable {
         }
         url = next
         redirects += 1
-        // Limited, because waiting fetches keep cookies. libcurl sends at most 8,190 bytes.
+        // Limited, because waiting fetches keep cookies in memory. libcurl sends at most 8,190
+        // bytes.
         let bytes = cookies.reduce(0) { $0 + $1.utf8.count }
         self.cookies = bytes <= Self.maximumCookieBytes ? cookies : []
         redirectsFreshUntil = min(freshUntil, redirectsFreshUntil ?? freshUntil)
@@ -63,7 +65,7 @@ struct RequestTarget: Sendable {
 }
 
 extension Freshness {
-    /// Temporary redirects need an explicit lifetime (RFC 9110, section 15.1).
+    /// Temporary redirects (302, 303, 307) need an explicit lifetime (RFC 9110, section 15.1).
     static func expiry(ofRedirect head: ResponseHead, receivedAt: Date = Date()) -> Date {
         let validators = Validators(head.headers.all)
         let isPermanent = [301, 308].contains(head.status)

@@ -15,7 +15,7 @@ enum Resumption {
         ]
     }
 
-    /// Whether a 200 response has only the missing bytes, contrary to RFC 9110.
+    /// Whether a 200 response has only the missing bytes, contrary to RFC 9110, section 15.3.1.
     static func isSlice(_ head: ResponseHead, insteadOf partial: PartialTrailer) -> Bool {
         if head.headers[first: "Content-Range"] != nil {
             return !(ByteRange(head.headers)?.isWhole ?? false)
