@@ -60,7 +60,8 @@ package struct DownloadedManifest: Sendable {
         used = file.descriptor
         var opened = OpenedManifest(descriptor: file.descriptor, baseURL: response.target.url)
         if let copies, policy.mayStore(response.validators) {
-            // Stored only after it was read as a manifest, and not with credentials.
+            // Stored only after it was read as a manifest, so that no other file replaces a copy.
+            // Not stored with credentials.
             opened.whenRead = { hasCredentials in
                 if !hasCredentials { try copies.put(file.descriptor, of: response) }
             }

@@ -84,7 +84,8 @@ package struct HealthReport {
 }
 
 extension Planner {
-    /// Passes a report to `conclude`. Icons larger than twice `shownPixels` are oversized.
+    /// Passes a report to `conclude`. Icons larger than twice `shownPixels` are oversized. If
+    /// `directory` is nil, relative icons are not checked.
     package func health(
         of manifests: [ManifestSource], shownPixels: Int?, filesIn directory: String?,
         onProgress: @escaping (PlanProgress) -> Void,
@@ -178,7 +179,7 @@ private struct HealthCheck {
             return (.notAnImage, "the object in the cache is not an image")
         }
         guard entry.status == .missing else { return nil }
-        // A `data:` URL has the content.
+        // The manifest contains the content of a `data:` URL.
         let select = try db.prepared(
             "SELECT bytes FROM inline WHERE key = (SELECT key FROM entries WHERE id = ?)")
         if let bytes = try select.rows(entry.id, as: { $0.data() ?? Data() }).first {

@@ -22,7 +22,8 @@ final class InlineStage: Depositor, Sendable {
                 do {
                     try deposit(fetch, key, bytes)
                 } catch let failure as ResourceFailure {
-                    // On this queue, events keep their order. Waiting limits memory.
+                    // On the queue of reports, events keep their order. Waiting limits the failures
+                    // in memory.
                     let reported = DispatchSemaphore(value: 0)
                     store.afterCommits { [reporter] in
                         reporter.report([ResourceResult(id: fetch, result: .failure(failure))])

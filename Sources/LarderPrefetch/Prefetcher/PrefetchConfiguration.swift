@@ -32,8 +32,8 @@ public struct PrefetchConfiguration: Sendable {
     /// Whether each successful icon has an event. If false, most are only counted. Default: true.
     public var namesSuccesses = true
     var remembersFailures = true
-    /// Called at the end for each distinct icon in manifest order, if none failed or was left out
-    /// by `policy` or `shard` (see ``Report/isLocked``). Default: nil.
+    /// Called at the end of the run for each distinct icon, in manifest order, unless any icon
+    /// failed or was left out by `policy` or `shard` (see ``Report/isLocked``). Default: nil.
     public var onLocked: (@Sendable (LockedEntry) -> Void)?
     /// Additional header fields of requests. Default: none.
     public var headers: [HeaderRule] = []
@@ -47,7 +47,8 @@ public struct PrefetchConfiguration: Sendable {
     public var lockWait = LockWait.none
     /// The time after an interruption in which transfers in flight may finish. Default: 2 s.
     public var grace: Duration = .seconds(2)
-    /// The logger of the run and its connections, without credentials and queries. Default: nil.
+    /// The logger for the run, and for connections unless ``transfer`` sets one. Logged URLs omit
+    /// credentials and queries. Default: nil.
     public var logger: Logger?
 
     var loggedTransfer: TransferConfiguration {

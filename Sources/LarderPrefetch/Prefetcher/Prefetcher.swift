@@ -6,8 +6,7 @@ import LarderManifest
 import Logging
 import Synchronization
 
-/// A run that fills a cache from manifests: Manifest → Plan → Queue → Transfer → Store → Index →
-/// Report.
+/// A run that fills a cache from manifests.
 ///
 ///     let prefetcher = Prefetcher(PrefetchConfiguration(cache: "cache"))
 ///     for try await event in prefetcher.prefetch([.file("apps.plist")]) {
@@ -25,14 +24,15 @@ public final class Prefetcher: Sendable {
         var remoteStage: RemoteStage?
     }
 
-    /// Creates a prefetcher. Installs `CurlHosts` unless the process has another conversion.
+    /// Creates a prefetcher. Installs libcurl's conversion of international host names
+    /// (`CurlHosts`), unless the process has another.
     public init(_ configuration: PrefetchConfiguration) {
         CurlHosts.install()
         self.configuration = configuration
     }
 
     /// Returns the events of a run, which starts when the sequence is iterated. All manifests are
-    /// read before the first request. Throws only if the run cannot start.
+    /// read before the first request. The sequence throws only if the run cannot start.
     public func prefetch(_ manifests: [ManifestSource]) -> PrefetchEvents {
         PrefetchEvents { [self] in
             let channel = EventChannel(capacity: 1024)
@@ -48,8 +48,9 @@ public final class Prefetcher: Sendable {
         }
     }
 
-    /// Stops the run: cancels requests in flight after ``PrefetchConfiguration/grace``, commits and
-    /// reports. Can be called on any thread, even before the run starts.
+    /// Stops the run: it starts no further requests, cancels requests in flight after
+    /// ``PrefetchConfiguration/grace``, commits and reports. Can be called on any thread, even
+    /// before the run starts.
     public func cancel() {
         let (queue, remoteStage) = control.withLock { control in
             control.isCancelled = true
@@ -61,7 +62,8 @@ public final class Prefetcher: Sendable {
 
     private var isCancelled: Bool { control.withLock { $0.isCancelled } }
 
-    /// Records damage to the index. If planning finds it, rebuilds the index and starts over once.
+    /// Records damage to the index, so that the next command rebuilds it. If planning finds the
+    /// damage, starts over once.
     private func openAndRun(
         _ manifests: [ManifestSource], _ channel: EventChannel, isLastTry: Bool = false
     ) throws -> Report {
@@ -185,7 +187,8 @@ public final class Prefetcher: Sendable {
 
         var transfer = configuration.loggedTransfer
         transfer.maximumConnections = configuration.maximumConcurrent
-        // The schedule limits hosts. libcurl would count all hosts behind a proxy as one.
+        // The schedule enforces the limit. libcurl would count all hosts behind a proxy or
+        // `--connect-to` address as one.
         transfer.maximumConnectionsPerHost = 1_000_000
         let loop = try TransferLoop(configuration: transfer)
         defer { loop.shutdown() }

@@ -58,8 +58,7 @@ public struct CacheVerification: Sendable {
     ///   - isCancelled: Called a few times per second. If it returns true, the repair ends as after
     ///     ``Prefetcher/cancel()``.
     ///   - onProgress: Called a few times per second during downloads.
-    /// - Throws: `CacheError` if the cache cannot be used. `report` then contains the results so
-    ///   far.
+    /// - Throws: `CacheError`. `report` then contains the results so far.
     public func repair(
         _ report: inout VerifyReport, of cache: Cache, isCancelled: () -> Bool = { false },
         onProgress: (Progress) -> Void = { _ in }
@@ -81,7 +80,6 @@ public struct CacheVerification: Sendable {
             }
             report.refetches = refetches.sorted { $0.key < $1.key }.flatMap(\.value)
         }
-        // The objects of each group were stored with the same options.
         let groups = Dictionary(grouping: dropped) { [$0.isAnyContent, $0.isUnstorable] }
         for group in groups.values {
             try await fetch(group, report.demands, isCancelled, onProgress) { resource, refetch in
@@ -155,7 +153,6 @@ extension VerifyReport.Refetch {
     fileprivate init?(_ result: EntryResult, of resource: DroppedResource) {
         switch result.outcome {
         case .fetched, .revalidated, .cached, .coalesced, .pulled, .shared:
-            // Without an earlier digest, the object counts as unchanged.
             let isSame = resource.digest == nil || result.digest == resource.digest
             self.init(
                 key: resource.key, outcome: isSame ? .fetched : .changed, digest: result.digest)
