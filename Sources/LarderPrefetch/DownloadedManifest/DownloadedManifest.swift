@@ -24,8 +24,8 @@ package struct DownloadedManifest: Sendable {
     var copies: ManifestCopies?
     var isCancelled: @Sendable () -> Bool = { false }
 
-    /// The result contains the URL after redirects, to resolve relative URLs. A copy is always
-    /// revalidated, because users who name a URL expect its current content.
+    /// Downloads the manifest. The result contains the URL after redirects, to resolve relative
+    /// URLs. A copy is always revalidated, because users who name a URL expect its current content.
     ///
     /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` if only copies are
     ///   read. `CacheError` or `CancellationError`.

@@ -224,8 +224,7 @@ final class Plan: Sendable {
 public struct PlanPolicy: Sendable, Equatable {
     /// The cached resources to revalidate. Default: stale ones.
     public var revalidation = Revalidation.stale
-    /// The time during which a permanent failure (404, 410) prevents further requests. Default: 1
-    /// hour.
+    /// The time during which a permanent failure (404, 410) prevents requests. Default: 1 hour.
     public var failureLifetime: Duration = .seconds(3600)
     /// Whether to fetch all resources from their origins unconditionally, regardless of the cache,
     /// permanent failures and a remote. Default: false.

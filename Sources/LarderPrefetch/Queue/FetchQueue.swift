@@ -62,8 +62,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         for queue in [requests, connections] { queue.underlyingQueue = loop.queue }
         schedule = try HostSchedule(
             plan: plan, cache: cache, slots: slots,
-            // With a rate limit, requests that wait in the queue would start in bursts and exceed
-            // it.
+            // With a rate limit, requests in the queue would start in bursts and exceed it.
             ahead: hosts.ratePerHost == nil ? Self.waitingOperationLimit : 0,
             connections: loop.connectionsAhead, limits: hosts, retry: retry,
             isConnected: { [loop] in loop.isConnected(to: $0) })
@@ -76,8 +75,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             attempt { try schedule.begin() }
             feed()
         }
-        // After a commit, failures may be unreported, and fetches of evicted objects may be put
-        // back.
+        // After a commit, failures may be unreported and fetches of evicted objects put back.
         repeat {
             idle.wait()
             stage.store.flush()
@@ -195,7 +193,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                 let operation = TransferOperation(next, stage: stage, queue: self)
                 operations += 1
                 (next.onlyConnects ? connections : requests).addOperation(operation)
-                // The operation starts in a later block of the loop's queue.
+                // The operation starts in a later block, so the loop needs another round.
                 loop.scheduleRound()
             }
             while !isStopping, unreportedFailures < Self.unreportedFailureLimit,

@@ -54,8 +54,7 @@ struct HostSchedule {
     private var newcomer: Int?
     private let pageSize: Int
     private let readAhead: Int
-    /// Origins that can start a fetch on an open connection or, if `connections` is 0, on a new
-    /// one.
+    /// Origins that can fetch on an open connection or, if `connections` is 0, on a new one.
     private(set) var ready = Heap<ReadyHost>()
     private var unconnected = Heap<ReadyHost>()
     private var held = Heap<Delayed<ReadyHost>>()

@@ -4,7 +4,7 @@ import LarderCore
 import LarderManifest
 
 extension ManifestSource {
-    /// Returns a manifest that lists a cache's resources. It is written while it is read.
+    /// Returns a manifest that lists a cache's resources. The manifest is written while it is read.
     package static func listing(of cache: Cache) throws -> ManifestSource {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Self.stream, 0, &ends) == 0 else {

@@ -30,8 +30,8 @@ public struct Remote: Sendable {
     public var freshFor: Duration?
     /// The maximum number of requests in flight. Default: 16.
     public var maximumConcurrent = 16
-    /// The maximum number of names in a listing, because a faulty store's listing may be endless.
-    /// Default: 5,000,000.
+    /// The maximum number of names in a listing, which a faulty store may never end. Default:
+    /// 5,000,000.
     public var maximumListed = 5_000_000
     package var storage: (any ObjectStore)?
 

@@ -108,7 +108,7 @@ public struct EntryResult: Sendable {
         case unstored
         /// The icon was copied from the remote and stored.
         case pulled
-        /// The icon is fresh in the remote, and was not copied because this worker only fills the
+        /// The icon is fresh in the remote and was not copied, because this worker only fills the
         /// remote.
         case shared
     }
@@ -164,7 +164,7 @@ public struct RemoteReport: Sendable {
     public internal(set) var pushed = 0
     /// The number of bytes sent to the remote.
     public internal(set) var pushedBytes: Int64 = 0
-    /// The number of cached URLs in the remote, in the same or a newer version.
+    /// The number of cached URLs that the remote has, in the same or a newer version.
     public internal(set) var present = 0
     /// The number of cached URLs not stored because of errors or an interruption.
     public internal(set) var unpushed = 0

@@ -36,7 +36,7 @@ public struct RequestHeaders: Sendable {
         return fields
     }
 
-    /// Whether a request has credentials or possibly secret fields.
+    /// Whether a request has credentials, or fields that may be secret.
     func arePersonal(for url: String, hasCredentials: Bool) -> Bool {
         if hasCredentials || usesNetrc { return true }
         guard !rules.isEmpty, let url = try? HTTPURL(url) else { return false }

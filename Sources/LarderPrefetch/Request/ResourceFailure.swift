@@ -10,7 +10,7 @@ package struct ResourceFailure: RetriableFailure, Equatable {
     package var retryAfter: Duration?
     var asksUnconditionally: Bool { [Reason.evicted, .validator].contains { $0.rawValue == code } }
 
-    /// Whether the failure is recorded for later runs, because the resource caused it.
+    /// Whether the resource caused the failure, which is then recorded for later runs.
     var isRemembered: Bool {
         let ours: [Reason] = [.cancelled, .storage, .obstructed, .evicted, .notInRemote]
         let transfers: [TransferError.Code] = [.cancelled, .abandoned, .outOfFiles]

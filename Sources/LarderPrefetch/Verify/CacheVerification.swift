@@ -18,7 +18,7 @@ public struct CacheVerification: Sendable {
     /// reports uncached entries as missing.
     ///
     /// - Parameters:
-    ///   - options: Cancellation is checked after the manifests are read.
+    ///   - options: Cancellation is checked only after the manifests are read.
     ///   - onProgress: Called a few times per second on any thread.
     /// - Throws: `ManifestError`, `CacheError`.
     public func verify(
