@@ -82,7 +82,8 @@ final class LoopConnections {
     func add(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = handler }
     func remove(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = nil }
 
-    /// Closes connections that have timed out. Cheaper than a task for each connection.
+    /// Closes connections that have timed out. Called every second, which costs less than a task
+    /// for each connection.
     func sweep(isFull: Bool) {
         renewDate()
         let now = NIODeadline.now()
@@ -98,7 +99,7 @@ final class LoopConnections {
         for handler in Array(handlers.values) { handler.abort() }
     }
 
-    /// Renews the `Date` field (RFC 9110, section 5.6.7) and its line end.
+    /// Renews ``dateLine``, the `Date` field (RFC 9110, section 5.6.7) with its line end.
     private func renewDate() {
         let now = time(nil)
         guard now != second else { return }
@@ -106,7 +107,7 @@ final class LoopConnections {
         var parts = tm()
         gmtime_r(&second, &parts)
         var text = [CChar](repeating: 0, count: 64)
-        // The names are in English because the program sets no locale.
+        // The names of days and months are in English, because the program sets no locale.
         let count = strftime(&text, text.count, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &parts)
         dateLine = text.prefix(count).map(UInt8.init)
     }

@@ -19,7 +19,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private static let crowdedIdleTimeout = TimeAmount.seconds(2)
     private static let closeTimeout = TimeAmount.seconds(2)
-    /// The maximum size of a body that is copied into the head's buffer, which is faster, in bytes.
+    /// The maximum size of a body that is copied into the head's buffer, in bytes. Sending two
+    /// buffers takes longer.
     private static let smallBody = 16 << 10
 
     private let answerer: RequestAnswerer
@@ -38,7 +39,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var isInHead = false
     private var deadline: NIODeadline?
     private var idleSince = NIODeadline.now()
-    /// The number of buffered bytes, and the time of its last change.
+    /// The number of bytes that wait to be sent, and the time of the last change of this number.
     private var backlog: (bytes: Int, since: NIODeadline)?
     /// The start of the current request, for the access log.
     private var start = ContinuousClock.now
@@ -81,7 +82,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         if !hasRead, !isInHead, activity == .idle, !isEnding {
-            // Bytes without a complete part are the beginning of a head.
+            // The received bytes are the beginning of a head that is not complete yet.
             isInHead = true
             deadline = .now() + TimeAmount(answerer.configuration.headTimeout)
         }
@@ -190,7 +191,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if isLast, activity == .idle { end() }
     }
 
-    /// Writes the head, and starts the body.
+    /// Writes the head, and starts the body. The activity is ``Activity/sending`` until a file or
+    /// all chunks have been written.
     private func write(_ response: Response, to request: ServerRequest) {
         guard let context else { return }
         var response = response
@@ -240,7 +242,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Returns a JSON object and a line end. Line breaks and terminal controls are escaped.
+    /// Returns a line of the access log: a JSON object and a line end. Line breaks and terminal
+    /// controls are escaped.
     private func accessLine(_ request: ServerRequest, _ status: Int, _ bytes: Int64) -> String {
         var object: JSONObject = [
             "time": UTCTime.timestamp(Date()), "client": address, "method": request.method.rawValue,
@@ -297,7 +300,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Continues with the rest of a text, or ends the response.
+    /// Continues with the next chunk of `text`, or ends the response.
     private func sent(
         _ count: Int, _ result: Result<Void, any Error>, of text: ManifestText? = nil
     ) {
@@ -310,8 +313,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         advance()
     }
 
-    /// Closes the connection after all responses, and after the client has closed its side, because
-    /// a client that is still sending would lose the response.
+    /// Closes the connection after all responses have been sent and the client has closed its side,
+    /// because a client that is still sending would lose the response.
     private func end() {
         guard !isEnding, let context else { return }
         isEnding = true
@@ -340,7 +343,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func abort() { context?.close(promise: nil) }
 
-    /// Closes the connection if it has timed out, which is earlier if it is idle in a full server.
+    /// Closes the connection if it has timed out. The timeout is shorter for idle connections of a
+    /// full server.
     func checkTime(_ now: NIODeadline, isCrowded: Bool) {
         guard let context else { return }
         let bytes =
@@ -358,7 +362,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
             return
         }
         backlog = nil
-        // A client that has stopped sending may have disconnected.
+        // A client that has closed its side may have disconnected, so its response must be ready
+        // within the timeout.
         if activity == .answering, let inputEnd, now - inputEnd >= Self.closeTimeout {
             return abort()
         }

@@ -32,6 +32,8 @@ struct OwnNames: Sendable {
         host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
     }
 
+    /// Whether an authority names this server. Accepts any port and any numeric address, and unless
+    /// the server is a mirror or listens on a loopback address, any name.
     func isOwn(_ authority: some Collection<UInt8>) -> Bool {
         if authorities.contains(where: { $0.elementsEqual(authority) }) { return true }
         let authority = authority.lowercasedASCII
@@ -39,6 +41,8 @@ struct OwnNames: Sendable {
         return hosts.contains(host) || Self.isNumeric(host) || !isLoopback && !isMirror
     }
 
+    /// Whether an authority is a known name of this server with the server's port, or that of the
+    /// public URL.
     func isOwnExactly(_ authority: some Collection<UInt8>) -> Bool {
         authorities.contains { $0.elementsEqual(authority.lowercasedASCII) }
     }

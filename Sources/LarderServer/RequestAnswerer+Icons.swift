@@ -3,7 +3,8 @@ import LarderExport
 import NIOCore
 
 extension RequestAnswerer {
-    /// Fields that prevent content sniffing, and scripts and loads in SVG images.
+    /// Header fields that prevent content sniffing, and prevent SVG images from running scripts and
+    /// loading other files.
     private static let harmless = [
         ("X-Content-Type-Options", "nosniff"),
         ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
@@ -68,7 +69,8 @@ extension RequestAnswerer {
             ] + Self.harmless.dropLast() + allowed, body: .bytes(Self.placeholder))
     }
 
-    /// Returns 404, because a placeholder's bytes would not match the requested digest.
+    /// Returns status 404. Objects never get a placeholder, because its bytes would not match the
+    /// requested digest.
     func absent() -> Response {
         metrics.misses.add(1, ordering: .relaxed)
         return Response(404, text: "Not cached.", allowed)

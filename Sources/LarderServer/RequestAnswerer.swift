@@ -14,14 +14,14 @@ struct RequestAnswerer: Sendable {
     let missing: MissingList?
     let gallery: ServedGallery
     let manifests: ServedManifests
-    /// The cache's metrics. Counting reads the whole index, so it may take at most 5 % of the time.
+    /// The cache's metrics. Counting reads the whole index, so it is limited to 5 % of the time.
     let status = Rebuilt<Bool, String>(.init(least: .seconds(5), factor: 20, most: .zero))
     let metrics: ServerMetrics
     let pool: NIOThreadPool
     let log: ServerLog
 
-    /// Returns the response if no disk, lock or other process can delay it. Otherwise returns nil,
-    /// and a thread of the pool calls `done` unless the client has disconnected.
+    /// Returns the response if no disk, lock or other process can delay it. Otherwise, returns nil,
+    /// and a thread of the pool calls `done` with the response, unless the client has disconnected.
     func answer(
         _ request: ServerRequest, _ done: @escaping @Sendable (Response) -> Void
     ) -> Response? {
@@ -106,7 +106,8 @@ struct RequestAnswerer: Sendable {
         if let key = LocalizeTarget.encodedKey(in: url, at: request.base) {
             url = PercentDecoding.url(key.utf8) ?? url
         }
-        // Pages of other sites can request any URL, so the list of missing icons omits their URLs.
+        // Pages of other sites can request any URL, so the URLs that they request are not added to
+        // the list of missing icons.
         return try found(request) { try $0.resource(url)?.object }
             ?? notCached(request.request.isCrossSite ? nil : url)
     }

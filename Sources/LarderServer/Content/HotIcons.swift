@@ -68,7 +68,8 @@ struct HotIcons {
         }
     }
 
-    /// Adds an icon and returns the evicted icons. Free them without a lock, because it is slow.
+    /// Adds an icon and returns the evicted icons. Release them without holding a lock, because
+    /// freeing them takes milliseconds.
     @discardableResult
     mutating func insert(_ icon: KnownIcon, for key: CacheKey) -> [CacheKey: KnownIcon] {
         if let replaced = old.removeValue(forKey: key) { oldCost -= replaced.cost }

@@ -10,17 +10,20 @@ final class IconStore: Sendable {
     static let largestInMemory: Int64 = 64 << 10
     /// The age at which an icon is looked up again, so that its use is recorded.
     private static let maximumAge = TimeAmount.minutes(10)
-    /// The size of the table in bytes if no bodies are kept in memory.
+    /// The minimum limit of the table of icons, in bytes. It also applies if no bodies are kept in
+    /// memory.
     private static let minimumTableLimit = 8 << 20
     private static let maximumIdentities = 1 << 18
-    /// The maximum number of files kept open. Opening a file takes half of the time for an icon.
+    /// The maximum number of files that are kept open, because opening a file takes as long as all
+    /// other work for an icon.
     private static let maximumOpenFiles = min(16_384, OpenFileLimit.current / 4)
 
     private struct State {
         var hot: HotIcons
-        /// Files that do not match their digests, to avoid reading them again.
+        /// The identities of files that do not match their digests. These files are not read again.
         var damaged: [Digest: FileIdentity] = [:]
-        /// Recently sent files. A change of the cache closes them, to free evicted files.
+        /// Recently sent files. They are closed within a second after a change of the cache, to
+        /// free the space of evicted files.
         var open: [Digest: LentFile] = [:]
         var generation = 0
         var reported: Set<Digest> = []
@@ -84,7 +87,8 @@ final class IconStore: Sendable {
 
     /// Returns an icon, or nil if it is not cached.
     ///
-    /// - Throws: ``ObjectReadings/BusyError``, `CacheError` (`.corrupt` if the bytes are damaged).
+    /// - Throws: ``ObjectReadings/BusyError``, `CacheError` (`.corrupt` if the bytes are damaged),
+    ///   `CancellationError` if all waiting clients have disconnected.
     func icon(
         _ key: CacheKey, fields: [UInt8], for client: Client,
         _ lookUp: (LiveCache) throws -> StoredObject?
@@ -156,7 +160,8 @@ final class IconStore: Sendable {
         return isWhole ? .memory(buffer) : nil
     }
 
-    /// Opens the object's file, and verifies it unless its identity is known.
+    /// Opens the object's file, and verifies it unless a file with this identity was verified
+    /// before.
     ///
     /// - Throws: `CacheError`; ``ObjectReadings/BusyError`` if there is a client and no thread can
     ///   read the object now; `CancellationError` if all waiting clients have disconnected.
@@ -199,7 +204,8 @@ final class IconStore: Sendable {
         guard let file = cache.opened?.lendAtOnce(digest, size: size, known: known) else {
             return nil
         }
-        // A full table stays unchanged. Otherwise, cyclic requests would never find an open file.
+        // If the table is full, it stays unchanged. If files were replaced, a cyclic sequence of
+        // requests would never find an open file.
         state.withLock { if $0.open.count < Self.maximumOpenFiles { $0.open[digest] = file } }
         return file
     }

@@ -4,7 +4,7 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// The requested URLs that are not cached, for the next prefetch.
+/// The URLs that clients have requested and that are not cached, as a list for the next prefetch.
 final class MissingList: Sendable {
     private struct Item {
         let url: String
@@ -16,12 +16,13 @@ final class MissingList: Sendable {
         var items: [[UInt8]: Item] = [:]
         var count = 0
         var bytes = 0
-        /// The previous list's URLs, oldest first. New URLs replace those not requested again.
+        /// The URLs of the previous list, oldest first. New URLs replace URLs that have not been
+        /// requested again.
         var old: ArraySlice<[UInt8]> = []
         var isChanged = false
         var isFull = false
         var isFullReported = false
-        /// The cache's generation at the last look-up of all URLs, or nil if that failed.
+        /// The cache's generation when all URLs were last looked up; nil if a look-up failed.
         var generation: Int?
 
         mutating func makeRoom(for count: Int) -> Bool {
@@ -43,7 +44,7 @@ final class MissingList: Sendable {
 
     private let output: MissingListOutput
     private let state = Mutex(State())
-    /// Held by ``save(_:_:)``, whose calls can overlap when the server stops.
+    /// Held during ``save(_:_:)``, because its calls can overlap when the server stops.
     private let saving = Mutex<Void>(())
 
     init(_ output: MissingListOutput) throws {
@@ -52,13 +53,14 @@ final class MissingList: Sendable {
         for url in last { note(url, isRequested: false) }
         state.withLock { state in
             state.old = state.items.sorted { $0.value.number < $1.value.number }.map(\.key)[...]
-            // URLs with secrets, which earlier versions stored, are dropped.
+            // Earlier versions also stored URLs with secrets. They are dropped, so the file must be
+            // written again.
             state.isChanged = state.items.count < last.count
         }
     }
 
-    /// Adds a URL, unless it cannot be fetched or contains a client's secret. A full list drops the
-    /// oldest URLs that were not requested since the server started.
+    /// Adds a URL, unless it cannot be fetched or contains a client's secret. To make room in a
+    /// full list, removes the oldest URLs that have not been requested since the server started.
     func note(_ url: String, isRequested: Bool = true) {
         guard MissingListOutput.isKept(url), !TargetMask.hasSecret(url) else { return }
         state.withLock { state in
@@ -78,7 +80,8 @@ final class MissingList: Sendable {
         }
     }
 
-    /// Removes cached URLs and writes a changed list, every few seconds and when the server stops.
+    /// Removes URLs that are now cached, and writes the list if it has changed. Called every five
+    /// seconds and when the server stops.
     func save(_ cache: LiveCache, _ log: ServerLog) {
         let isFull = state.withLock { state in
             defer { state.isFullReported = state.isFull }
@@ -86,7 +89,7 @@ final class MissingList: Sendable {
         }
         if isFull { log.problem("the list of missing icons is full; further URLs are not added") }
         saving.withLock { _ in
-            // Read before the look-up, so that the next call sees later changes.
+            // Read before the look-ups, so that the next call notices changes during them.
             let generation = cache.refresh()
             if state.withLock({ $0.generation != generation }) { removeCached(cache, generation) }
             let items: [Item]? = state.withLock { state in
@@ -125,7 +128,7 @@ final class MissingList: Sendable {
 package struct MissingListOutput: Sendable {
     static let maximumURLs = 10_000
     static let maximumBytes = 2 << 20
-    /// The maximum size of the text in bytes. JSON can take six bytes for a byte of a URL.
+    /// The maximum size of the text in bytes. JSON can need six bytes for one byte of a URL.
     package static let maximumSize = maximumBytes * 6 + maximumURLs * 16
 
     let load: @Sendable () throws -> [String]
@@ -150,8 +153,8 @@ package struct MissingListOutput: Sendable {
         return lines.isEmpty ? "[]\n" : "[\n\(lines.joined(separator: ",\n"))\n]\n"
     }
 
-    /// Returns the URLs in a list's text, which may be empty or `[]`. Returns nil for text that no
-    /// server wrote, because a user's manifest must not be replaced.
+    /// Returns the URLs in the text of a list, which may be empty or `[]`. Returns nil if the text
+    /// was not written by a server, because a user's manifest must not be replaced.
     package static func urls(of text: Data) -> [String]? {
         if text.isEmpty || text.elementsEqual("[]".utf8) { return [] }
         guard text.count <= maximumSize,

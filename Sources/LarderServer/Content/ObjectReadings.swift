@@ -1,9 +1,9 @@
 import LarderCore
 import Synchronization
 
-/// The objects that threads of the pool are verifying. A request for one of them fails with
-/// ``BusyError`` and is retried later. Verification can take seconds, so one thread always remains
-/// for other requests.
+/// The objects that threads of the pool are verifying. Verification can take seconds, so one thread
+/// always remains for other requests. A request that would need this thread, or an object that
+/// another thread is verifying, fails with ``BusyError`` and is retried later.
 final class ObjectReadings: Sendable {
     struct BusyError: Error { let digest: Digest }
 
@@ -19,12 +19,14 @@ final class ObjectReadings: Sendable {
     static let threads = 4
     private let state = Mutex(State())
 
-    /// Whether the calling thread may read the object now. It must then call ``end(_:)``.
+    /// Returns whether the calling thread may read the object now. If so, the thread must then call
+    /// ``end(_:)``.
     func begin(_ digest: Digest) -> Bool {
         state.withLock { $0.mayRead(digest) && $0.reading.insert(digest).inserted }
     }
 
-    /// Retries the requests that wait for the object, and one request for a different object.
+    /// Ends the reading of an object. Retries the requests that wait for this object, and one
+    /// request that waits for a different object.
     func end(_ digest: Digest) {
         let ready = state.withLock { state in
             state.reading.remove(digest)

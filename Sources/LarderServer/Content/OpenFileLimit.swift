@@ -7,7 +7,8 @@ package enum OpenFileLimit {
     #else
         private static let resource = RLIMIT_NOFILE
     #endif
-    /// The maximum number of files that belong to no connection.
+    /// The number of descriptors that are reserved for files without a connection, such as the
+    /// index.
     private static let reserve = 48
 
     static var current: Int {
@@ -29,7 +30,8 @@ package enum OpenFileLimit {
         return taken.count
     }
 
-    /// Throws `.unusable` if fewer descriptors are free. NIO traps if an event loop gets none.
+    /// Throws `.unusable` if fewer than `count` descriptors are free, because NIO traps if an event
+    /// loop gets no descriptor.
     static func require(_ count: Int, for cache: String) throws(CacheError) {
         let missing = count - free(upTo: count)
         guard missing > 0 else { return }

@@ -2,14 +2,16 @@ import NIOCore
 import Synchronization
 
 /// A value that is rebuilt when it is too old or its source has changed. While one thread builds
-/// the value, others use the previous one.
+/// the value, other threads use the previous value.
 final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
     struct Pace {
+        /// The minimum lifetime, even with a changed source.
         var least = TimeAmount.zero
         /// The minimum lifetime as a multiple of the build time.
         var factor = 0
         /// The maximum lifetime, even with an unchanged source.
         var most: TimeAmount?
+        /// Whether a failed build is tried again even with an unchanged source.
         var retriesFailures = true
     }
 

@@ -19,7 +19,8 @@ final class ServedManifests: Sendable {
     private let rules: ManifestRules
     private let cache: LiveCache
     private let log: ServerLog
-    /// Whether a thread is reading a manifest. Other threads do not wait, to keep the pool free.
+    /// Whether a thread is reading a manifest. Other threads do not wait for it, because long
+    /// manifests would block the whole pool.
     private let isReading = Atomic<Bool>(false)
     private let catalogues = Mutex<[HostCatalogue]>([])
 
@@ -27,7 +28,8 @@ final class ServedManifests: Sendable {
         name: String, base: String, spool: Rebuilt<Identity, CatalogueSpool>
     )
 
-    /// The maximum number of catalogues, because clients can send any `Host`.
+    /// The maximum number of catalogues. Each `Host` needs a separate one, and clients can send any
+    /// `Host`.
     private static let catalogueLimit = 8
 
     init(
@@ -47,12 +49,14 @@ final class ServedManifests: Sendable {
 
     subscript(name: String) -> Manifest? { manifests.first { $0.manifest.name.isSame(as: name) } }
 
-    /// Returns a manifest's plain form, or its previous version if it has become unreadable.
+    /// Returns the plain form of a manifest, and first reads the manifest again if it has changed.
+    /// If that fails, or if another thread is reading a manifest, returns the previous version.
     func spool(of manifest: Manifest) throws -> ManifestSpool? {
         try current(manifest.spool, of: manifest.manifest) { try read(manifest.manifest) }
     }
 
-    /// Returns a manifest's catalogue, or nil if no version has been read yet.
+    /// Returns the catalogue of a manifest with icon URLs that begin with `base`, or its previous
+    /// version as in ``spool(of:)``. Returns nil if no version has been read yet.
     func catalogue(of manifest: Manifest, base: String) throws -> CatalogueSpool? {
         let manifest = manifest.manifest
         let spool = catalogues.withLock { all in

@@ -10,7 +10,7 @@ package struct ServerConfiguration: Sendable {
     package var manifests: [ServedManifest] = []
     package var manifestRules = ManifestRules()
     /// The URL that clients use, without a trailing slash, for example `https://icons.example`.
-    /// Default: nil (the `Host` field of each request).
+    /// Default: nil, so each response uses the `Host` field of its request.
     package var publicURL: String?
     /// Whether the server is a proxy for all `http` URLs.
     package var isMirror = false
@@ -19,19 +19,21 @@ package struct ServerConfiguration: Sendable {
     /// The value of `Access-Control-Allow-Origin` for icons, objects and manifests. Default: nil,
     /// so pages of other origins can show icons but not read them.
     package var allowedOrigin: String?
-    /// The maximum size of icons in memory, in bytes. If 0, icons are read from the disk.
+    /// The maximum total size of icons in memory, in bytes. If 0, icons are read from the disk.
     package var memoryLimit = 64 << 20
     /// The maximum number of connections. Further connections wait.
     package var maximumConnections = 4_096
     package var headTimeout = Duration.seconds(10)
     package var idleTimeout = Duration.seconds(60)
-    /// The maximum time in which a client reads nothing of a response.
+    /// The time after which a connection is closed if the client reads nothing of a response.
     package var stallTimeout = Duration.seconds(120)
     package var grace = Duration.seconds(30)
+    /// Stores the list of requested URLs that are not cached. Default: nil, for no list.
     package var missing: MissingListOutput?
     /// Receives messages, for example about damaged objects, on any thread.
     package var onProblem: @Sendable (String) -> Void = { _ in }
-    /// Receives lines of the access log with line ends. Event loops call it concurrently and wait.
+    /// Receives each line of the access log with its line end. Event loops call it concurrently,
+    /// and wait until it returns.
     package var accessLog: (@Sendable (String) -> Void)?
     /// Receives events for the operator: connections, refused and slow clients, limits, reopened
     /// caches and galleries. Secrets in URLs are masked. Default: nil.
@@ -42,7 +44,7 @@ package struct ServerConfiguration: Sendable {
 
 package enum MissingIcon: String, Sendable, CaseIterable {
     case notFound = "404"
-    /// Status 200 and a grey square, marked by a header field.
+    /// A grey square with status 200 and the header field `X-Larder-Placeholder`.
     case placeholder
 }
 

@@ -2,7 +2,7 @@ import Foundation
 import LarderCache
 import Synchronization
 
-// Metric names are part of the public contract (docs/output.md), so they do not change.
+// Metric names are part of the public contract (docs/output.md), so they must not change.
 
 final class ServerMetrics: Sendable {
     let requests = Atomic<Int>(0)

@@ -35,7 +35,8 @@ final class HeadRewriter: ChannelInboundHandler {
         if let encoded { buffer = ByteBuffer(bytes: encoded) }
     }
 
-    /// Rewrites bytes in place. If some were percent-encoded, returns a copy, else nil.
+    /// Rewrites the bytes in place and returns nil. If bytes must be percent-encoded, returns a
+    /// rewritten copy instead.
     private func rewrite(_ bytes: UnsafeMutableRawBufferPointer) -> [UInt8]? {
         var encoded: [UInt8]?
         var (done, index) = (0, 0)

@@ -58,8 +58,8 @@ final class ManifestSpool: Sendable {
     }
 }
 
-/// A manifest as a body in chunks. Each chunk is created after the previous chunk was written, by
-/// one thread at a time, which may block.
+/// A manifest as the body of a response, in chunks. Each chunk is created after the previous one
+/// has been written, by one thread at a time. This thread may block on the disk.
 final class ManifestText: Sendable {
     /// The size of a chunk in bytes. Memory holds one chunk per client.
     private static let pieceSize = 8 << 10

@@ -56,7 +56,8 @@ struct Response: Sendable {
         }
     }
 
-    /// Returns encoded fields. Values must not come from a client.
+    /// Returns encoded header fields. Values must not come from a client, because line breaks in
+    /// them are not checked.
     static func lines(_ fields: [(String, String)]) -> [UInt8] {
         fields.flatMap { name, value in Array("\(name): \(value)\r\n".utf8) }
     }

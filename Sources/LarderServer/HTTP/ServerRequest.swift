@@ -14,8 +14,8 @@ struct ServerRequest: Sendable {
     let isKeepAlive: Bool
     let isOld: Bool
     private(set) var refusal: Int?
-    /// Whether a page of another site made the request (Fetch Metadata Request Headers, section
-    /// 2.1). Only browsers send this field.
+    /// Whether `Sec-Fetch-Site` says that a page of another site made the request (Fetch Metadata
+    /// Request Headers, section 2.1). Only browsers send this field.
     private(set) var isCrossSite = false
     let client: Client
 
@@ -49,7 +49,8 @@ struct ServerRequest: Sendable {
         }
     }
 
-    /// Replaces a request that cannot be parsed. The response ends the connection.
+    /// Creates a substitute for a request that cannot be parsed. The response with `status` ends
+    /// the connection.
     init(refusedWith status: Int) {
         self.init(HTTPRequestHead(version: .http1_1, method: .GET, uri: ""))
         refusal = status
@@ -70,7 +71,8 @@ struct EntityTagList {
 
     init(_ field: String) { self.field = field }
 
-    /// Whether the list contains a tag in strong form, or also in weak form, or is `*`.
+    /// Whether the list contains the tag or is `*`. With `weakly` (for `If-None-Match`, not for
+    /// `If-Match`), the tag may also be in weak form.
     func matches(_ tag: String, weakly: Bool) -> Bool {
         var rest = field.utf8[...]
         while true {

@@ -5,7 +5,8 @@ import LarderCore
 /// A URL may contain other URLs, so secrets are searched for in the whole text, and again after
 /// each decoding. Masking runs on an event loop, in time proportional to the limited length.
 struct TargetMask {
-    /// The maximum length of a target in bytes, enough for a percent-encoded URL of 8 KiB.
+    /// The maximum length of a target in bytes. A percent-encoded URL of 8 KiB fits if it is mostly
+    /// ASCII letters and digits.
     static let longest = 16 << 10
     private static let mostParameters = 100
     /// The maximum length of a name in bytes. A parameter with a longer name is masked.
@@ -18,8 +19,9 @@ struct TargetMask {
 
     private init(_ text: String) { self.text = text }
 
-    /// Returns the text for output. A target without secrets is unchanged. Others are decoded and
-    /// masked. If the target is too long or has too many parameters, the whole query is masked.
+    /// Returns the target for output. A target without secrets is unchanged. A target with secrets
+    /// is decoded, and the secrets are masked. If the target is too long or has too many
+    /// parameters, the whole query is masked.
     static func shown(_ target: String) -> String {
         if let shown = masked(target) { return shown.sanitizedForTerminal }
         guard let mark = target.utf8.firstIndex(where: { "?#".utf8.contains($0) }),
@@ -99,7 +101,8 @@ struct TargetMask {
         name.count > longestName || name.holds("%25") || SecretParameter.isOne(name, value)
     }
 
-    /// Decodes each segment. If that fails, masks it except the name before its first equals sign.
+    /// Decodes each segment. If `decoded` returns nil, masks the segment except the name before its
+    /// first equals sign.
     private mutating func decode(_ decoded: (Substring.UTF8View) -> String?) {
         text = Self.mapSegments(of: text) { segment, isAuthority in
             if let decoded = decoded(segment) { return decoded }
