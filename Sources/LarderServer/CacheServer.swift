@@ -7,11 +7,10 @@ import Synchronization
 
 /// An HTTP server for a cache. It never connects to another server.
 package final class CacheServer: Sendable {
-    /// The size of a connection's send buffer in the kernel, in bytes. By default, the kernel
-    /// allows several megabytes.
+    /// The size of the kernel's send buffer in bytes. By default, it can reach several megabytes.
     private static let sendBuffer = 128 << 10
-    /// The size of a read in bytes. It is small because all requests in a read are parsed before
-    /// the first one is answered.
+    /// The size of a read in bytes, small because all requests in a read are parsed before the
+    /// first is answered.
     private static let receiveBuffer = 4 << 10
 
     private let configuration: ServerConfiguration
@@ -112,8 +111,7 @@ package final class CacheServer: Sendable {
                 .serverChannelOption(.backlog, value: 1_024)
                 // The routes need the port, so no connection is accepted before the routes exist.
                 .serverChannelOption(.autoRead, value: false)
-                // A read accepts at most one connection, so that the gate is checked before each
-                // one.
+                // One connection per read, because the gate must be checked before each.
                 .serverChannelOption(.maxMessagesPerRead, value: 1)
                 .serverChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
@@ -182,8 +180,7 @@ private struct RunningServer: Sendable {
         try? await listener.close()
         await onLoops { $0.drain() }
         let end = ContinuousClock.now + grace
-        // Idle connections count until the client closes them, because the client may still be
-        // reading.
+        // Idle connections count until the client closes them, because it may still be reading.
         var left = await onLoops { $0.counts }
         while left.contains(where: { $0.open > 0 }), ContinuousClock.now < end {
             try? await Task.sleep(for: .milliseconds(20))

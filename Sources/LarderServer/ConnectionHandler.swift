@@ -39,7 +39,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var isInHead = false
     private var deadline: NIODeadline?
     private var idleSince = NIODeadline.now()
-    /// The number of bytes that wait to be sent, and the time of the last change of this number.
+    /// The number of bytes that wait to be sent, and the time of its last change.
     private var backlog: (bytes: Int, since: NIODeadline)?
     /// The start of the current request, for the access log.
     private var start = ContinuousClock.now
@@ -242,8 +242,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Returns a line of the access log: a JSON object and a line end. Line breaks and terminal
-    /// controls are escaped.
+    /// Returns a log line, a JSON object. Line breaks and terminal controls are escaped.
     private func accessLine(_ request: ServerRequest, _ status: Int, _ bytes: Int64) -> String {
         var object: JSONObject = [
             "time": UTCTime.timestamp(Date()), "client": address, "method": request.method.rawValue,
@@ -313,8 +312,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         advance()
     }
 
-    /// Closes the connection after all responses have been sent and the client has closed its side,
-    /// because a client that is still sending would lose the response.
+    /// Closes the connection after all responses, and after the client has closed its side, because
+    /// a client that is still sending would lose the response.
     private func end() {
         guard !isEnding, let context else { return }
         isEnding = true

@@ -3,8 +3,7 @@ import LarderExport
 import NIOCore
 
 extension RequestAnswerer {
-    /// Header fields that prevent content sniffing, and prevent SVG images from running scripts and
-    /// loading other files.
+    /// Fields that prevent content sniffing, and prevent scripts and loads in SVG images.
     private static let harmless = [
         ("X-Content-Type-Options", "nosniff"),
         ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),

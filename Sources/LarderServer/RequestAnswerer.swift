@@ -106,8 +106,8 @@ struct RequestAnswerer: Sendable {
         if let key = LocalizeTarget.encodedKey(in: url, at: request.base) {
             url = PercentDecoding.url(key.utf8) ?? url
         }
-        // Pages of other sites can request any URL, so the URLs that they request are not added to
-        // the list of missing icons.
+        // Pages of other sites can request any URL, so their requests add no URL to the missing
+        // list.
         return try found(request) { try $0.resource(url)?.object }
             ?? notCached(request.request.isCrossSite ? nil : url)
     }

@@ -6,8 +6,7 @@ import NIOCore
 import Synchronization
 
 final class ServedGallery: Sendable {
-    /// The maximum lifetime of a build. It is limited because icons become stale even if the cache
-    /// does not change.
+    /// The maximum lifetime of a build, because icons become stale even in an unchanged cache.
     private static let longestLifetime = TimeAmount.minutes(5)
     /// The time that an unused build is kept, because open pages may request its files.
     private static let unusedLifetime = TimeAmount.minutes(5)
@@ -16,8 +15,7 @@ final class ServedGallery: Sendable {
         default-src 'none'; img-src 'self' data:; script-src 'self'; style-src 'self'; \
         base-uri 'none'; form-action 'none'; frame-ancestors 'none'
         """
-    /// The header field that prevents pages of other sites from including the scripts, which
-    /// describe the icons.
+    /// The field that keeps other sites from including the scripts, which describe the icons.
     private static let isolation = ("Cross-Origin-Resource-Policy", "same-origin")
     private static let files = GalleryFile.page.map { file in
         (file: file, text: GalleryText(file, digest: Digest(of: file.bytes)))
@@ -27,7 +25,7 @@ final class ServedGallery: Sendable {
     private let configuration: ServerConfiguration
     private let log: ServerLog
     private let newest: Rebuilt<GallerySources, GalleryBuild>
-    /// The builds whose files can be requested. The newest build is the last one.
+    /// The builds whose files can be requested, newest last.
     private let kept = Mutex<[(build: GalleryBuild, usedAt: NIODeadline)]>([])
 
     init(
@@ -40,7 +38,7 @@ final class ServedGallery: Sendable {
     }
 
     func atOnce(_ request: RoutedRequest) -> Response? {
-        // Otherwise, a page of another site could include a script and read its data.
+        // A page of another site could include a script and read its data.
         if request.request.isCrossSite, !request.path.utf8.elementsEqual("/".utf8) {
             return Response(403, text: "This file is only for the gallery page.", [Self.isolation])
         }
@@ -67,7 +65,7 @@ final class ServedGallery: Sendable {
         _ mediaType: String, _ text: GalleryText, _ request: ServerRequest
     ) -> Response {
         let tag = text.digest.map { "\"\($0.hex)\"" }
-        // `private`, because a shared cache would not check which site includes the scripts.
+        // A shared cache would not check which site includes the scripts.
         let lifetime =
             text.isUnchanging
             ? "private, max-age=31536000, immutable" : tag == nil ? "no-store" : "no-cache"
@@ -84,8 +82,8 @@ final class ServedGallery: Sendable {
             ] + fields, body: text.body)
     }
 
-    /// Returns the description in the latest build. If this build is too old, starts a new one, and
-    /// returns ``GalleryText/notYet`` until the new build has ended.
+    /// Returns the latest build's description. If the build is too old, starts a new one, and
+    /// returns ``GalleryText/notYet`` until it has ended.
     func description() -> GalleryText {
         let manifests: [FileIdentity?] = configuration.manifests.map { manifest in
             if case .file(let path) = manifest.source { FileIdentity(path: path) } else { nil }
@@ -93,8 +91,7 @@ final class ServedGallery: Sendable {
         let sources = GallerySources(generation: icons.cache.generation, manifests: manifests)
         if newest.mustBuild(sources) {
             let start = NIODeadline.now()
-            // The build has a separate thread, because long manifests would block a thread of the
-            // pool.
+            // A separate thread, because long manifests would block the pool.
             let hasThread = HelperThread.start { [self] in
                 end(Result { try GalleryBuild(icons, configuration) }, sources, since: start)
             }

@@ -10,8 +10,7 @@ final class IconStore: Sendable {
     static let largestInMemory: Int64 = 64 << 10
     /// The age at which an icon is looked up again, so that its use is recorded.
     private static let maximumAge = TimeAmount.minutes(10)
-    /// The minimum limit of the table of icons, in bytes. It also applies if no bodies are kept in
-    /// memory.
+    /// The minimum limit of the table in bytes, also used if no bodies are kept in memory.
     private static let minimumTableLimit = 8 << 20
     private static let maximumIdentities = 1 << 18
     /// The maximum number of files that are kept open, because opening a file takes as long as all
@@ -20,7 +19,7 @@ final class IconStore: Sendable {
 
     private struct State {
         var hot: HotIcons
-        /// The identities of files that do not match their digests. These files are not read again.
+        /// Files that do not match their digests. They are not read again.
         var damaged: [Digest: FileIdentity] = [:]
         /// Recently sent files. They are closed within a second after a change of the cache, to
         /// free the space of evicted files.
@@ -160,8 +159,7 @@ final class IconStore: Sendable {
         return isWhole ? .memory(buffer) : nil
     }
 
-    /// Opens the object's file, and verifies it unless a file with this identity was verified
-    /// before.
+    /// Opens the object's file, and verifies it unless its identity is known.
     ///
     /// - Throws: `CacheError`; ``ObjectReadings/BusyError`` if there is a client and no thread can
     ///   read the object now; `CancellationError` if all waiting clients have disconnected.
@@ -204,8 +202,8 @@ final class IconStore: Sendable {
         guard let file = cache.opened?.lendAtOnce(digest, size: size, known: known) else {
             return nil
         }
-        // If the table is full, it stays unchanged. If files were replaced, a cyclic sequence of
-        // requests would never find an open file.
+        // If the table is full, it stays unchanged. Otherwise, a cyclic sequence of requests would
+        // never find an open file.
         state.withLock { if $0.open.count < Self.maximumOpenFiles { $0.open[digest] = file } }
         return file
     }

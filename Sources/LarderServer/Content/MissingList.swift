@@ -4,7 +4,7 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// The URLs that clients have requested and that are not cached, as a list for the next prefetch.
+/// The URLs that clients requested and that are not cached, for the next prefetch.
 final class MissingList: Sendable {
     private struct Item {
         let url: String
@@ -53,14 +53,13 @@ final class MissingList: Sendable {
         for url in last { note(url, isRequested: false) }
         state.withLock { state in
             state.old = state.items.sorted { $0.value.number < $1.value.number }.map(\.key)[...]
-            // Earlier versions also stored URLs with secrets. They are dropped, so the file must be
-            // written again.
+            // URLs with secrets, which earlier versions stored, have been dropped.
             state.isChanged = state.items.count < last.count
         }
     }
 
-    /// Adds a URL, unless it cannot be fetched or contains a client's secret. To make room in a
-    /// full list, removes the oldest URLs that have not been requested since the server started.
+    /// Adds a URL, unless it cannot be fetched or contains a client's secret. If the list is full,
+    /// removes the oldest URLs not requested since the server started.
     func note(_ url: String, isRequested: Bool = true) {
         guard MissingListOutput.isKept(url), !TargetMask.hasSecret(url) else { return }
         state.withLock { state in

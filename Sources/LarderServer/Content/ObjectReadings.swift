@@ -19,14 +19,12 @@ final class ObjectReadings: Sendable {
     static let threads = 4
     private let state = Mutex(State())
 
-    /// Returns whether the calling thread may read the object now. If so, the thread must then call
-    /// ``end(_:)``.
+    /// Returns whether the calling thread may read the object now. If so, it must call ``end(_:)``.
     func begin(_ digest: Digest) -> Bool {
         state.withLock { $0.mayRead(digest) && $0.reading.insert(digest).inserted }
     }
 
-    /// Ends the reading of an object. Retries the requests that wait for this object, and one
-    /// request that waits for a different object.
+    /// Retries the requests that wait for the object, and one that waits for a different object.
     func end(_ digest: Digest) {
         let ready = state.withLock { state in
             state.reading.remove(digest)

@@ -28,8 +28,7 @@ final class ServedManifests: Sendable {
         name: String, base: String, spool: Rebuilt<Identity, CatalogueSpool>
     )
 
-    /// The maximum number of catalogues. Each `Host` needs a separate one, and clients can send any
-    /// `Host`.
+    /// The maximum number of catalogues. Clients can request one for any `Host`.
     private static let catalogueLimit = 8
 
     init(
@@ -55,8 +54,8 @@ final class ServedManifests: Sendable {
         try current(manifest.spool, of: manifest.manifest) { try read(manifest.manifest) }
     }
 
-    /// Returns the catalogue of a manifest with icon URLs that begin with `base`, or its previous
-    /// version as in ``spool(of:)``. Returns nil if no version has been read yet.
+    /// Returns a manifest's catalogue, as in ``spool(of:)``, or nil if no version has been read
+    /// yet.
     func catalogue(of manifest: Manifest, base: String) throws -> CatalogueSpool? {
         let manifest = manifest.manifest
         let spool = catalogues.withLock { all in

@@ -28,7 +28,7 @@ package struct ServerConfiguration: Sendable {
     /// The time after which a connection is closed if the client reads nothing of a response.
     package var stallTimeout = Duration.seconds(120)
     package var grace = Duration.seconds(30)
-    /// Stores the list of requested URLs that are not cached. Default: nil, for no list.
+    /// The list of requested URLs that are not cached. Default: nil.
     package var missing: MissingListOutput?
     /// Receives messages, for example about damaged objects, on any thread.
     package var onProblem: @Sendable (String) -> Void = { _ in }

@@ -59,7 +59,7 @@ final class ManifestSpool: Sendable {
 }
 
 /// A manifest as the body of a response, in chunks. Each chunk is created after the previous one
-/// has been written, by one thread at a time. This thread may block on the disk.
+/// was written, by one thread at a time, which may block.
 final class ManifestText: Sendable {
     /// The size of a chunk in bytes. Memory holds one chunk per client.
     private static let pieceSize = 8 << 10

@@ -56,8 +56,7 @@ struct Response: Sendable {
         }
     }
 
-    /// Returns encoded header fields. Values must not come from a client, because line breaks in
-    /// them are not checked.
+    /// Returns encoded fields. Values must not come from a client, because they are not checked.
     static func lines(_ fields: [(String, String)]) -> [UInt8] {
         fields.flatMap { name, value in Array("\(name): \(value)\r\n".utf8) }
     }

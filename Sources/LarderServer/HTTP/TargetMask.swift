@@ -19,9 +19,8 @@ struct TargetMask {
 
     private init(_ text: String) { self.text = text }
 
-    /// Returns the target for output. A target without secrets is unchanged. A target with secrets
-    /// is decoded, and the secrets are masked. If the target is too long or has too many
-    /// parameters, the whole query is masked.
+    /// Returns the target for output. A target without secrets is unchanged. Others are decoded and
+    /// masked. If the target is too long or has too many parameters, the whole query is masked.
     static func shown(_ target: String) -> String {
         if let shown = masked(target) { return shown.sanitizedForTerminal }
         guard let mark = target.utf8.firstIndex(where: { "?#".utf8.contains($0) }),
