@@ -342,8 +342,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func abort() { context?.close(promise: nil) }
 
-    /// Closes the connection if it has timed out. The timeout is shorter for idle connections of a
-    /// full server.
+    /// Closes the connection after its timeout, which is shorter if it is idle in a full server.
     func checkTime(_ now: NIODeadline, isCrowded: Bool) {
         guard let context else { return }
         let bytes =

@@ -41,7 +41,6 @@ struct OwnNames: Sendable {
         return hosts.contains(host) || Self.isNumeric(host) || !isLoopback && !isMirror
     }
 
-    /// Whether an authority is one of the server's names with its port, or that of the public URL.
     func isOwnExactly(_ authority: some Collection<UInt8>) -> Bool {
         authorities.contains { $0.elementsEqual(authority.lowercasedASCII) }
     }

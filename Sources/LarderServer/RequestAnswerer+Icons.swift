@@ -68,8 +68,7 @@ extension RequestAnswerer {
             ] + Self.harmless.dropLast() + allowed, body: .bytes(Self.placeholder))
     }
 
-    /// Returns status 404. Objects never get a placeholder, because its bytes would not match the
-    /// requested digest.
+    /// Returns 404. A placeholder's bytes would not match the digest of a requested object.
     func absent() -> Response {
         metrics.misses.add(1, ordering: .relaxed)
         return Response(404, text: "Not cached.", allowed)

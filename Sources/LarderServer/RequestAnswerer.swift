@@ -21,7 +21,7 @@ struct RequestAnswerer: Sendable {
     let log: ServerLog
 
     /// Returns the response if no disk, lock or other process can delay it. Otherwise, returns nil,
-    /// and a thread of the pool calls `done` with the response, unless the client has disconnected.
+    /// and a thread of the pool calls `done` unless the client has disconnected.
     func answer(
         _ request: ServerRequest, _ done: @escaping @Sendable (Response) -> Void
     ) -> Response? {

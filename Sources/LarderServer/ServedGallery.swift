@@ -82,8 +82,8 @@ final class ServedGallery: Sendable {
             ] + fields, body: text.body)
     }
 
-    /// Returns the latest build's description. If the build is too old, starts a new one, and
-    /// returns ``GalleryText/notYet`` until it has ended.
+    /// Returns the latest build's description. If it is too old, starts a new build and returns
+    /// ``GalleryText/notYet`` until that has ended.
     func description() -> GalleryText {
         let manifests: [FileIdentity?] = configuration.manifests.map { manifest in
             if case .file(let path) = manifest.source { FileIdentity(path: path) } else { nil }

@@ -19,7 +19,8 @@ import LarderIcons
 /// `offlineIcons(cache:manifest:)` creates an instance for each test.
 ///
 /// URLs match as in `IconCache`. Answers have status 200 and all bytes, even if a range is
-/// requested. Answers to HEAD have no bytes. On Linux, download tasks fail.
+/// requested. Answers to HEAD have no bytes. On Linux, download tasks fail, because Foundation
+/// lacks support.
 public final class OfflineIcons: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 
@@ -80,7 +81,8 @@ public final class OfflineIcons: @unchecked Sendable {
 
     deinit { OfflineInstances.unshare(protocolClass) }
 
-    /// A new configuration without a `URLCache`. Requests fail after this instance is released.
+    /// A new configuration for a `URLSession`, without a `URLCache`. Its requests fail after this
+    /// instance is released.
     public var configuration: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.protocolClasses = [protocolClass]
@@ -102,7 +104,7 @@ public final class OfflineIcons: @unchecked Sendable {
             message: "is served by another OfflineIcons; run the tests one at a time (.serialized)")
     }
 
-    /// Checks that no icon was missing. Another test can then use the instance.
+    /// Checks that no icon was missing. Then forgets missing icons, for another test.
     ///
     /// - Throws: ``OfflineIconsError`` with the missing icons, or if their list cannot be written.
     public func finish() throws {
@@ -159,7 +161,7 @@ public final class OfflineIcons: @unchecked Sendable {
         let manifest = locked?.path.shellArgument ?? "URLS"
         let advice = "run `larder prefetch \(manifest) \(String.shellOption("--cache", cache))`"
         do {
-            // Keys are not URLs, so they are not normalized.
+            // The `key` of a locked icon is not a URL, so it is not normalized.
             let key = entries.first?.key.map(ResourceKey.named) ?? text
             guard let resource = try layer.resource(key),
                 let data = try layer.data(of: resource.object)

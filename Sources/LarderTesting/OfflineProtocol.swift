@@ -4,14 +4,14 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// A protocol that answers the requests of one ``OfflineIcons``. The session creates protocols, so
-/// only their class can identify the instance: on Linux, the request does not have the
-/// configuration's header fields yet.
+/// A `URLProtocol` that answers the requests to one ``OfflineIcons``. The session creates the
+/// protocols, so only their class can identify the instance. On Linux, the request does not have
+/// the configuration's header fields yet.
 final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
     private let answering = DispatchGroup()
 
     override class func canInit(with request: URLRequest) -> Bool {
-        // These URLs contain the data or name a file.
+        // URLs with these schemes need no network.
         !["data", "file"].contains(request.url?.scheme?.lowercased())
     }
 
@@ -49,9 +49,9 @@ final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
         #if canImport(FoundationNetworking)
             // Before Swift 6.4, a client that resumes a task blocks the session forever if another
             // thread cancels the task and waits for the session (swift-corelibs-foundation 5412).
-            // So the session waits at most 0.2 s, enough for the client to read the session's
-            // tasks. Unsafe because the compiler does not know that only the client uses the
-            // request now.
+            // So the session waits for at most 0.2 s, which is enough time for the client to read
+            // the session's tasks. Unsafe because the compiler does not know that only the client
+            // uses the request now.
             nonisolated(unsafe) let request: URLProtocol = self
             DispatchQueue(label: "larder.offline-icons").async(group: answering) { body(request) }
             _ = answering.wait(timeout: .now() + 0.2)
@@ -84,7 +84,8 @@ enum OfflineInstances {
     private nonisolated(unsafe) static var count = 0
     private nonisolated(unsafe) static var shared: URLProtocol.Type?
 
-    /// Returns a new class for the sessions of `icons`, because a session can outlive its instance.
+    /// Returns a new class for the sessions of `icons`. No class is used again, because a session
+    /// can outlive its instance.
     static func add(_ icons: OfflineIcons) -> URLProtocol.Type {
         let number = lock.withLock {
             count += 1
@@ -115,7 +116,8 @@ enum OfflineInstances {
             guard shared == nil else { return shared == protocolClass }
             shared = protocolClass
             #if canImport(FoundationNetworking)
-                // On Linux, registered classes have the lowest priority. The session sees changes.
+                // On Linux, registered classes have the lowest priority. The session uses the
+                // current value of its configuration.
                 let configuration = URLSession.shared.configuration
                 configuration.protocolClasses =
                     [protocolClass] + (configuration.protocolClasses ?? [])

@@ -30,7 +30,7 @@ public final class BundledIcons: Sendable {
     /// Returns the bytes of an icon, or nil if the icon is not cached or is damaged.
     ///
     /// - Parameter key: The icon's URL. Keys with `#` are never found, because image libraries
-    ///   append names of processors after it, and cached icons are unprocessed.
+    ///   append the names of image processors after `#`, and cached icons are unprocessed.
     public func cachedData(for key: String) -> Data? {
         resource(key).flatMap { resource in read(key) { try layer.data(of: resource.object) } }
     }

@@ -7,7 +7,7 @@ import LarderCore
 ///     let icons = IconCache(directory: caches.appendingPathComponent("icons"))
 ///     let data = try await icons.data(for: url)
 ///
-/// A URL matches the manifest's URL if both are equal by the WHATWG URL standard, or by RFC 3986
+/// A URL matches a URL in the manifest if both are equal by the WHATWG URL standard, or by RFC 3986
 /// with normalized escapes.
 ///
 /// No function blocks the calling thread on the disk, a file lock or another process.
@@ -39,6 +39,7 @@ public final class IconCache: Sendable {
     /// Creates a cache of one or two directories, which the first read opens. Both may be missing.
     ///
     /// - Parameters:
+    ///   - directory: The writable cache directory, created when the first fetched icon is stored.
     ///   - bundle: A read-only cache directory, for example in the app's bundle. If both
     ///     directories contain an icon, the copy received later is used. Default: nil.
     ///   - memory: The memory cache. Default: a cache with the default limit.
@@ -150,7 +151,7 @@ public final class IconCache: Sendable {
         var failure: (any Error)?
         func attempt<Value>(_ body: () throws -> Value?) -> Value? {
             do { return try body() } catch {
-                // The other cache may have an undamaged copy.
+                // The other directory may have an undamaged copy.
                 failure = failure ?? error
                 return nil
             }

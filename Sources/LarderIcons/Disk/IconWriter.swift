@@ -7,7 +7,8 @@ import LarderCore
 /// An idle writer closes its directory, because `larder reindex` waits until all processes have
 /// closed it. An icon that could not be stored is fetched again later.
 final class IconWriter: Depositor, @unchecked Sendable {
-    // Unchecked because `lock` guards the first group of variables, and `queue` the second group.
+    // Unchecked because `lock` guards the first group of variables, and the second group is used
+    // only on `queue`.
 
     private struct Unstored: Sendable {
         let number: Int
@@ -41,7 +42,8 @@ final class IconWriter: Depositor, @unchecked Sendable {
     init(path: String, log: CacheLog) { (self.path, self.log) = (path, log) }
 
     deinit {
-        // Closing is slow, and this may be the main thread. Pending work retains this object.
+        // Closing is slow, and this may be the main thread. Nothing is pending, because pending
+        // work retains this object.
         guard let opened else { return }
         DispatchQueue.global(qos: .utility).async {
             opened.store.close()
@@ -52,7 +54,8 @@ final class IconWriter: Depositor, @unchecked Sendable {
     func entry(_ key: String) -> MemoryCache.Entry? { lock.withLock { waiting[key]?.entry } }
     var lastFailure: CacheError? { lock.withLock { failure } }
 
-    /// Takes an icon, which ``entry(_:)`` returns until it is stored. Returns false for `no-store`.
+    /// Takes an icon. ``entry(_:)`` returns it until it is stored. Returns false if the response
+    /// has `no-store`.
     func take(
         _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: HTTPURL, isReplacing: Bool
     ) -> Bool {
@@ -107,7 +110,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
         waiting[unstored.url.key] = nil
     }
 
-    // The functions below run on the queue.
+    // The functions below run on `queue`.
 
     private func write(_ unstored: Unstored) {
         lastUse = Date()

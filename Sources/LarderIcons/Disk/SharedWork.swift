@@ -12,7 +12,7 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     private typealias Waiter = CheckedContinuation<Value, any Error>
 
     private struct Job {
-        /// The number of the first caller.
+        /// The number of the first caller, which identifies the job.
         let serial: Int
         var waiters: [Int: Waiter] = [:]
         var cancel: (@Sendable () -> Void)?
@@ -41,7 +41,7 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
 
     private func join(_ key: String, _ caller: Int, _ waiter: Waiter, _ start: Start) {
         let isFirst: Bool? = lock.withLock {
-            // A later cancellation finds the waiter.
+            // A cancellation after this check finds the waiter.
             guard !Task.isCancelled else { return nil }
             let isFirst = jobs[key] == nil
             jobs[key, default: Job(serial: caller)].waiters[caller] = waiter

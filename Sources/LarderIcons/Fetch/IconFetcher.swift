@@ -1,7 +1,8 @@
 import Foundation
 import LarderCore
 
-/// A network client for an ``IconLoader``, which limits concurrent fetches and orders them.
+/// A network client that fetches icons for an ``IconLoader``. The loader limits concurrent fetches
+/// and chooses their order.
 ///
 /// `TransferFetcher` in LarderPrefetch uses libcurl. `URLSessionFetcher` is for Apple's platforms.
 public protocol IconFetcher: Sendable {
@@ -85,6 +86,7 @@ public enum IconPriority: Int, Sendable, Comparable, CaseIterable {
     case veryLow
     /// The priority of icons that ``IconLoader/prefetch(_:)`` loads.
     case low
+    /// The default priority.
     case normal
     case high
     /// The priority for visible rows.

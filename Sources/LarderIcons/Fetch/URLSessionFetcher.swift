@@ -16,7 +16,7 @@
         /// Creates a fetcher.
         ///
         /// - Parameters:
-        ///   - session: Default: a session without a cache, because Larder caches icons.
+        ///   - session: The session. Default: one without a cache, because Larder caches icons.
         ///   - maximumBytes: The maximum size of a body, in bytes. Default: 16 MiB.
         public init(session: URLSession? = nil, maximumBytes: Int = 16 << 20) {
             let configuration = URLSessionConfiguration.ephemeral
@@ -31,6 +31,9 @@
         deinit { if isOwnSession { session.finishTasksAndInvalidate() } }
 
         /// Fetches one icon. Does not retry.
+        ///
+        /// - Throws: ``IconFailure`` if the response is not a complete image with status 200 or
+        ///   203; errors of `URLSession`.
         public func fetch(_ request: IconRequest) async throws -> FetchedIcon {
             let (bytes, response) = try await session.bytes(
                 for: URLRequest(url: request.url), delegate: PriorityKeeper(request))

@@ -7,7 +7,8 @@
         /// Decodes the icon at the given size. Returns nil if the system cannot decode the format,
         /// for example SVG. Decoding is slow, so do not call this function on the main thread.
         ///
-        /// At 60 points and a scale of 3, a decoded icon takes 130 kB.
+        /// At 60 points and a scale of 3, a decoded icon takes 130 kB. The full-size image is not
+        /// kept.
         ///
         /// - Parameters:
         ///   - pointSize: The maximum width and height, in points. Smaller icons are not enlarged.
@@ -30,7 +31,8 @@
     }
 
     extension IconLoader {
-        /// Loads an icon, and decodes it like `MemoryCache.Entry`, but never on the main thread.
+        /// Loads an icon and decodes it like ``MemoryCache/Entry/image(pointSize:scale:)``, but
+        /// never on the main thread.
         ///
         /// - Throws: ``IconFailure`` (`unreadable` if the system cannot decode the icon),
         ///   `CancellationError`.
@@ -39,7 +41,7 @@
         ) async throws -> CGImage {
             let entry = try await icon(for: url, priority: priority)
             try Task.checkCancellation()
-            // Functions that are async and not isolated do not run on the main thread.
+            // Functions that are async and not isolated do not run on the main thread (SE-0338).
             guard let image = entry.image(pointSize: pointSize, scale: scale) else {
                 throw IconFailure(.unreadable, url: url, "the system cannot decode the image")
             }

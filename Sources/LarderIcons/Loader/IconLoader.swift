@@ -9,7 +9,8 @@ import LarderCore
 ///     for await state in loader.states(for: app.icon, priority: .veryHigh) { show(state) }
 ///
 /// If a view is reused for another row, cancel its task or compare the URL. All functions can be
-/// called on any thread and do not block. Releasing the loader makes all loads fail.
+/// called on any thread and do not block. Releasing the loader cancels all loads, and their callers
+/// receive a failure.
 ///
 /// Reads and fetches need slots, which are assigned by priority. A fetch keeps its slot while too
 /// many icons wait to be stored, so that a slow disk slows down the network.
@@ -35,7 +36,7 @@ public final class IconLoader: @unchecked Sendable {
         var taken = 0
         var waiting = TurnQueue()
 
-        /// Takes a slot for the next waiting key.
+        /// Takes a slot for the next waiting key, if both exist.
         mutating func next() -> String? {
             guard taken < slots, let key = waiting.next() else { return nil }
             taken += 1
@@ -90,7 +91,7 @@ public final class IconLoader: @unchecked Sendable {
     /// The number of icons that are loading or waiting.
     public var loadCount: Int { lock.withLock { loads.count } }
 
-    /// The number of reads, fetches and stores, including cancelled ones.
+    /// The number of reads, fetches and stores in progress, including cancelled ones.
     package var workCount: Int { lock.withLock { readers.taken + fetches.taken } }
 
     /// Returns the icon's state from memory. Does not start a load.
@@ -138,7 +139,7 @@ public final class IconLoader: @unchecked Sendable {
     public func states(for url: URL, priority: IconPriority = .normal) -> AsyncStream<IconState> {
         AsyncStream { states in
             let key = url.absoluteString
-            // Counts no miss.
+            // A look-up would count a miss.
             let mustWait =
                 !cache.memory.contains(key)
                 && lock.withLock { failures.failure(of: key, at: now()) == nil }
@@ -164,7 +165,7 @@ public final class IconLoader: @unchecked Sendable {
         throw CancellationError()
     }
 
-    /// Loads icons into memory at a low priority, as for `UITableViewDataSourcePrefetching`.
+    /// Loads icons into memory at a low priority, for `UITableViewDataSourcePrefetching`.
     public func prefetch(_ urls: [URL]) {
         let missing = urls.filter { !cache.memory.contains($0.absoluteString) }
         withEffects { effects in
@@ -206,8 +207,8 @@ public final class IconLoader: @unchecked Sendable {
         }
     }
 
-    /// Runs `body` with the lock held, then the effects without it. Functions with a parameter
-    /// `effects` require the lock.
+    /// Runs `body` with the lock held, then the effects without it, because they call the app's
+    /// functions. Functions with a parameter `effects` require the lock.
     @discardableResult
     private func withEffects<Value>(_ body: (inout [Effect]) -> Value) -> Value {
         var effects: [Effect] = []
@@ -240,7 +241,7 @@ public final class IconLoader: @unchecked Sendable {
         guard loads[key]?.waiters.isEmpty ?? true else { return reorder(key, &effects) }
         readers.waiting.remove(key)
         fetches.waiting.remove(key)
-        // The slot is released when the work has ended.
+        // The load's slot is released only when its work has ended.
         if let task = loads.removeValue(forKey: key)?.task { effects.append { task.cancel() } }
     }
 
@@ -288,7 +289,8 @@ public final class IconLoader: @unchecked Sendable {
                     }
                 } catch {
                     let known = error as? IconFailure
-                    // The text of other errors may contain the URL with its secrets.
+                    // Only the type of other errors is logged, because their text may contain the
+                    // URL with its secrets.
                     let reason = known?.message ?? "\(type(of: error))"
                     cache.log(.info, "could not fetch \(load.url.masked): \(reason)")
                     let failure =

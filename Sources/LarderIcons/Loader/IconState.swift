@@ -37,7 +37,7 @@ public enum IconState: Sendable {
 
 /// One caller's load of an icon. Releasing the task does not cancel the load.
 public final class IconTask: @unchecked Sendable {
-    // Unchecked because only `init` sets `loader`, which is weak so that releasing it ends loads.
+    // Unchecked because only `init` sets `loader`. It is weak because releasing it must end loads.
     private weak var loader: IconLoader?
     private let key: String
     private let waiter: Int
@@ -60,7 +60,8 @@ extension IconLoader {
     ///
     /// Unless ``configure(_:)`` sets a different loader, this one reads the cache directory
     /// `AppIcons` in the app's bundle and stores fetched icons in ``IconCache/defaultDirectory``.
-    /// It fetches with `URLSessionFetcher`. On Linux, it loads only cached icons.
+    /// On Apple's platforms, it fetches with `URLSessionFetcher`. On Linux, it loads only cached
+    /// icons.
     public static var shared: IconLoader { SharedLoader.app.loader }
 
     /// Makes `loader` the ``shared`` loader. Call this function once, when the app starts.

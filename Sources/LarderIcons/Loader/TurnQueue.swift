@@ -1,6 +1,7 @@
 import Foundation
 
-/// A priority queue of unique keys, first in, first out. Operations take constant time on average.
+/// A priority queue of unique keys, in the order of insertion within a priority. Operations take
+/// constant time on average.
 struct TurnQueue {
     private typealias Place = (key: String, ticket: Int)
 
@@ -21,7 +22,7 @@ struct TurnQueue {
         tickets[key] = (priority, lastTicket)
         levels[priority.rawValue].append((key, lastTicket))
         guard outdatedPlaces > 64, outdatedPlaces > tickets.count else { return }
-        // Outdated places accumulate while rows scroll.
+        // Removes outdated places, which accumulate while rows scroll.
         for level in levels.indices {
             levels[level] = levels[level].filter { tickets[$0.key]?.ticket == $0.ticket }[...]
         }
@@ -42,14 +43,14 @@ struct TurnQueue {
                 }
                 outdatedPlaces -= 1
             }
-            // A slice keeps the memory of the places before it.
+            // Replaces the slice, which keeps the memory of removed places.
             levels[level] = []
         }
         return nil
     }
 }
 
-/// Recent failures. Their icons are not fetched again each time their row appears.
+/// Recent failures, so that failed icons are not fetched again each time their rows appear.
 struct FailureMemory {
     static let limit = 4096
     /// The maximum lifetime of a failure in seconds, even if `Retry-After` is longer.
@@ -73,7 +74,7 @@ struct FailureMemory {
         let seconds = min(max(lifetime, failure.retryAfter ?? 0), Self.longest)
         if failures.count >= Self.limit { failures = failures.filter { now < $0.value.until } }
         if failures.count >= Self.limit {
-            // The half that expires last remains.
+            // Only the half that expires last remains.
             let median = failures.values.map(\.until).sorted()[failures.count / 2]
             failures = failures.filter { $0.value.until > median }
         }

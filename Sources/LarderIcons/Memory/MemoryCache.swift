@@ -4,7 +4,8 @@ import LarderCore
 
 /// An LRU cache of icons in memory, by URL, with a limit in bytes.
 ///
-/// Look-ups, insertions and removals take constant time and block only each other, on any thread.
+/// The cache can be used on any thread. Look-ups, insertions and removals take constant time and
+/// block only each other.
 public final class MemoryCache: @unchecked Sendable {
     // Unchecked because `lock` guards `store`, and only `init` sets `observation`.
     private let lock = NSLock()
@@ -53,7 +54,8 @@ public final class MemoryCache: @unchecked Sendable {
         return lock.withLock { store.contains(key) }
     }
 
-    /// Adds or replaces an entry as the most recently used. Evicts others until the limits are met.
+    /// Adds or replaces an entry, and makes it the most recently used. Evicts the least recently
+    /// used entries until the limits are met.
     ///
     /// - Returns: False if the entry costs more than ``entryCostLimit``, or if ``countLimit`` is 0.
     ///   In this case, the entry is not added, and the key's previous entry is removed.
@@ -77,7 +79,7 @@ public final class MemoryCache: @unchecked Sendable {
     /// Evicts the least recently used entries until the total cost is at most `cost` bytes.
     public func trim(toCost cost: Int) { shrink { _ in MemoryStore.Limits(cost: cost) } }
 
-    /// On a warning, evicts half of the current cost. On critical pressure, evicts all entries.
+    /// On a warning, evicts entries until the cost has halved. On critical pressure, evicts all.
     public func respond(to level: MemoryPressure.Level) {
         let before = log.isEnabled ? counts : Counts()
         switch level {
@@ -140,7 +142,8 @@ public final class MemoryCache: @unchecked Sendable {
         withExtendedLifetime(removed) {}
     }
 
-    /// Runs `body` with the lock. Frees entries without it, because that is slow and may call back.
+    /// Runs `body` with the lock, then frees removed entries without it, because freeing is slow
+    /// and may call this cache.
     private func whileLocked<Result>(
         _ body: (_ store: inout MemoryStore, _ removed: inout [MemoryStore.Item]) -> Result
     ) -> Result {
@@ -170,7 +173,8 @@ extension MemoryCache {
         public internal(set) var insertions = 0
         /// The number of entries replaced by a new entry of the same key.
         public internal(set) var replacements = 0
-        /// The number of entries removed by a limit, by memory pressure or by trimming.
+        /// The number of entries removed by a limit, ``MemoryCache/trim(toCost:)`` or memory
+        /// pressure.
         public internal(set) var evictions = 0
         /// The number of entries removed by ``MemoryCache/remove(_:)``, ``MemoryCache/removeAll()``
         /// or a refused new entry of the same key.
@@ -198,8 +202,8 @@ extension MemoryCache {
         /// The origin of the bytes.
         public let source: Source
 
-        /// Creates an entry. Pass complete data, because a slice keeps its whole buffer in memory.
-        /// Only a slice with a start index other than 0 is copied.
+        /// Creates an entry. Do not pass a prefix of longer data, which would keep the whole data
+        /// in memory. Slices with a start index other than 0 are copied.
         public init(data: Data, mediaType: String? = nil, source: Source) {
             self.data = data.startIndex == 0 ? data : data.withUnsafeBytes { Data($0) }
             self.mediaType = mediaType

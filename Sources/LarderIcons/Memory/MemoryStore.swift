@@ -3,8 +3,8 @@ import LarderCore
 /// The entries and counters of a ``MemoryCache``. Functions pass removed items to the caller, which
 /// frees them without the lock.
 ///
-/// The entries are in the order of their last use, a doubly linked ring in an array, which needs no
-/// object per entry. Operations take constant time.
+/// The entries are in the order of their last use. The order is a doubly linked ring in an array,
+/// which needs no object per entry. Operations take constant time.
 struct MemoryStore {
     struct Limits {
         var cost: Int
@@ -21,11 +21,13 @@ struct MemoryStore {
             key: CacheKey(""), entry: MemoryCache.Entry(data: .init(), source: .disk), cost: 0)
     }
 
-    /// The links of a place in the ring, with four bytes because many fit into a core's cache.
+    /// The links of a place in the ring. Four-byte indices suffice for 800 GB of entries, and many
+    /// links fit into a core's cache.
     private struct Link {
         /// The next more recently used place. At the ring's end, the least recently used place.
         var newer: Int32 = 0
-        /// The next less recently used place (at the end, the most recent), or the next free one.
+        /// The next less recently used place. At the ring's end, the most recently used place. In a
+        /// free place, the next free place.
         var older: Int32 = 0
     }
 
@@ -125,7 +127,7 @@ struct MemoryStore {
         }
     }
 
-    /// Removes all entries. Returns the previous store.
+    /// Removes all entries and adds their number to `counter`. Returns the previous store.
     mutating func empty(_ counter: WritableKeyPath<MemoryCache.Counts, Int>) -> MemoryStore {
         let previous = self
         self = MemoryStore(limits, entryShare: entryShare)

@@ -2,7 +2,8 @@
 #if canImport(SwiftUI) && canImport(ImageIO)
     import SwiftUI
 
-    /// A square view of an icon, with a symbol until it is loaded and another after a failure.
+    /// A square view of an icon, with a symbol until it is loaded, and a different symbol if that
+    /// fails.
     ///
     ///     List(urls, id: \.self) { IconView($0, pointSize: 60) }
     ///

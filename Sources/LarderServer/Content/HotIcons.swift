@@ -68,8 +68,8 @@ struct HotIcons {
         }
     }
 
-    /// Adds an icon and returns the evicted icons. Release them without holding a lock, because
-    /// freeing them takes milliseconds.
+    /// Adds an icon and returns the evicted icons. Release them without a lock, because freeing
+    /// takes milliseconds.
     @discardableResult
     mutating func insert(_ icon: KnownIcon, for key: CacheKey) -> [CacheKey: KnownIcon] {
         if let replaced = old.removeValue(forKey: key) { oldCost -= replaced.cost }

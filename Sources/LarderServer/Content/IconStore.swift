@@ -86,8 +86,7 @@ final class IconStore: Sendable {
 
     /// Returns an icon, or nil if it is not cached.
     ///
-    /// - Throws: ``ObjectReadings/BusyError``, `CacheError` (`.corrupt` if the bytes are damaged),
-    ///   `CancellationError` if all waiting clients have disconnected.
+    /// - Throws: ``ObjectReadings/BusyError``, `CacheError` (`.corrupt` if the bytes are damaged).
     func icon(
         _ key: CacheKey, fields: [UInt8], for client: Client,
         _ lookUp: (LiveCache) throws -> StoredObject?

@@ -79,8 +79,8 @@ final class MissingList: Sendable {
         }
     }
 
-    /// Removes URLs that are now cached, and writes the list if it has changed. Called every five
-    /// seconds and when the server stops.
+    /// Removes cached URLs, and writes the list if it has changed. Called every five seconds and at
+    /// the end.
     func save(_ cache: LiveCache, _ log: ServerLog) {
         let isFull = state.withLock { state in
             defer { state.isFullReported = state.isFull }

@@ -7,7 +7,7 @@ package enum OpenFileLimit {
     #else
         private static let resource = RLIMIT_NOFILE
     #endif
-    /// The number of descriptors reserved for files without a connection, such as the index.
+    /// The number of descriptors for files that belong to no connection.
     private static let reserve = 48
 
     static var current: Int {

@@ -5,13 +5,12 @@ import Synchronization
 /// the value, other threads use the previous value.
 final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
     struct Pace {
-        /// The minimum lifetime, even with a changed source.
         var least = TimeAmount.zero
         /// The minimum lifetime as a multiple of the build time.
         var factor = 0
         /// The maximum lifetime, even with an unchanged source.
         var most: TimeAmount?
-        /// Whether a failed build is tried again even with an unchanged source.
+        /// Whether a failed build is retried with an unchanged source.
         var retriesFailures = true
     }
 

@@ -10,7 +10,7 @@ package struct ServerConfiguration: Sendable {
     package var manifests: [ServedManifest] = []
     package var manifestRules = ManifestRules()
     /// The URL that clients use, without a trailing slash, for example `https://icons.example`.
-    /// Default: nil, so each response uses the `Host` field of its request.
+    /// Default: nil (the `Host` field of each request).
     package var publicURL: String?
     /// Whether the server is a proxy for all `http` URLs.
     package var isMirror = false
@@ -28,12 +28,12 @@ package struct ServerConfiguration: Sendable {
     /// The time after which a connection is closed if the client reads nothing of a response.
     package var stallTimeout = Duration.seconds(120)
     package var grace = Duration.seconds(30)
-    /// The list of requested URLs that are not cached. Default: nil.
+    /// The list of requested URLs that are not cached.
     package var missing: MissingListOutput?
     /// Receives messages, for example about damaged objects, on any thread.
     package var onProblem: @Sendable (String) -> Void = { _ in }
-    /// Receives each line of the access log with its line end. Event loops call it concurrently,
-    /// and wait until it returns.
+    /// Receives each line of the access log with its line end. Event loops call it concurrently and
+    /// wait for it.
     package var accessLog: (@Sendable (String) -> Void)?
     /// Receives events for the operator: connections, refused and slow clients, limits, reopened
     /// caches and galleries. Secrets in URLs are masked. Default: nil.
