@@ -69,7 +69,7 @@ public final class OfflineIcons: @unchecked Sendable {
         cache: URL, manifest: URL? = nil, missingList: URL? = nil, strict: Bool = true,
         placeholder: PlaceholderColor = .magenta
     ) throws {
-        // Opening the cache fails if it does not exist.
+        // Fails if the cache does not exist.
         try Cache.open(at: cache.path).close()
         self.cache = cache.path
         layer = CacheLayer(path: cache.path, source: .disk, log: .none)

@@ -4,9 +4,9 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// A `URLProtocol` that answers the requests to one ``OfflineIcons``. The session creates the
-/// protocols, so only their class can identify the instance. On Linux, the request does not have
-/// the configuration's header fields yet.
+/// A `URLProtocol` that answers the requests of one ``OfflineIcons``. The session creates the
+/// protocols, so only their class can identify the instance. A header field of the configuration
+/// cannot, because on Linux, the request does not have it yet.
 final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
     private let answering = DispatchGroup()
 

@@ -32,8 +32,8 @@
 
         /// Fetches one icon. Does not retry.
         ///
-        /// - Throws: ``IconFailure`` if the response is not a complete image with status 200 or
-        ///   203; errors of `URLSession`.
+        /// - Throws: ``IconFailure`` if the response is too long or not a complete image with
+        ///   status 200 or 203; errors of `URLSession`.
         public func fetch(_ request: IconRequest) async throws -> FetchedIcon {
             let (bytes, response) = try await session.bytes(
                 for: URLRequest(url: request.url), delegate: PriorityKeeper(request))

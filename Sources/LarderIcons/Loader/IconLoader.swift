@@ -241,7 +241,7 @@ public final class IconLoader: @unchecked Sendable {
         guard loads[key]?.waiters.isEmpty ?? true else { return reorder(key, &effects) }
         readers.waiting.remove(key)
         fetches.waiting.remove(key)
-        // The load's slot is released only when its work has ended.
+        // The slot is released when the work has ended.
         if let task = loads.removeValue(forKey: key)?.task { effects.append { task.cancel() } }
     }
 

@@ -201,8 +201,8 @@ final class IconStore: Sendable {
         guard let file = cache.opened?.lendAtOnce(digest, size: size, known: known) else {
             return nil
         }
-        // If the table is full, it stays unchanged. Otherwise, a cyclic sequence of requests would
-        // never find an open file.
+        // A full table stays unchanged. Otherwise, a cyclic sequence of requests would never find
+        // an open file.
         state.withLock { if $0.open.count < Self.maximumOpenFiles { $0.open[digest] = file } }
         return file
     }

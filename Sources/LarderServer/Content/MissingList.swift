@@ -4,7 +4,7 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// The URLs that clients requested and that are not cached, for the next prefetch.
+/// The URLs that were requested and are not cached, for the next prefetch.
 final class MissingList: Sendable {
     private struct Item {
         let url: String

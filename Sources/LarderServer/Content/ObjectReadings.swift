@@ -24,7 +24,7 @@ final class ObjectReadings: Sendable {
         state.withLock { $0.mayRead(digest) && $0.reading.insert(digest).inserted }
     }
 
-    /// Retries the requests that wait for the object, and one that waits for a different object.
+    /// Retries the requests that wait for the object, and one request for a different object.
     func end(_ digest: Digest) {
         let ready = state.withLock { state in
             state.reading.remove(digest)

@@ -49,7 +49,7 @@ final class ServedManifests: Sendable {
     subscript(name: String) -> Manifest? { manifests.first { $0.manifest.name.isSame(as: name) } }
 
     /// Returns the plain form of a manifest, which is read again if it has changed. Returns the
-    /// previous version if that fails or another thread is reading a manifest.
+    /// previous version if that fails or another thread is reading.
     func spool(of manifest: Manifest) throws -> ManifestSpool? {
         try current(manifest.spool, of: manifest.manifest) { try read(manifest.manifest) }
     }
