@@ -76,7 +76,7 @@ enum PNGStructure {
             throw content.damaged("has colour type \(colourType) with bit depth \(depth)")
         }
         guard compression == 0, filter == 0, interlace <= 1 else {
-            throw content.damaged("has an unknown compression, filter or interlacing")
+            throw content.damaged("has an unknown compression, filter or interlace method")
         }
         return (width, height, colourType == 3)
     }

@@ -23,7 +23,7 @@ public struct OfflineIconsError: Error, Sendable, CustomStringConvertible {
     public let subject: String
     /// The description, without the subject.
     public let message: String
-    /// The icons that were requested and could not be answered.
+    /// The icons that were requested but could not be served.
     public let missing: [OfflineIcons.MissingIconError]
     /// The cause, if it is another error.
     public let underlying: (any Error)?

@@ -153,7 +153,7 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            "Abort a transfer slower than 100 bytes/s for this time. (default: 30s)", "time"),
+            "Abort a transfer slower than 100 bytes/s for this long. (default: 30s)", "time"),
         transform: TimeSpan.parseAboveZero)
     var stallTimeout = TimeSpan(seconds: 30)
 

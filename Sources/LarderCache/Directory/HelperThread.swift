@@ -38,8 +38,8 @@ package enum HelperThread {
         share(count) { while case let number = next.next() - 1, number < count { body(number) } }
     }
 
-    /// Throws unless `count` threads can start and ``room`` bytes can be mapped. Default: the
-    /// number of threads that transfers need, for which libdispatch would wait without limit.
+    /// Throws unless `count` threads can start and ``room`` bytes can be mapped. The default is the
+    /// number of threads that transfers need. If one cannot start, libdispatch waits forever.
     package static func require(_ count: Int = 24) throws(CacheError) {
         // The threads wait for this lock, so that all exist at the same time.
         let gate = NSLock()

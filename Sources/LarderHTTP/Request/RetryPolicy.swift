@@ -14,7 +14,7 @@ public struct RetryPolicy: Sendable {
     /// Maximum delay after any failure, unless the server requests a longer one. Default: 60 s.
     public var cap: Duration = .seconds(60)
     /// Maximum time between the starts of a URL's first and last attempts. All URLs of a host fail
-    /// if the host has not answered for this time, or requests a longer delay. Default: 10 min.
+    /// if the host has not answered for this long, or requests a longer delay. Default: 10 min.
     public var maximumTime: Duration = .seconds(600)
 
     /// Creates the default policy.

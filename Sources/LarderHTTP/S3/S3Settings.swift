@@ -46,7 +46,7 @@ public struct S3SettingsError: Error, Sendable, CustomStringConvertible {
 
 /// An access key of an S3 store.
 public struct S3Credentials: Hashable, Sendable, CustomStringConvertible {
-    /// The name of the key.
+    /// The access key ID, which is not secret.
     public var accessKey: String
     /// The secret that signs requests.
     public var secretKey: String

@@ -110,7 +110,7 @@ public final class IconCache: Sendable {
         return (entry, isStored)
     }
 
-    /// Returns the icon if it is in memory or waits to be stored. Counts no miss.
+    /// Returns the icon if it is in memory or waiting to be stored. Does not count a miss.
     func entry(keptFor url: URL) -> MemoryCache.Entry? {
         let key = url.absoluteString
         return memory.contains(key) ? memory.entry(for: key) : unstoredEntry(key)

@@ -54,8 +54,8 @@ final class IconWriter: Depositor, @unchecked Sendable {
     func entry(_ key: String) -> MemoryCache.Entry? { lock.withLock { waiting[key]?.entry } }
     var lastFailure: CacheError? { lock.withLock { failure } }
 
-    /// Takes an icon. ``entry(_:)`` returns it until it is stored. Returns false if the response
-    /// has `no-store`.
+    /// Queues an icon for storage. Until it is stored, ``entry(_:)`` returns it. Returns false, and
+    /// queues nothing, if the response has `no-store`.
     func take(
         _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: HTTPURL, isReplacing: Bool
     ) -> Bool {

@@ -14,8 +14,8 @@ public struct ManifestLimits: Equatable, Sendable {
     public static let maximumURLSize = 8 << 10
     /// The maximum size of a name in bytes. Longer names are truncated.
     public static let maximumNameSize = 1 << 10
-    /// The maximum number of entries, in which each icon of an entry counts as one. Default:
-    /// 2,000,000.
+    /// The maximum number of entries. An entry with several icons counts once for each icon.
+    /// Default: 2,000,000.
     public var maximumEntries = 2_000_000
     /// The maximum size of a decompressed gzip file in bytes. Default: 256 MiB.
     public var maximumUnpackedSize: Int64 = 256 << 20

@@ -5,7 +5,7 @@ import LarderCore
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
-        abstract: "Show the options in the configuration file and in variables.",
+        abstract: "Show the options set in the configuration file and in environment variables.",
         discussion: """
             The file is $LARDER_CONFIG_PATH, else larder.conf in $XDG_CONFIG_HOME or ~/.config. If \
             the variable is empty, no file is read. With --no-config, every command ignores the \

@@ -57,7 +57,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
         completion: .file())
     var file: String?
 
-    @Flag(help: "Replace the manifest, and keep the first original as FILE.orig.")
+    @Flag(help: "Replace the manifest. The original stays as FILE.orig, also after later runs.")
     var inPlace = false
 
     @Option(

@@ -232,7 +232,7 @@ struct ServerLimitOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            "Close a connection if its client reads nothing for this time. (default: 2m)", "time"),
+            "Close a connection if its client reads nothing for this long. (default: 2m)", "time"),
         transform: TimeSpan.parseAboveZero)
     var stallTimeout = TimeSpan(seconds: 120)
 
