@@ -23,16 +23,17 @@ struct Larder: AsyncParsableCommand {
                 .validationFailure)
         }
         Suggestion.optionsInUse = { OptionsInUse.text(for: $0) }
-        var words = CommandLine.arguments.dropFirst().map(\.expandingHome)
+        let words = CommandLine.arguments.dropFirst().map(\.expandingHome)
+        var arguments = ConfigFile.withoutExclusion(words)
+        let usesFile = arguments.count == words.count
         // Scripts may use `larder push` and `larder pull`, from before these commands belonged to
         // `remote`.
-        if ["push", "pull"].contains(words.first) { words.insert("remote", at: 0) }
-        let arguments = ConfigFile.withoutExclusion(words)
+        if ["push", "pull"].contains(arguments.first) { arguments.insert("remote", at: 0) }
         if let help = NamedCommand.help(requestedBy: arguments) {
             print(help)
             leave(0)
         }
-        var command = parsedCommand(arguments, usesFile: arguments.count == words.count)
+        var command = parsedCommand(arguments, usesFile: usesFile)
         do {
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()

@@ -5,11 +5,11 @@ import Testing
 
 /// Messages that say what to do next.
 @Suite struct AdviceTests {
-    @Test(arguments: ["push", "pull"])
-    func pushAndPullNeedNotFollowRemote(_ name: String) throws {
+    @Test(arguments: [["push"], ["pull"], ["--no-config", "push"]])
+    func pushAndPullNeedNotFollowRemote(_ words: [String]) throws {
         let binary = try LarderBinary()
-        let short = try binary.run([name])
-        let long = try binary.run(["remote", name])
+        let short = try binary.run(words)
+        let long = try binary.run(["remote"] + words.suffix(1))
         #expect(short.status == 64 && long.status == 64, "\(short)")
         #expect(short.standardError == long.standardError)
     }

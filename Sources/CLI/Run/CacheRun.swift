@@ -48,8 +48,8 @@ final class CacheRun: Sendable {
         let (run, cache) = (CacheRun(command), command.cache)
         var lock: NamedLock?
         defer { withExtendedLifetime(lock) {} }
-        let arguments = ConfigFile.withoutExclusion(Array(CommandLine.arguments.dropFirst()))
-        let name = NamedCommand.program.find(arguments).command.line
+        let named = NamedCommand.program.descendants.first { $0.type == type(of: command) }
+        let name = named?.line ?? "larder"
         let logger = Log.logger()
         logger?.info("\(name) begins", metadata: ["cache": "\(cache.absolutePath)"])
         do {

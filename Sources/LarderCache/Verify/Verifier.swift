@@ -12,6 +12,8 @@ final class Verifier: @unchecked Sendable {
     private let lock = NSLock()
     private var report = VerifyReport()
     private var failure: CacheError?
+    /// A disk error during the check of the index, which does not end the check of the objects.
+    private var indexFailure: CacheError?
     /// The leading bytes of directories to check. Threads have taken the first `next`.
     private var leadingBytes: [UInt8] = []
     private var next = 0
@@ -97,6 +99,7 @@ final class Verifier: @unchecked Sendable {
             options.selection.touches($0) && !position.contains($0)
         }
         (next, done, failure, isStructureChecked) = (0, position, nil, index == nil)
+        indexFailure = nil
         (progress.objects, progress.bytes, progress.findings) = (0, 0, 0)
         start = .now
         deadline = options.maximumDuration.map { start + $0 }
@@ -112,6 +115,7 @@ final class Verifier: @unchecked Sendable {
         report.isResumed = !position.isEmpty
         report.reachesEnd = leadingBytes.allSatisfy(done.contains)
         if let root, position.isEmpty { try noteStrays(in: root) }
+        if let indexFailure { throw indexFailure }
     }
 
     private func checkStructure() throws(CacheError) {
@@ -121,8 +125,14 @@ final class Verifier: @unchecked Sendable {
         }
         guard isDue, let index else { return }
         let start = ContinuousClock.now
-        let found = try index.structuralComplaints(
-            isQuick: options.isQuick, isCancelled: options.isCancelled)
+        let found: [String]
+        do throws(CacheError) {
+            found = try index.structuralComplaints(
+                isQuick: options.isQuick, isCancelled: options.isCancelled)
+        } catch {
+            guard error.code == .storage else { throw error }
+            return lock.withLock { indexFailure = error }
+        }
         lock.withLock {
             report.steps[.index] = (ContinuousClock.now - start) / .seconds(1)
             report.findings += found.map { VerifyReport.Finding(.index, CacheLayout.index, $0) }

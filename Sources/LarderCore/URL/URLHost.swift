@@ -110,15 +110,17 @@ enum URLHost {
 /// The conversion of international hosts to ASCII (`xn--`, UTS #46). Without a converter,
 /// ``HTTPURL`` rejects international hosts.
 public enum InternationalHosts {
-    /// Installs the process's converter, unless one is already installed. A converter returns the
-    /// ASCII form of a host, or nil if the host is invalid.
-    public static func install(_ converter: @escaping @Sendable (String) -> String?) {
+    /// Returns the ASCII form of a host, or nil if the host is invalid.
+    public typealias Converter = @Sendable (String) -> String?
+
+    /// Installs the process's converter, unless one is already installed.
+    public static func install(_ converter: @escaping Converter) {
         lock.withLock { if installed == nil { installed = converter } }
     }
 
-    static var converter: (@Sendable (String) -> String?)? { lock.withLock { installed } }
+    static var converter: Converter? { lock.withLock { installed } }
 
     // Safe because `lock` protects the variable.
-    private nonisolated(unsafe) static var installed: (@Sendable (String) -> String?)?
+    private nonisolated(unsafe) static var installed: Converter?
     private static let lock = NSLock()
 }

@@ -17,7 +17,7 @@ final class MultiHandle {
         let openFiles = sysconf(Int32(_SC_OPEN_MAX))
         idleConnections = Self.idleConnections(
             atMost: configuration.maximumIdleConnections,
-            openFiles: openFiles > 0 ? openFiles : 256)
+            openFiles: openFiles > 0 ? openFiles : .max)
         let total = max(1, configuration.maximumConnections) + idleConnections
         try set(CURLMOPT_MAX_TOTAL_CONNECTIONS, total)
         try set(CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumConnectionsPerHost))

@@ -129,7 +129,10 @@ public struct IconFailure: Error, Sendable, CustomStringConvertible {
         _ code: Code, url: URL, _ message: String, underlying: (any Error)? = nil,
         retryAfter: TimeInterval? = nil
     ) {
-        (self.code, self.url) = (code, url.absoluteString.removingUserinfo)
+        // Without userinfo, an at sign belongs to the path.
+        let hasUserinfo = url.user != nil || url.password != nil
+        let text = url.absoluteString
+        (self.code, self.url) = (code, hasUserinfo ? text.removingUserinfo : text)
         (self.message, self.underlying, self.retryAfter) = (message, underlying, retryAfter)
     }
 

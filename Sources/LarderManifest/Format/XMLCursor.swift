@@ -128,7 +128,8 @@ final class XMLCursor: ManifestCursor {
     }
 
     private func value(depth: Int, size: inout Int) throws -> ManifestValue {
-        try limits.charge(8, to: &size)
+        // Attributes, and text next to them, have no tags of their own.
+        if case .value = place {} else { try limits.charge(8, to: &size) }
         _ = try kind()
         if case .value(let result) = place {
             let value = try result.get()

@@ -244,23 +244,32 @@ struct PathMatch {
             wildcard: wildcard ?? self.wildcard)
     }
 
-    fileprivate func inner(_ segment: ManifestPath.Segment, isXML: Bool) -> [PathMatch] {
+    /// Calls `body` for each value that the segment selects. Does not collect them first, because a
+    /// hostile array has half a million elements.
+    fileprivate func forEachInner(
+        _ segment: ManifestPath.Segment, isXML: Bool, _ body: (PathMatch) -> Void
+    ) {
         switch (segment, value) {
         case (.elements, .array(let elements)), (.descendants, .array(let elements)):
-            elements.map { with($0) }
+            for element in elements { body(with(element)) }
         case (.elementsWhere(let key, let wanted), .array(let elements)):
-            elements.filter { $0.has(key, wanted) }.map { with($0) }
+            for element in elements where element.has(key, wanted) { body(with(element)) }
         case (.elementsWhere(let key, let wanted), .dictionary) where isXML:
-            value.has(key, wanted) ? [self] : []
+            if value.has(key, wanted) { body(self) }
         case (.members, .dictionary(let members)):
-            members.map { with($0.value, in: members, key: $0.key, wildcard: $0.key) }
+            for member in members {
+                body(with(member.value, in: members, key: member.key, wildcard: member.key))
+            }
         case (.descendants, .dictionary(let members)):
-            members.map { with($0.value, in: members, key: $0.key) }
-        case (.member(let key), .dictionary(let members)):
+            for member in members { body(with(member.value, in: members, key: member.key)) }
+        case (.member(let key), .dictionary(let members)) where isXML:
             // In XML, several elements can have the same name.
-            members.filter { $0.key.isSame(as: key) }.suffix(isXML ? members.count : 1)
-                .map { with($0.value, in: members, key: $0.key) }
-        default: []
+            for member in members where member.key.isSame(as: key) {
+                body(with(member.value, in: members, key: member.key))
+            }
+        case (.member(let key), .dictionary(let members)):
+            if let value = members[key] { body(with(value, in: members, key: key)) }
+        default: break
         }
     }
 }
@@ -306,7 +315,7 @@ extension ManifestPath {
         }
         if segment == .descendants { collect(rest.dropFirst(), match, limit, &found) }
         let next = segment == .descendants ? rest : rest.dropFirst()
-        for inner in match.inner(segment, isXML: isXML) { collect(next, inner, limit, &found) }
+        match.forEachInner(segment, isXML: isXML) { collect(next, $0, limit, &found) }
     }
 }
 

@@ -75,15 +75,18 @@ final class TokenWriter {
 
     private static func quoted(_ value: String) -> [UInt8] {
         let quote = UInt8(ascii: "\"")
-        let text = value.utf8.flatMap { byte in
-            "\"\\".utf8.contains(byte) ? [UInt8(ascii: "\\"), byte] : [byte]
-        }
-        return [quote] + text + [quote]
+        return [quote] + escaped(value, "\"\\".utf8) { [UInt8(ascii: "\\"), $0] } + [quote]
     }
 
     private static func escapedForXML(_ value: String) -> [UInt8] {
-        value.utf8.flatMap { byte in
-            "&<>\"'".utf8.contains(byte) ? Array("&#\(byte);".utf8) : [byte]
+        escaped(value, "&<>\"'".utf8) { Array("&#\($0);".utf8) }
+    }
+
+    private static func escaped(
+        _ value: String, _ special: String.UTF8View, _ escape: (UInt8) -> [UInt8]
+    ) -> [UInt8] {
+        value.utf8.reduce(into: []) { text, byte in
+            if special.contains(byte) { text += escape(byte) } else { text.append(byte) }
         }
     }
 }
