@@ -78,6 +78,17 @@ import Testing
         }
     }
 
+    @Test func anIconThatMayNotBeStoredNeedsStoreAnyway() async throws {
+        try await withFixture { larder in
+            larder.origin.on("/a", Icons.reply(1).header("Cache-Control", "no-store"))
+            let manifest = try larder.manifest(larder.origin.url("/a"))
+            let arguments = ["localize", manifest, "--data", "--allow-private-network", "--fetch"]
+            #expect(try larder.run(arguments: arguments).status == 2)
+            let run = try larder.run(arguments: arguments + ["--store-anyway"])
+            #expect(run.status == 0 && run.standardOutput.contains("data:image/"), "\(run)")
+        }
+    }
+
     @Test func theOriginalIsKept() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)

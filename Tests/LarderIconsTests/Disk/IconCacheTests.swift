@@ -177,6 +177,17 @@ import Testing
         }
     }
 
+    /// A missing icon is fetched again, which the error of a bundle without the icon would prevent.
+    @Test func anUnreadableBundleDoesNotHideThatAnIconIsMissing() async throws {
+        try await withDirectories { main, bundle in
+            let files = try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
+            try CacheFixture.fill(bundle.path, with: [url.absoluteString: bytes])
+            unlink(try #require(files[url.absoluteString]))
+            try Data("no index".utf8).write(to: bundle.appendingPathComponent("index.sqlite"))
+            #expect(try await icons(main, bundle: bundle).data(for: url) == nil)
+        }
+    }
+
     // MARK: - Concurrent reads
 
     @Test func readersOfOneIconShareOneRead() async throws {

@@ -84,6 +84,9 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
     @Flag(help: "Prefetch the manifest first, with the network options of prefetch.")
     var fetch = false
 
+    @Flag(help: .rare("With --fetch, also store icons whose servers forbid storing (no-store)."))
+    var storeAnyway = false
+
     @Flag(help: "Exit with status 2 if an image URL remains anywhere in the file.")
     var strict = false
 
@@ -99,6 +102,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
             throw ValidationError("--icons, --server and --data cannot be combined.")
         }
         if let server { _ = try ServeCommand.base(server, of: "--server") }
+        try refuse(if: storeAnyway && !fetch, "--store-anyway needs --fetch.")
         if maxData != nil, !data { throw ValidationError("--max-data needs --data.") }
         if let maxData, maxData.bytes > InlineEntry.maximumSize {
             throw ValidationError(
@@ -199,6 +203,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
     ) async throws -> ExitStatus {
         var configuration = PrefetchConfiguration(cache: cache.path)
         configuration.manifestRules = rules
+        configuration.storesUnstorable = storeAnyway
         revalidation.apply(to: &configuration.policy)
         configuration.remote = try remote.remote(.mirror)
         let status = try await run.carry([source], configuration, self, .prefetch, isPart: true)
