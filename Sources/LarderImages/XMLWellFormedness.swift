@@ -19,7 +19,7 @@ struct XMLWellFormedness {
     private static let depthLimit = 256
     /// The maximum number of attributes in a tag. Each is compared with all earlier ones.
     private static let attributeLimit = 256
-    /// The maximum length of a value in bytes, as in libxml2. Embedded images have megabytes.
+    /// The maximum length of a value in bytes, as in libxml2. Embedded images can take megabytes.
     private static let valueLimit = 10_000_000
     /// The maximum bytes of a kept name or value of the root. Sizes and namespaces are shorter.
     private static let keptLimit = 1024

@@ -99,7 +99,7 @@ final class LoopConnections {
         for handler in Array(handlers.values) { handler.abort() }
     }
 
-    /// Renews ``dateLine``, the `Date` field (RFC 9110, section 5.6.7) with its line end.
+    /// Updates ``dateLine``, the `Date` field (RFC 9110, section 5.6.7), including its CRLF.
     private func renewDate() {
         let now = time(nil)
         guard now != second else { return }

@@ -123,8 +123,8 @@ struct Resizer {
         return made
     }
 
-    /// Returns the output's suffix and options. Metadata is stripped, because it depends on more
-    /// than the pixels.
+    /// Returns the output's suffix and options. Strips metadata, so that the output depends only on
+    /// the pixels.
     private static func output(_ format: MediaType) -> String {
         switch format {
         case .jpeg: ".jpg[strip,Q=95,optimize_coding]"

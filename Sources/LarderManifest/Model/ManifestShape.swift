@@ -37,7 +37,7 @@ struct ManifestShape: Equatable, Sendable {
             /// A file that comes with the manifest. The manifest's base URL does not apply to it.
             case file
             case theme
-            /// An icon in AppStream, whose attribute `type` decides the target.
+            /// An `icon` element of AppStream. Its `type` attribute decides how its text is used.
             case typed
             /// A URL that an attribute or its file name must identify as an image.
             case image

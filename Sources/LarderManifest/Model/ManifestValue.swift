@@ -32,7 +32,7 @@ enum ManifestValue: Sendable, Equatable {
         }
     }
 
-    /// Whether a text or a key in the value matches. True for invalid text.
+    /// Whether any string or key in the value matches. Invalid text counts as a match.
     func contains(where isWanted: (String) -> Bool) -> Bool {
         switch self {
         case .string(let text, _): isWanted(text)

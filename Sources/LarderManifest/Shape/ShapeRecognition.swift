@@ -1,6 +1,6 @@
 import LarderCore
 
-/// The detection of a manifest's shape, by the first matching element.
+/// A detector of a manifest's shape. The first element that matches a shape decides.
 final class ShapeRecognition {
     private(set) var shapes: [ManifestShape] = []
     let isExplicit: Bool

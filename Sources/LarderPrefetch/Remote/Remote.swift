@@ -4,7 +4,7 @@ import LarderHTTP
 
 /// An object store with icons that several machines share, and its use in a run.
 public struct Remote: Sendable {
-    /// The use of a remote in a run.
+    /// How a run uses the remote.
     public enum Use: Sendable {
         /// Copies objects from the remote, and stores objects that the remote lacks.
         case mirror

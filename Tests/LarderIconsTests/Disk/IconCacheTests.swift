@@ -177,14 +177,16 @@ import Testing
         }
     }
 
-    /// A missing icon is fetched again, which the error of a bundle without the icon would prevent.
-    @Test func anUnreadableBundleDoesNotHideThatAnIconIsMissing() async throws {
+    /// Only an icon whose own bytes are damaged is replaced in the cache.
+    @Test func theErrorOfADamagedIconIsNotThatOfAnUnreadableBundle() async throws {
         try await withDirectories { main, bundle in
             let files = try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
             try CacheFixture.fill(bundle.path, with: [url.absoluteString: bytes])
             unlink(try #require(files[url.absoluteString]))
             try Data("no index".utf8).write(to: bundle.appendingPathComponent("index.sqlite"))
-            #expect(try await icons(main, bundle: bundle).data(for: url) == nil)
+            let icons = icons(main, bundle: bundle)
+            let error = await #expect(throws: CacheError.self) { try await icons.data(for: url) }
+            #expect(error?.code == .corrupt)
         }
     }
 
