@@ -4,7 +4,8 @@ extension String {
         self = String(valid: bytes) ?? bytes.percentEncoded { $0 < 0x80 }
     }
 
-    /// The ``HTTPURL/key`` of a canonical spelling, which contains no escaped dot segments.
+    /// This URL with normalized percent-escapes, which is the ``HTTPURL/key`` of a canonical URL.
+    /// The parser has already resolved escaped dot segments.
     var normalizingEscapes: String {
         let bytes = Array(utf8).replacingEscapes { value, bytes in
             let isPlain = value.isUnreserved

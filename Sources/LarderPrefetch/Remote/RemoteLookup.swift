@@ -64,7 +64,7 @@ package struct RemoteLookup: Sendable {
     private func look(for name: ReferenceName) async throws -> [Found] {
         var found: [Found] = []
         var last: String?
-        // Pages are limited, because Larder writes few references to one resource.
+        // Ten pages are enough, because Larder writes few references to one resource.
         for _ in 0..<10 {
             let page = try await store.list(RemoteLayout.references(to: name), after: last)
             for reference in page.objects.compactMap(Found.init) { add(reference, to: &found) }

@@ -78,7 +78,7 @@ package final class RemoteStore: Sendable {
             guard attempts < 5 else {
                 throw RemoteError(
                     .refused, subject: storage.subject(place),
-                    "the object is missing after each write")
+                    "the object is still missing after \(attempts) attempts to write it")
             }
             sent += try await put(object, of: cache, metadata: metadata)
         }
