@@ -89,6 +89,46 @@ import Testing
         }
     }
 
+    @Test func exportedIconsAreNoLinksToTheCache() async throws {
+        try await withFixture { larder in
+            let manifest = try manifest(larder.origin.serveIcons(1), in: larder)
+            #expect(try larder.prefetch(manifest).status == 0)
+            let output = larder.directory.path("public.json")
+            #expect(try larder.run("localize", manifest, "--output", output).status == 0)
+            let icons = larder.directory.path("public-icons")
+            let names = try FileManager.default.contentsOfDirectory(atPath: icons)
+            let name = try #require(names.first)
+            let attributes = try FileManager.default.attributesOfItem(atPath: "\(icons)/\(name)")
+            #expect(names.count == 1 && attributes[.referenceCount] as? Int == 1)
+        }
+    }
+
+    @Test(arguments: [[], ["--data"]])
+    func aBaseURLInTheCatalogueIsAWarning(_ target: [String]) async throws {
+        try await withFixture { larder in
+            larder.origin.on("/m/a.png", Icons.reply(1))
+            let text = """
+                ---
+                File: DEP-11
+                Version: '0.12'
+                Origin: test
+                MediaBaseUrl: \(larder.origin.url("/m/"))
+                ---
+                Type: desktop-application
+                ID: a
+                Icon:
+                  remote:
+                  - {url: a.png, width: 64, height: 64}
+                """
+            let manifest = try larder.write(text.utf8, to: "dep11.yml")
+            let finished = try larder.run(
+                arguments: ["localize", manifest, "--output", larder.directory.path("out.yml")]
+                    + ["--fetch", "--allow-private-network"] + target)
+            #expect(finished.status == 0, "\(finished)")
+            #expect(finished.standardError.contains("has a base URL") == target.isEmpty)
+        }
+    }
+
     @Test func theOriginalIsKept() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)

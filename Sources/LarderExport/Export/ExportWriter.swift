@@ -29,7 +29,7 @@ final class ExportWriter {
     /// cache or contains it, and `.locked` during another export.
     init(
         _ path: String, folders: [String] = [], cache: Cache, mayShare: Bool = true,
-        modified: Date? = nil, isCancelled: @escaping () -> Bool
+        mayLink: Bool = true, modified: Date? = nil, isCancelled: @escaping () -> Bool
     ) throws {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         var folder = try UsersPath(path).directory(create: true) { (nearest) throws(CacheError) in
@@ -43,7 +43,7 @@ final class ExportWriter {
         self.cache = cache
         self.modified = modified
         self.isCancelled = isCancelled
-        mayLink = mayShare && modified == nil
+        self.mayLink = mayLink && mayShare && modified == nil
         mayClone = mayShare
         reader = cache.reader()
         readFiles = try ReadFiles()

@@ -79,6 +79,7 @@ package final class Localizer {
         }
         if let refusal = summary.refusalIfAllWereRead(of: source) { throw refusal }
         (report.format, report.shape) = (summary.format, summary.places?.shape)
+        report.hasBase = summary.places?.hasOwnBase ?? false
         try replace(page)
         try edits.forEachSpoiled { code, count in
             report.localized -= count
@@ -231,7 +232,9 @@ package final class Localizer {
 
     private func writer(in directory: String) throws -> ExportWriter {
         if let writer { return writer }
-        let made = try ExportWriter(directory, cache: cache, isCancelled: isCancelled)
+        // The icons are published, so others may change their modes and owners.
+        let made = try ExportWriter(
+            directory, cache: cache, mayLink: false, isCancelled: isCancelled)
         writer = made
         return made
     }
@@ -255,6 +258,7 @@ package final class Localizer {
 package struct LocalizeReport: Sendable {
     package internal(set) var format = ManifestFormat.json
     package internal(set) var shape: String?
+    package internal(set) var hasBase = false
     /// The number of icon values that are not blank: the sum of ``localized``, ``unchanged``,
     /// ``kinds``, and the placeholders and failures of ``problems``.
     package internal(set) var icons = 0

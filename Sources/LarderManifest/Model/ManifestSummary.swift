@@ -186,6 +186,8 @@ public struct ManifestPlaces: Equatable, Sendable {
     public let integrity: ManifestPath?
     /// The base URL of relative icon URLs, if any.
     public let base: HTTPURL?
+    /// Whether the manifest itself states the base URL.
+    package let hasOwnBase: Bool
 }
 
 /// The format of a manifest, detected from its content.

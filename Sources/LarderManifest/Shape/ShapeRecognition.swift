@@ -179,6 +179,7 @@ final class ShapeRecognition {
         return ManifestPlaces(
             shape: shape.name, entries: used, names: shape.names, icons: shape.icons.map(\.path),
             template: shape.template?.text, priority: shape.priority,
-            integrity: shape.integrity, base: base)
+            integrity: shape.integrity, base: base,
+            hasOwnBase: shape.base != nil && self.base != nil)
     }
 }

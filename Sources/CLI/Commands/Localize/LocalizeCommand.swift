@@ -179,7 +179,13 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
         if inPlace, !report.hasChanges { return }
         if inPlace { try OutputFile.copy(manifest, to: "\(manifest).orig") }
         try replacement?.commit()
-        guard report.hasChanges, !output.quiet, let file = digestFile(report.shape) else { return }
+        guard report.hasChanges, !output.quiet else { return }
+        if report.hasBase, server == nil, !data {
+            Console.complain(
+                "\(manifest.lastName): has a base URL, which clients prepend to the new values;"
+                    + " use --server or --data")
+        }
+        guard let file = digestFile(report.shape) else { return }
         Console.complain(
             "\(file): has a digest or signature of the original \(manifest.lastName);"
                 + " create it again for the localized file")
