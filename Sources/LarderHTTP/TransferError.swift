@@ -62,8 +62,8 @@ extension TransferError.Code {
         [.nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout].contains(self)
     }
 
-    /// libcurl has one code for all failed connections and one for all timeouts. ``EasyHandle``
-    /// distinguishes the causes.
+    /// libcurl returns the same code for all failed connections, and another for all timeouts.
+    /// ``EasyHandle`` distinguishes the causes.
     package init(curlCode: UInt32) {
         self =
             switch CURLcode(curlCode) {

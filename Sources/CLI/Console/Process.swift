@@ -66,8 +66,8 @@ enum SignalWatch {
 /// The files and threads that a run needs, checked first because a run that reaches a limit may be
 /// unable to report it.
 enum ProcessLimits {
-    /// The number of files, including those of libdispatch, which traps (SIGILL) if no descriptor
-    /// is free.
+    /// The number of files, including libdispatch's files. If no descriptor is free, libdispatch
+    /// traps (SIGILL).
     private static let files = 24
     /// The number of threads, including those for signals and libdispatch.
     private static let threads = 4

@@ -15,8 +15,8 @@ struct ImportPages {
     var report: ImportReport
     var page: [Entry] = []
     var spellings: [Spelling] = []
-    /// Uncommitted objects and the entries that use them, keyed by object number. The first of an
-    /// object's entries is the one that staged it.
+    /// Uncommitted objects and the entries that use them, keyed by object number. An object's
+    /// first entry staged it.
     var staged: [Int: (size: Int64, entries: [Entry])] = [:]
     var lastNumber = 0
 

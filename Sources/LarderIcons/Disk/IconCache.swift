@@ -159,7 +159,7 @@ public final class IconCache: Sendable {
         let copies = layers.compactMap { layer in
             attempt { try layer.resource(key) }.map { (layer: layer, resource: $0) }
         }.sorted { $0.resource.receivedAt > $1.resource.receivedAt }
-        // If another directory has the icon, a failed look-up is no reason for a failure.
+        // The error of a directory counts only if no directory has the icon.
         if !copies.isEmpty { failure = nil }
         for (layer, resource) in copies {
             let object = resource.object

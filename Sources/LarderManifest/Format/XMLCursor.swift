@@ -128,7 +128,7 @@ final class XMLCursor: ManifestCursor {
     }
 
     private func value(depth: Int, size: inout Int) throws -> ManifestValue {
-        // Attributes, and text next to them, have no tags of their own.
+        // Only elements have tags. Attributes and the text of elements with attributes have none.
         if case .value = place {} else { try limits.charge(8, to: &size) }
         _ = try kind()
         if case .value(let result) = place {

@@ -21,7 +21,7 @@ import LarderHTTP
 /// - ``next()`` returned the URL, and its operation waits for a slot or runs: ``FetchQueue``.
 /// - The origin has no cursor: `newcomers`.
 /// - The origin was given up, and its URLs will fail: `givenUp`.
-/// - The origin has its maximum number of requests in flight: `limit(of:)`.
+/// - The origin has the maximum number of requests in flight: `limit(of:)`.
 /// - The origin has too many retries and redirects in memory: ``HostCursor/isFull``.
 /// - A connection is being opened, and the origin is not silent: ``HostCursor/connecting``.
 /// - The origin requested a delay, or is at its rate limit: `held`.

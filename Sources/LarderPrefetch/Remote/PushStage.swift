@@ -4,7 +4,7 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The stage that stores committed objects in the remote, then cached ones that it lacks.
+/// The stage that stores committed objects, and then other missing objects, in the remote.
 final class PushStage: Sendable {
     /// The maximum number of objects that wait to be stored. After a kill, they would be fetched
     /// again.
