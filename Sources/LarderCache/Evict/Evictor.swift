@@ -81,7 +81,7 @@ struct Evictor {
         }
         try forgetDamaged(plan, in: index)
         try ObjectUse.settle(in: index)
-        report.forgottenFailures = try FailureTable.trim(index, unless: policy.isCancelled)
+        report.forgottenFailures = try FailureTable.trim(index)
         try index.shrink(unless: policy.isCancelled)
     }
 

@@ -97,8 +97,7 @@ package struct CacheControl: Equatable, Sendable {
     }
 }
 
-/// A parser for lists of `token [ "=" ( token / quoted-string ) ]` (RFC 9111, section 5.2; lists:
-/// RFC 9110, section 5.6.1).
+/// A parser for lists of `token [ "=" ( token / quoted-string ) ]` (RFC 9111, section 5.2).
 private struct DirectiveReader {
     typealias Part = Slice<UnsafeBufferPointer<UInt8>>
 
@@ -122,19 +121,9 @@ private struct DirectiveReader {
         return (name, argument)
     }
 
+    /// Returns the argument without quotation marks and escapes, which are not part of a number.
     static func value(of argument: Part) -> [UInt8] {
-        var value: [UInt8] = []
-        var (isQuoted, isEscaped) = (false, false)
-        for byte in argument {
-            switch byte {
-            case _ where isEscaped:
-                value.append(byte)
-                isEscaped = false
-            case UInt8(ascii: "\""): isQuoted.toggle()
-            case UInt8(ascii: "\\") where isQuoted: isEscaped = true
-            default: value.append(byte)
-            }
-        }
+        var value = argument.filter { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
         while let last = value.last, last.isBlank { value.removeLast() }
         if value.first == UInt8(ascii: "=") { value.removeFirst() }
         return value

@@ -41,6 +41,7 @@ struct FailureTable {
     /// also removed.
     static let lifetime: TimeInterval = 30 * 86_400
 
+    /// Removes expired and excess failures. Returns the number and size of the others.
     static func trim(_ db: Database, to fraction: Double = 1) throws -> (rows: Int, bytes: Int) {
         let bounds = try bounds(db, to: fraction)
         try db.prepared("DELETE FROM failures WHERE failed_at < ? OR failed_at > ?")
@@ -49,25 +50,12 @@ struct FailureTable {
     }
 
     /// Removes expired and excess failures, and returns their number.
-    static func trim(_ index: CacheIndex, unless isCancelled: () -> Bool) throws(CacheError) -> Int
-    {
-        let bounds = try index.read { try Self.bounds($0, to: 1) }
-        guard bounds.isExceeded else { return 0 }
+    static func trim(_ index: CacheIndex) throws(CacheError) -> Int {
+        guard try index.read({ try bounds($0, to: 1).isExceeded }) else { return 0 }
         var forgotten = 0
-        var isDone = false
-        while !isDone, !isCancelled() {
-            try index.writeStep { db in
-                try db.prepared(
-                    """
-                    DELETE FROM failures WHERE key IN (
-                        SELECT key FROM failures
-                        WHERE failed_at < ? OR failed_at > ? OR failed_at IS NULL
-                        LIMIT \(WriteStep.rowLimit))
-                    """
-                ).run(bounds.first, bounds.last)
-                forgotten += db.changesCount
-                isDone = db.changesCount == 0
-            }
+        try index.writeStep { db in
+            _ = try trim(db)
+            forgotten = db.changesCount
         }
         return forgotten
     }

@@ -236,37 +236,16 @@ package protocol SQLiteValue {
 /// SQLITE_TRANSIENT, which Swift does not import.
 private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-extension SQLiteValue where Self: BinaryInteger {
-    package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
-        sqlite3_bind_int64(statement, position, Int64(self))
-    }
-}
-
+// GRDB binds these types.
 extension Int: SQLiteValue {}
 extension Int64: SQLiteValue {}
-
-extension Bool: SQLiteValue {
-    package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
-        sqlite3_bind_int(statement, position, self ? 1 : 0)
-    }
-}
-
-extension Double: SQLiteValue {
-    package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
-        sqlite3_bind_double(statement, position, self)
-    }
-}
+extension Bool: SQLiteValue {}
+extension Double: SQLiteValue {}
 
 extension String: SQLiteValue {
     package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
-        // An empty buffer may have a null pointer, which would bind NULL.
-        if isEmpty { return sqlite3_bind_text(statement, position, "", 0, transient) }
-        var text = self
-        return text.withUTF8 { bytes in
-            bytes.withMemoryRebound(to: CChar.self) {
-                sqlite3_bind_text(statement, position, $0.baseAddress, CInt($0.count), transient)
-            }
-        }
+        // With the count, because GRDB's binding ends at a null character.
+        withCString { sqlite3_bind_text(statement, position, $0, CInt(utf8.count), transient) }
     }
 }
 
