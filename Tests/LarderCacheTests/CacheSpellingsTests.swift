@@ -62,7 +62,7 @@ import Testing
 
     @Test func knownSpellingsAreNotWrittenAgain() throws {
         try withCache { cache in
-            let writer = try #require(cache.index).connections.writer
+            let writer = try #require(cache.index).writer
             func changes() throws -> Int { try writer.read { $0.totalChangesCount } }
             try cache.record([("x", key)])
             let before = try changes()
@@ -81,7 +81,7 @@ import Testing
             policy.grace = 0
             _ = try cache.evict(policy) { _ in }
             #expect(try cache.resource(spelledAs: "x") == nil)
-            let rows = try cache.index?.connections.writer.read {
+            let rows = try cache.index?.writer.read {
                 try Int.fetchOne($0, sql: "SELECT count(*) FROM spellings")
             }
             #expect(rows == 0)

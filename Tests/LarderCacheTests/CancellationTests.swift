@@ -45,7 +45,7 @@ import Testing
     @Test func cancellingOneReadDoesNotAffectOtherReads() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path, with: ["a": noise(50, seed: 1)])
-            let database = try #require(cache.index).connections
+            let database = try #require(cache.index)
             let (started, cancelled) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             let sum = Mutex(Result<Int?, any Error>.success(nil))
             let isDone = DispatchSemaphore(value: 0)

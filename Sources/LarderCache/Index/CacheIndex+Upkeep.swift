@@ -8,7 +8,7 @@ extension CacheIndex {
         isQuick: Bool = false, isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(CacheError) -> [String] {
         do {
-            return try connections.reading { reader in
+            return try reading { reader in
                 try reader.read(unless: isCancelled) { db in
                     // The check looks up rows in random order, which needs a larger page cache.
                     try db.execute(sql: "PRAGMA cache_size = -\(Self.roomyCache)")
@@ -42,7 +42,7 @@ extension CacheIndex {
         let name = run.uniqueName()
         do {
             let copy = try DatabaseFile(name, of: run, in: directory).open(.making)
-            try connections.reading { try $0.backup(to: copy) }
+            try reading { try $0.backup(to: copy) }
             // The copied header requests a log, but a snapshot must be a single file.
             try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = MEMORY") }
             try copy.close()
@@ -53,7 +53,7 @@ extension CacheIndex {
     }
 
     func foldLog() throws {
-        _ = try connections.writer.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+        _ = try writer.writeWithoutTransaction { try $0.checkpoint(.truncate) }
         directory.log(.debug, "folded the log into the index")
     }
 
@@ -83,7 +83,7 @@ extension CacheIndex {
 
     func withRoom<Value>(_ body: () throws -> Value) throws -> Value {
         func set(cache: Int, checkpoint: Int) throws {
-            try connections.writer.writeWithoutTransaction {
+            try writer.writeWithoutTransaction {
                 try $0.execute(sql: "PRAGMA cache_size = -\(cache)")
                 try $0.execute(sql: "PRAGMA wal_autocheckpoint = \(checkpoint)")
             }
@@ -133,5 +133,36 @@ extension DatabaseQueue {
             try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
             try db.execute(sql: "VACUUM INTO ?", arguments: [file.uri(.copying)])
         }
+    }
+}
+
+extension DatabaseReader {
+    func read<Value>(
+        unless isCancelled: @escaping @Sendable () -> Bool, _ body: (Database) throws -> Value
+    ) throws -> Value {
+        if isCancelled() { throw CancellationError() }
+        do {
+            return try read { db in
+                let cancellation = StepLimit.Cancellation(isCancelled: isCancelled)
+                return try StepLimit.$cancellation.withValue(cancellation) { try body(db) }
+            }
+        } catch let error as DatabaseError
+            where error.resultCode == .SQLITE_INTERRUPT && isCancelled()
+        {
+            throw CancellationError()
+        }
+    }
+}
+
+extension Database {
+    func complaints(isQuick: Bool, limit: Int) throws -> [String] {
+        try self.prepared("PRAGMA \(isQuick ? "quick" : "integrity")_check(\(limit))")
+            .rows { $0.text() ?? "" }.filter { $0 != "ok" }
+    }
+}
+
+extension DatabaseError {
+    static func corruption(_ message: String, sql: String? = nil) -> DatabaseError {
+        DatabaseError(resultCode: .SQLITE_CORRUPT, message: message, sql: sql)
     }
 }

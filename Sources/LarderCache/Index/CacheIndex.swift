@@ -4,17 +4,28 @@ import GRDBSQLite
 
 /// The SQLite database of resources and objects, in WAL mode. Rows are written only after the bytes
 /// of their objects are durable.
+///
+/// It has one writing and up to four reading connections. GRDB's own pool looks for the log by path
+/// instead of URI, and writes on each opening.
 final class CacheIndex: Sendable {
-    let connections: IndexConnections
+    private static let readerLimit = 4
+
+    let writer: DatabaseQueue
+    private let openReader: (@Sendable () throws -> DatabaseQueue)?
+    private let places = DispatchSemaphore(value: CacheIndex.readerLimit)
+    private let state = Locked((idle: [DatabaseQueue](), isClosed: false))
     let file: DatabaseFile
     private let inode: ino_t?
     let uri: String
     let isFrozen: Bool
-    let hasSpellings: Bool
-    /// The keys in an older version's index, by current key, loaded when needed; nil if all are
-    /// current.
-    let formerKeys: Locked<[String: String]?>?
-    let hasDamaged: Bool
+    /// The number of migrations of this index, which is lower if an older version wrote it and it
+    /// is read-only.
+    private let applied: Int
+    var hasSpellings: Bool { applied >= 5 }
+    var hasFormerKeys: Bool { applied < 6 }
+    var hasDamaged: Bool { applied >= 7 }
+    /// The former keys by current key, loaded when needed.
+    let formerKeys = Locked<[String: String]?>(nil)
     private let wait: WriterWait
     let lastPause = Locked(ContinuousClock.now)
     var directory: CacheDirectory { file.directory }
@@ -28,9 +39,7 @@ final class CacheIndex: Sendable {
         self.wait = wait
         uri = file.uri(.reading)
         isFrozen = false
-        hasSpellings = true
-        formerKeys = nil
-        hasDamaged = true
+        applied = IndexSchema.migrations.count
         // Without this lock, two processes could both create the tables of a new file.
         let lock = try directory.openingLock()
         defer { withExtendedLifetime(lock) {} }
@@ -54,14 +63,14 @@ final class CacheIndex: Sendable {
                     }
                 }
             }
-            let writer = try patience.map { try wait.limited(to: $0, open) } ?? open()
+            writer = try patience.map { try wait.limited(to: $0, open) } ?? open()
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             inode = try directory.root.status(of: CacheLayout.index)?.st_ino
             configuration.busyMode = .timeout(10)
             // Readers look up single rows or scan in order, so a small page cache is enough.
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -512") }
             let readers = configuration
-            connections = IndexConnections(writer: writer) { try file.open(.reading, readers) }
+            openReader = { try file.open(.reading, readers) }
         } catch { throw file.failure(error) }
     }
 
@@ -85,7 +94,7 @@ final class CacheIndex: Sendable {
     init?(readOnly directory: CacheDirectory, isBesideWriter: Bool = false) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
-        inode = nil
+        (inode, openReader) = (nil, nil)
         wait = WriterWait(.none, subject: file.path)
         // `.alone` would ignore commits in the log of a running or killed writer.
         let log = try directory.root.status(of: CacheLayout.index + "-wal")
@@ -117,12 +126,24 @@ final class CacheIndex: Sendable {
                     message: "was written by an older version of larder; to update the index,"
                         + " make the cache writable and open it with this version")
             }
-            hasSpellings = applied >= 5
-            formerKeys = applied >= 6 ? nil : Locked(nil)
-            hasDamaged = applied >= 7
+            self.applied = applied
             try CacheRoot.confirm(directory.root, isAt: directory.path)
-            connections = IndexConnections(writer: queue)
+            writer = queue
         } catch { throw file.failure(error) }
+    }
+
+    deinit { close() }
+
+    /// Closes all connections, the writer last, so that it checkpoints the log.
+    func close() {
+        for _ in 0..<Self.readerLimit { places.wait() }
+        defer { for _ in 0..<Self.readerLimit { places.signal() } }
+        let readers = state.withLock { state in
+            defer { state = ([], true) }
+            return state.idle
+        }
+        for reader in readers { try? reader.close() }
+        try? writer.close()
     }
 
     private static func mayLackRoom(_ error: DatabaseError) -> Bool {
@@ -195,7 +216,7 @@ final class CacheIndex: Sendable {
     }
 
     func withWriter(_ body: (Database) throws -> Void) throws(CacheError) {
-        try judging { try connections.writer.writeWithoutTransaction(body) }
+        try judging { try writer.writeWithoutTransaction(body) }
     }
 
     private func commit(_ db: Database, _ body: (Database) throws -> Void) throws {
@@ -216,8 +237,6 @@ final class CacheIndex: Sendable {
         }
     }
 
-    func close() { connections.close() }
-
     func judging<Value>(_ body: () throws -> Value) throws(CacheError) -> Value {
         do { return try body() } catch { throw file.failure(error) }
     }
@@ -227,9 +246,22 @@ final class CacheIndex: Sendable {
     func lookUp<Value>(
         inTransaction: Bool = false, _ body: (Database) throws -> Value
     ) throws(CacheError) -> Value {
-        try judging {
-            try connections.reading { try inTransaction ? $0.read(body) : $0.unsafeRead(body) }
+        try judging { try reading { try inTransaction ? $0.read(body) : $0.unsafeRead(body) } }
+    }
+
+    func reading<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {
+        guard let openReader else { return try body(writer) }
+        places.wait()
+        defer { places.signal() }
+        let reader = try state.withLock { state in
+            guard !state.isClosed else {
+                throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "is closed")
+            }
+            return state.idle.popLast()
         }
+        let connection = try reader ?? openReader()
+        defer { state.withLock { $0.idle.append(connection) } }
+        return try body(connection)
     }
 
     func read<Value>(_ body: (Database) throws -> Value) throws(CacheError) -> Value {

@@ -27,7 +27,7 @@ extension Cache {
             let draft = CacheLayout.index + ".draft"
             let database = try DatabaseFile(draft, in: copy).open(.making)
             // The index is copied first, so that it lists no object that is stored later.
-            try index?.connections.reading { try $0.copy(to: database, unless: isCancelled) }
+            try index?.reading { try $0.copy(to: database, unless: isCancelled) }
             // In a damaged index, a cycle of pages would make reading endless.
             let complaints = try database.read { try $0.complaints(isQuick: true, limit: 1) }
             if let complaint = complaints.first { throw DatabaseError.corruption(complaint) }

@@ -92,7 +92,7 @@ import Testing
         try EvictionScene.run { scene in
             let count = 5 * WriteStep.rowLimit
             try scene.store((0..<count).map { ("\($0)", [1], Self.old) })
-            let database = try #require(scene.cache.index).connections.writer
+            let database = try #require(scene.cache.index).writer
             let transactions = Transactions(of: database)
             let report = try scene.evict { $0.maximumObjects = 0 }.report
             #expect(report.total.count == 1 && report.left.count == 0)
@@ -109,7 +109,7 @@ import Testing
             let count = 5 * WriteStep.rowLimit
             try scene.store((0..<count).map { ("\($0)", [1], Self.old) })
             let other = try Cache.open(at: scene.directory.path)
-            let transactions = try Transactions(of: #require(scene.cache.index).connections.writer)
+            let transactions = try Transactions(of: #require(scene.cache.index).writer)
             var error: (any Error)?
             transactions.onCommit = { [unowned transactions] in
                 guard transactions.rows.reduce(0, +) > count / 2 else { return }

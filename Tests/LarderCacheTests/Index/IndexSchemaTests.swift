@@ -105,7 +105,7 @@ import Testing
             var pins: [String] = []
             try cache.forEachPin { pins.append($0) }
             #expect(pins == ["http://a.example/2", url, "key:\(url)", "key:key", "key:not yet"])
-            let failures = try cache.index?.connections.writer.read {
+            let failures = try cache.index?.writer.read {
                 try String.fetchAll($0, sql: "SELECT key FROM failures ORDER BY key")
             }
             #expect(failures == ["http://a.example/3", "key:\(url)"])
@@ -165,7 +165,7 @@ import Testing
             var pins: [String] = []
             try cache.forEachPin { pins.append($0) }
             #expect(pins == ["http://a.example/p%7C", "key:key", "key:|"])
-            let failures = try cache.index?.connections.writer.read {
+            let failures = try cache.index?.writer.read {
                 try String.fetchAll(
                     $0, sql: "SELECT key || ' ' || coalesce(url, '') FROM failures ORDER BY key")
             }
