@@ -64,15 +64,17 @@ extension Cache {
     ) throws {
         let reader = reader()
         let objects = try copy.objects()
-        var left: [Digest] = []
-        var resized: [(Digest, Int64)] = []
         let start = ContinuousClock.now
         var progress = ObjectProgress()
-        try database.read { db in
+        try database.write { db in
             progress.total = try Int.fetchOne(db, sql: "SELECT count(*) FROM objects")
+            try db.execute(sql: "DELETE FROM damaged")
+            let delete = try db.prepared("DELETE FROM objects WHERE digest = ?")
+            let resize = try db.prepared("UPDATE objects SET size = ?2 WHERE digest = ?1")
             var fanOut: (name: String, directory: FileDescriptor)?
             let rows = try db.prepared(
                 "SELECT \(StoredObject.columns) FROM objects o ORDER BY o.digest")
+            // A statement's current row can be changed or deleted (sqlite.org/isolation.html).
             try rows.forEach { row in
                 if isCancelled() { throw CancellationError() }
                 let object = try StoredObject(&row)
@@ -82,17 +84,19 @@ extension Cache {
                     fanOut = (name, try objects.directory(name, create: true))
                 }
                 guard let parent = fanOut?.directory else { return }
-                let (size, isDamaged) = try copyBytes(of: object, into: parent, reader, isCancelled)
-                if let size {
+                do {
+                    let size = try copyBytes(of: object, into: parent, reader, isCancelled)
                     report.objects += 1
                     report.bytes += size
-                    if size != object.size { resized.append((object.digest, size)) }
-                } else {
-                    left.append(object.digest)
+                    if size != object.size { try resize.run(object.digest, size) }
+                } catch let error as CacheError
+                    where error.code == .corrupt || error.code == .obstructed
+                {
+                    try delete.run(object.digest)
                     // An eviction deletes an object's row before its file.
                     if try index?.object(object.digest) == nil {
                         report.evicted += 1
-                    } else if isDamaged {
+                    } else if error.code == .corrupt {
                         report.damaged.append(object.digest)
                     } else {
                         report.unreadable.append(object.digest)
@@ -105,57 +109,42 @@ extension Cache {
             }
             if let last = fanOut?.directory { try Durability.add(last) }
         }
-        try database.write { db in
-            let delete = try db.prepared("DELETE FROM objects WHERE digest = ?")
-            for digest in left { try delete.run(digest) }
-            let resize = try db.prepared("UPDATE objects SET size = ?2 WHERE digest = ?1")
-            for (digest, size) in resized { try resize.run(digest, size) }
-            if try db.tableExists("damaged") { try db.execute(sql: "DELETE FROM damaged") }
-        }
     }
 
-    /// Copies an object and returns its size, or nil if it is damaged or unreadable.
+    /// Copies an object and returns its size. Throws `.corrupt` if it is damaged, and `.obstructed`
+    /// if it is unreadable.
     private func copyBytes(
         of object: StoredObject, into fanOut: FileDescriptor, _ reader: ObjectReader,
         _ isCancelled: () -> Bool
-    ) throws -> (size: Int64?, isDamaged: Bool) {
+    ) throws -> Int64 {
         let file: FileDescriptor
         do throws(CacheError) {
             file = try directory.open(object.digest)
         } catch {
-            let isDamaged = error.code == .corrupt
-            guard isDamaged || [EACCES, EIO].contains(error.errno) else { throw error }
-            return (size: nil, isDamaged: isDamaged)
+            guard [EACCES, EIO].contains(error.errno) else { throw error }
+            throw CacheError(.obstructed, subject: error.subject, message: error.message)
         }
-        let target = try fanOut.open(
-            object.digest.hex, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-        let read: (digest: Digest, count: Int64)?
-        var hasHoles = false
-        do throws(CacheError) {
-            read = try reader.digest(file, expecting: object.digest, isCancelled: isCancelled) {
-                (bytes) throws(CacheError) in
-                // Holes are not written, because zeros could fill the disk.
-                if bytes.contains(where: { $0 != 0 }) {
-                    try target.write(bytes)
-                } else {
-                    hasHoles = true
-                    lseek(target.raw, off_t(bytes.count), SEEK_CUR)
-                }
+        let name = object.digest.hex
+        let target = try fanOut.open(name, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        var (isWhole, hasHoles) = (false, false)
+        defer { if !isWhole { unlinkat(fanOut.raw, name, 0) } }
+        let read = try reader.digest(file, expecting: object.digest, isCancelled: isCancelled) {
+            (bytes) throws(CacheError) in
+            // Holes are not written, because zeros could fill the disk.
+            if bytes.contains(where: { $0 != 0 }) {
+                try target.write(bytes)
+            } else {
+                hasHoles = true
+                lseek(target.raw, off_t(bytes.count), SEEK_CUR)
             }
-        } catch {
-            guard error.isSparse else { throw error }
-            unlinkat(fanOut.raw, object.digest.hex, 0)
-            return (size: nil, isDamaged: false)
         }
         guard let read else { throw CancellationError() }
-        guard read.digest == object.digest else {
-            unlinkat(fanOut.raw, object.digest.hex, 0)
-            return (size: nil, isDamaged: true)
-        }
+        isWhole = read.digest == object.digest
+        guard isWhole else { throw Self.otherDigest(object.digest) }
         if hasHoles, ftruncate(target.raw, off_t(read.count)) != 0 { throw target.failure("write") }
         try target.setMode(0o444)
         try Durability.add(target)
-        return (size: read.count, isDamaged: false)
+        return read.count
     }
 }
 
