@@ -273,19 +273,18 @@ struct IndexRecovery {
 
     private func setAside(isDamaged: Bool) throws(CacheError) -> String? {
         var kept: String?
-        var stamp = UTCTime.name(Date())
-        var serial = 1
-        while try directory.root.status(of: CacheLayout.setAside(at: stamp)) != nil {
+        let time = UTCTime.name(Date())
+        var (target, serial) = (CacheLayout.setAside(at: time), 1)
+        while try directory.root.status(of: target) != nil {
             serial += 1
-            stamp = "\(UTCTime.name(Date()))-\(serial)"
+            target = CacheLayout.setAside(at: "\(time)-\(serial)")
         }
         // The index is moved first, because without its log it may look sound but be outdated.
         for name in CacheLayout.indexFiles where try directory.root.status(of: name) != nil {
             if isDamaged {
                 let suffix = name.dropFirst(CacheLayout.index.count)
-                let target = CacheLayout.setAside(at: stamp) + suffix
-                try directory.root.rename(name, to: directory.root, as: target)
-                if name == CacheLayout.index { kept = target }
+                try directory.root.rename(name, to: directory.root, as: target + suffix)
+                if suffix.isEmpty { kept = target }
             } else if name != CacheLayout.index {
                 // The old log must not be applied to the new index.
                 try directory.root.removeFile(name)

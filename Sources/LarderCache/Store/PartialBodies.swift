@@ -138,29 +138,20 @@ package struct PartialTrailer: Codable, Sendable {
     /// The digest of the body, which detects damage by a power cut, because the file is not synced.
     let digest: String
 
-    /// The mark at the end of the file, after the JSON text and its length (four bytes).
-    private static let mark = Array("larderpb".utf8)
-    private static let longest = 16 << 10
+    /// The size of the JSON text at the end of the file, which is padded with spaces.
+    private static let size = 16 << 10
 
     var bytes: [UInt8]? {
-        guard let json = try? JSONEncoder().encode(self), json.count <= Self.longest
+        guard let json = try? JSONEncoder().encode(self), json.count <= Self.size
         else { return nil }
-        let length = UInt32(json.count).bigEndian
-        return Array(json) + withUnsafeBytes(of: length, Array.init) + Self.mark
+        return Array(json) + Array(repeating: UInt8(ascii: " "), count: Self.size - json.count)
     }
 
     static func read(from file: FileDescriptor) -> PartialTrailer? {
-        func bytes(at offset: Int64, count: Int) -> [UInt8]? {
-            let bytes = offset < 0 ? nil : try? file.read(at: offset, atMost: count)
-            return bytes?.count == count ? bytes : nil
-        }
-        guard let size = (try? file.status()).map({ Int64($0.st_size) }),
-            let end = bytes(at: size - 12, count: 12), end.suffix(8) == mark[...]
-        else { return nil }
-        let length = end.prefix(4).reduce(0) { $0 << 8 | Int($1) }
-        guard length <= longest, let json = bytes(at: size - 12 - Int64(length), count: length),
+        guard let start = (try? file.status()).map({ Int64($0.st_size) - Int64(size) }), start >= 0,
+            let json = try? file.read(at: start, atMost: size),
             let trailer = try? JSONDecoder().decode(PartialTrailer.self, from: Data(json)),
-            trailer.count == size - 12 - Int64(length)
+            trailer.count == start
         else { return nil }
         return trailer
     }
