@@ -6,12 +6,8 @@ extension Cache {
     /// ``resource(spelledAs:)``.
     public func resource(_ key: String) throws(CacheError) -> Resource? { try index?.resource(key) }
 
-    /// Returns the resource of each key. For speed, `rows` can contain each key's last known row
-    /// number, or 0.
-    package func resources(
-        _ keys: [String], at rows: [Int64] = []
-    ) throws(CacheError) -> [Resource?] {
-        try index?.resources(keys, at: rows) ?? keys.map { _ in nil }
+    package func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {
+        try index?.resources(keys) ?? keys.map { _ in nil }
     }
 
     package func object(_ digest: Digest) throws(CacheError) -> StoredObject? {

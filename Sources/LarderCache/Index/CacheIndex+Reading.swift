@@ -5,25 +5,17 @@ import LarderCore
 extension CacheIndex {
     func resource(_ key: String) throws(CacheError) -> Resource? { try resources([key])[0] }
 
-    private static let findResource = """
-        SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object
-        WHERE r.
-        """
-
-    func resources(_ keys: [String], at rows: [Int64] = []) throws(CacheError) -> [Resource?] {
+    func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {
         try lookUp(inTransaction: keys.count > 1) { db in
-            let find = try db.prepared(Self.findResource + "key = ?")
-            let findRow = try rows.isEmpty ? nil : db.prepared(Self.findResource + "id = ?")
+            let find = try db.prepared(
+                """
+                SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object
+                WHERE r.key = ?
+                """)
             func resource(_ key: String) throws -> Resource? {
                 try find.rows(key, as: Resource.init).first.flatMap { $0.isAsNamed ? $0 : nil }
             }
-            return try keys.enumerated().map { index, key -> Resource? in
-                if let findRow, rows[index] > 0,
-                    let found = try findRow.rows(rows[index], as: Resource.init).first,
-                    found.key.isSame(as: key), found.isAsNamed
-                {
-                    return found
-                }
+            return try keys.map { key -> Resource? in
                 if let found = try resource(key) { return found }
                 return try formerKey(key, in: db).flatMap(resource)
             }

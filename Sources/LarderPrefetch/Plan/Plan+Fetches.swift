@@ -62,8 +62,7 @@ extension Plan {
         }
         let stale = page.indices.filter { pendingStatus(of: page[$0].id) == .stale }
         guard !stale.isEmpty else { return page }
-        let rows = pending.withLock { pending in stale.map { pending.row(of: page[$0].id) ?? 0 } }
-        let known = try cache.resources(stale.map { page[$0].key }, at: rows)
+        let known = try cache.resources(stale.map { page[$0].key })
         for (index, known) in zip(stale, known) {
             if let known { page[index] = page[index].about(known) }
         }
@@ -123,21 +122,16 @@ extension Plan {
     }
 }
 
-/// The resources to fetch, in memory so that planning and reporting write no rows: one bit for each
-/// entry, and four bytes if any is stale.
+/// The resources to fetch, in memory so that planning and reporting write no rows: two bits for
+/// each entry.
 struct PendingFetches: Sendable {
     /// Whether fetch numbers are in fetch order, because all have the same origin and priority.
     let areInOrder: Bool
     private var fetches: BitSet
-    /// The rows in the cache's index, 0 if missing. Empty if no resource is stale.
-    private var rows: [UInt32] = []
-    private let lastEntry: Int64
-
-    private static let unknownRow = UInt32.max
+    private var stale: BitSet = []
 
     init(upTo lastEntry: Int64, areInOrder: Bool) {
         self.areInOrder = areInOrder
-        self.lastEntry = lastEntry
         fetches = BitSet(reservingCapacity: Int(lastEntry))
     }
 
@@ -145,12 +139,7 @@ struct PendingFetches: Sendable {
 
     func status(of fetch: Int64) -> PlanStatus? {
         guard fetches.contains(Int(fetch)) else { return nil }
-        return rows.isEmpty || rows[Int(fetch)] == 0 ? .missing : .stale
-    }
-
-    func row(of fetch: Int64) -> Int64? {
-        guard !rows.isEmpty, rows[Int(fetch)] != Self.unknownRow else { return nil }
-        return Int64(rows[Int(fetch)])
+        return stale.contains(Int(fetch)) ? .stale : .missing
     }
 
     func next(after last: Int64, limit: Int) -> [Int64] {
@@ -159,10 +148,6 @@ struct PendingFetches: Sendable {
 
     mutating func insert(_ fetch: Int64) { fetches.insert(Int(fetch)) }
 
-    mutating func markStale(_ fetch: Int64, row: Int64? = nil) {
-        if rows.isEmpty { rows = Array(repeating: 0, count: Int(lastEntry) + 1) }
-        rows[Int(fetch)] = row.flatMap { $0 > 0 ? UInt32(exactly: $0) : nil } ?? Self.unknownRow
-    }
-
+    mutating func markStale(_ fetch: Int64) { stale.insert(Int(fetch)) }
     mutating func remove(_ fetch: Int64) { fetches.remove(Int(fetch)) }
 }

@@ -251,9 +251,9 @@ final class PlanClassification {
 
     private func want(_ resource: NamedResource, _ stale: NamedResource.Known?) {
         pending.insert(resource.id)
-        if let stale {
+        if stale != nil {
             summary.stale += 1
-            pending.markStale(resource.id, row: stale.row)
+            pending.markStale(resource.id)
         } else {
             summary.missing += 1
         }

@@ -73,8 +73,6 @@ struct NamedResource {
     var conflict: (first: Int64, second: Int64)?
 
     struct Known {
-        /// The row in the cache's index, or 0 for a resource from a remote.
-        let row: Int64
         let object: Int64
         let digest: Digest
         let size: Int64
@@ -149,7 +147,7 @@ struct NamedResource {
 extension NamedResource.Known {
     static func columns(at now: Date, directives: String) -> String {
         """
-        o.digest, r.id, o.id, o.size, o.media_type IS NOT NULL, \(Resource.isFresh(at: now)),
+        o.digest, o.id, o.size, o.media_type IS NOT NULL, \(Resource.isFresh(at: now)),
         \(directives), \(ObjectUse.isDue(at: now)), r.response_url, r.variant IS NOT NULL,
         r.variant, r.vary
         """
@@ -159,7 +157,7 @@ extension NamedResource.Known {
     init?(_ row: inout RowReader) {
         guard let digest = row.digest() else { return nil }
         self.init(
-            row: row.integer(), object: row.integer(), digest: digest, size: row.integer(),
+            object: row.integer(), digest: digest, size: row.integer(),
             isImage: row.bool(), isFresh: row.bool(),
             isImmutable: CacheControl(row.text()).isImmutable, isUseDue: row.bool(),
             redirectedTo: row.text(),

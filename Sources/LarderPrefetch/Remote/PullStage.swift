@@ -184,7 +184,7 @@ final class PullStage: Depositor, Sendable {
             id: fetch.id, key: fetch.key, url: fetch.url,
             hasCredentials: fetch.credentials != nil, priority: 0)
         let row = NamedResource.Known(
-            row: 0, object: 0, digest: known.digest, size: reference.record.size,
+            object: 0, digest: known.digest, size: reference.record.size,
             isImage: reference.record.mediaType != nil, isFresh: reference.isFresh(at: Date()),
             isImmutable: CacheControl(reference.validators.cacheControl).isImmutable,
             isUseDue: false, redirectedTo: reference.record.responseUrl,

@@ -21,13 +21,11 @@ import Testing
         #expect(pending.count == 0 && pending.next(after: 0, limit: 1) == [])
     }
 
-    @Test func staleFetchesKeepTheirKnownRow() {
+    @Test func onlyMarkedFetchesAreStale() {
         var pending = PendingFetches(upTo: 3, areInOrder: false)
         for number in Int64(1)...3 { pending.insert(number) }
-        pending.markStale(2, row: 7)
-        pending.markStale(3)
-        #expect(pending.status(of: 1) == .missing)
-        #expect(pending.status(of: 2) == .stale && pending.row(of: 2) == 7)
-        #expect(pending.status(of: 3) == .stale && pending.row(of: 3) == nil)
+        pending.markStale(2)
+        #expect(pending.status(of: 1) == .missing && pending.status(of: 3) == .missing)
+        #expect(pending.status(of: 2) == .stale)
     }
 }
