@@ -236,8 +236,8 @@ public final class Cache: Sendable {
         CacheError(corrupt: object.digest, "the file does not have the expected size")
     }
 
-    /// Records the use of up to ``ObjectUse/stepLimit`` objects. Row order writes each page once.
-    package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
+    /// Records the use of up to ``ObjectUse/stepLimit`` objects.
+    package func recordUse(of objects: [Digest]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "too many objects for one transaction")
         guard let index, !isReadOnly else { return }
         try index.writeStep { try ObjectUse.record(objects, at: Date(), in: $0) }

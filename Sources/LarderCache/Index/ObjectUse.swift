@@ -25,20 +25,6 @@ package enum ObjectUse {
         for object in objects { try update.run(instant.timeIntervalSince1970, object) }
     }
 
-    /// Records the use of objects. Skips rows that were deleted or belong to a different object.
-    static func record(
-        _ objects: some Sequence<IndexedObject>, at instant: Date, in db: Database
-    ) throws {
-        let update = try db.prepared(
-            """
-            UPDATE objects SET used_at = ?1
-            WHERE id = ?2 AND +digest = ?3 AND ?1 - used_at >= \(precision)
-            """)
-        for object in objects {
-            try update.run(instant.timeIntervalSince1970, object.row, object.digest)
-        }
-    }
-
     /// Replaces times before ``earliest`` and future times with the current time. If most times are
     /// in the future, the clock may be wrong, so future times are kept for seven days.
     static func settle(in index: CacheIndex) throws(CacheError) {
@@ -46,7 +32,8 @@ package enum ObjectUse {
         guard now >= earliest else { return }
         let limit = now + Freshness.clockSkew
         // `notedDay` is the day since which most times are in the future, or 0.
-        let counts = try index.lookUp { db in
+        var (before, toCome, all, notedDay): (Int64, Int64, Int64, Int64) = (0, 0, 0, 0)
+        try index.lookUp { db in
             try db.prepared(
                 """
                 SELECT coalesce(sum(min(used_at, stored_at) < ?), 0),
@@ -54,23 +41,20 @@ package enum ObjectUse {
                     (SELECT user_version FROM pragma_user_version)
                 FROM objects
                 """
-            ).rows(earliest, limit) { row in
-                (
-                    before: row.integer(), toCome: row.integer(), all: row.integer(),
-                    notedDay: row.integer()
-                )
-            }.first
+            ).forEach(earliest, limit) { row in
+                (before, toCome) = (row.integer(), row.integer())
+                (all, notedDay) = (row.integer(), row.integer())
+            }
         }
-        guard let counts else { return }
         let today = Int64(now / 86_400)
-        let since = (1...today).contains(counts.notedDay) ? counts.notedDay : today
-        let settlesToCome = 2 * counts.toCome <= counts.all || today - since >= 7
+        let since = (1...today).contains(notedDay) ? notedDay : today
+        let settlesToCome = 2 * toCome <= all || today - since >= 7
         let doubtfulSince = settlesToCome ? 0 : since
-        if doubtfulSince != counts.notedDay {
+        if doubtfulSince != notedDay {
             try index.writeStep { try $0.execute(sql: "PRAGMA user_version = \(doubtfulSince)") }
         }
         let last = settlesToCome ? limit : .greatestFiniteMagnitude
-        guard counts.before > 0 || settlesToCome && counts.toCome > 0 else { return }
+        guard before > 0 || settlesToCome && toCome > 0 else { return }
         var isDone = false
         while !isDone {
             try index.writeStep { db in

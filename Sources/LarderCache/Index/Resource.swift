@@ -105,9 +105,6 @@ public struct StoredObject: Sendable {
     }
 }
 
-/// An object and its row number. After a deletion, a different object can get the same number.
-package typealias IndexedObject = (row: Int64, digest: Digest)
-
 /// The media type and dimensions of an object.
 public struct ObjectAttributes: Sendable, Equatable {
     /// The media type; nil if the object is not a known image.

@@ -82,13 +82,16 @@ import Testing
             of: [.bytes(Array(manifest(urls).utf8), name: "apps.json")],
             by: Planner(cache: try Cache.open(at: path), acceptsAnyContent: true))
         var pages: [Int] = []
-        var rows: [Int64] = []
+        var digests: [String] = []
         try plan.forEachUse { objects in
             pages.append(objects.count)
-            rows += objects.map(\.row)
+            digests += objects.map(\.hex)
         }
         #expect(pages == [ObjectUse.stepLimit, ObjectUse.stepLimit, 1])
-        #expect(rows == rows.sorted())
+        let inOrder = try DatabaseQueue(path: "\(path)/index.sqlite").read {
+            try String.fetchAll($0, sql: "SELECT lower(hex(digest)) FROM objects ORDER BY id")
+        }
+        #expect(digests == inOrder)
         try plan.releaseIndex()
     }
 
