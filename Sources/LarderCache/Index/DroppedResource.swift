@@ -21,17 +21,16 @@ package struct DroppedResource: Sendable {
         self.finding = finding
     }
 
-    /// Records the resources that `condition` selects from `resources r`, `objects o` and `tables`.
+    /// Records the resources that `condition` selects from `resources r` and `objects o`.
     static func keep<each Value: SQLiteValue>(
-        in db: Database, joining tables: String = "", where condition: String,
-        _ values: repeat each Value
+        in db: Database, where condition: String, _ values: repeat each Value
     ) throws {
         let insert = try db.prepared("INSERT OR REPLACE INTO damaged VALUES (?, ?, ?, ?, ?, ?)")
         try db.prepared(
             """
             SELECT r.key, r.url, o.digest, o.digest IS NOT NULL AND o.media_type IS NULL,
                 r.cache_control
-            FROM resources r LEFT JOIN objects o ON o.id = r.object \(tables) WHERE \(condition)
+            FROM resources r LEFT JOIN objects o ON o.id = r.object WHERE \(condition)
             """
         ).forEach(repeat each values) { row in
             let kept = try DroppedResource(&row, finding: 0)

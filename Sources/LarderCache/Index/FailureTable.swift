@@ -2,38 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-struct FailureTable {
-    private let db: Database
-    private var isEmpty: Bool
-    private(set) var added = (rows: 0, bytes: 0)
-
-    init(_ db: Database) throws {
-        self.db = db
-        isEmpty = try db.prepared("SELECT 1 FROM failures LIMIT 1").firstInteger() == nil
-    }
-
-    mutating func add(
-        _ key: String, url: String, code: String, status: Int?, at instant: Date
-    ) throws {
-        isEmpty = false
-        try db.prepared(
-            """
-            INSERT INTO failures (key, url, code, status, failed_at, count)
-            VALUES (?, ?, ?, ?, ?, 1)
-            ON CONFLICT (key) DO UPDATE SET
-                url = excluded.url, code = excluded.code, status = excluded.status,
-                failed_at = excluded.failed_at, count = min(count, 1000000) + 1
-            """
-        ).run(key, url == key ? nil : url, code, status, instant.timeIntervalSince1970)
-        added.rows += 1
-        added.bytes += key.utf8.count + url.utf8.count
-    }
-
-    func remove(_ key: String) throws {
-        guard !isEmpty else { return }
-        try db.prepared("DELETE FROM failures WHERE key = ?").run(key)
-    }
-
+enum FailureTable {
     /// The maximum number of failures, because a server may answer 404 for all entries.
     static let rowLimit = 100_000
     static let byteLimit = 16 << 20

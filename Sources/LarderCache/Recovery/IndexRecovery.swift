@@ -184,7 +184,7 @@ struct IndexRecovery {
             try db.execute(
                 sql: """
                     PRAGMA foreign_keys = ON;
-                    CREATE TEMP TABLE found (digest BLOB PRIMARY KEY, is_good INTEGER) WITHOUT ROWID
+                    CREATE TEMP TABLE found (digest BLOB PRIMARY KEY) WITHOUT ROWID
                     """)
             try db.inTransaction {
                 // Resources without objects are deleted first, because added objects can get the
@@ -201,7 +201,7 @@ struct IndexRecovery {
                     """)
                 let setAttributes = try db.prepared(
                     "UPDATE objects SET media_type = ?, width = ?, height = ? WHERE digest = ?")
-                let mark = try db.prepared("INSERT INTO temp.found VALUES (?, ?)")
+                let mark = try db.prepared("INSERT INTO temp.found VALUES (?)")
                 try ObjectTree(directory).walk { (entry) throws(CacheError) in
                     guard let digest = entry.digest, !isCancelled(),
                         let (isGood, whole) = try Self.check(entry, digest, reader, isCancelled)
@@ -226,22 +226,22 @@ struct IndexRecovery {
                         } else {
                             report.damaged += 1
                         }
-                        try mark.run(digest, isGood ? 1 : 0)
-                        if isGood { onProgress(progress) }
+                        guard isGood else {
+                            return try DroppedResource.keep(in: db, where: "o.digest = ?", digest)
+                        }
+                        try mark.run(digest)
+                        onProgress(progress)
                     } catch { throw CacheError(index: CacheLayout.index, error) }
                 }
                 if isCancelled() { throw CancellationError() }
+                let isMissing = "digest NOT IN (SELECT digest FROM temp.found)"
                 // An object of the snapshot that is missing now may have been evicted.
-                let isLost = report.source == .index ? "f.is_good IS NOT 1" : "f.is_good = 0"
-                try DroppedResource.keep(
-                    in: db, joining: "LEFT JOIN temp.found f ON f.digest = o.digest", where: isLost)
+                if report.source == .index {
+                    try DroppedResource.keep(in: db, where: "o.\(isMissing)")
+                }
                 // This also removes the objects' resources. Unreadable objects keep their rows,
                 // because they may be intact.
-                try db.execute(
-                    sql: """
-                        DELETE FROM objects WHERE digest NOT IN
-                            (SELECT digest FROM temp.found WHERE is_good)
-                        """)
+                try db.execute(sql: "DELETE FROM objects WHERE \(isMissing)")
                 return .commit
             }
             report.resources = try Int.fetchOne(db, sql: "SELECT count(*) FROM resources") ?? 0

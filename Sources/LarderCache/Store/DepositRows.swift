@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
+/// The rows of one batch of deposits, written in one transaction.
 struct DepositRows {
     private let find: PreparedStatement
     private let insert: PreparedStatement
@@ -13,6 +14,9 @@ struct DepositRows {
     /// The statement that unmarks damaged resources. Nil if the index lists none.
     private let mend: PreparedStatement?
     private let db: Database
+    private var hasFailures: Bool
+    private(set) var addedFailures = (rows: 0, bytes: 0)
+    private(set) var evicted: [Digest] = []
 
     init(_ db: Database) throws {
         self.db = db
@@ -52,16 +56,70 @@ struct DepositRows {
         let isAnyDamaged = try db.prepared("SELECT 1 FROM damaged LIMIT 1").firstInteger() != nil
         mend = isAnyDamaged ? try db.prepared("DELETE FROM damaged WHERE key = ?") : nil
         move = try db.prepared("UPDATE resources SET object = ? WHERE key = ?")
+        hasFailures = try db.prepared("SELECT 1 FROM failures LIMIT 1").firstInteger() != nil
+    }
+
+    /// Records a deposit. Objects in `vanished` have no file.
+    mutating func record(
+        _ deposit: Deposit, vanished: Set<Digest>
+    ) throws -> Result<Digest?, CacheError> {
+        let row: Int64?
+        let digest: Digest
+        switch deposit.content {
+        case .staged(let object):
+            digest = object.digest
+            row = try record(object, isGone: vanished.contains(digest), at: deposit.receivedAt)
+        case .unchanged(let known), .kept(let known):
+            digest = known
+            row = try use(known, at: deposit.receivedAt)
+        case .unstored:
+            try removeFailure(deposit.key)
+            return .success(nil)
+        case .failed(let code, let status):
+            try addFailure(deposit, code, status)
+            return .success(nil)
+        }
+        guard let row else {
+            evicted.append(digest)
+            let message = "was evicted by another process at the same time"
+            return .failure(CacheError(.missing, subject: "\(digest)", message: message))
+        }
+        try removeFailure(deposit.key)
+        if case .kept = deposit.content { return .success(digest) }
+        try record(deposit, object: row)
+        return .success(digest)
+    }
+
+    private mutating func addFailure(_ deposit: Deposit, _ code: String, _ status: Int?) throws {
+        let (key, url) = (deposit.key, deposit.url)
+        hasFailures = true
+        try db.prepared(
+            """
+            INSERT INTO failures (key, url, code, status, failed_at, count)
+            VALUES (?, ?, ?, ?, ?, 1)
+            ON CONFLICT (key) DO UPDATE SET
+                url = excluded.url, code = excluded.code, status = excluded.status,
+                failed_at = excluded.failed_at, count = min(count, 1000000) + 1
+            """
+        ).run(key, url == key ? nil : url, code, status, deposit.receivedAt.timeIntervalSince1970)
+        addedFailures.rows += 1
+        addedFailures.bytes += key.utf8.count + url.utf8.count
+    }
+
+    private func removeFailure(_ key: String) throws {
+        if hasFailures { try db.prepared("DELETE FROM failures WHERE key = ?").run(key) }
     }
 
     /// Records a use. Returns the object's row, or nil if it was evicted.
-    func use(_ digest: Digest, at instant: Date) throws -> Int64? {
+    private func use(_ digest: Digest, at instant: Date) throws -> Int64? {
         guard let row = try find.firstInteger(digest) else { return nil }
         try touch.run(instant.timeIntervalSince1970, row)
         return row
     }
 
-    func record(_ object: StagedObject, isGone: Bool, at instant: Date) throws -> Int64? {
+    private func record(
+        _ object: StagedObject, isGone: Bool, at instant: Date
+    ) throws -> Int64? {
         let attributes = object.attributes
         if let row = try use(object.digest, at: instant) {
             // The row lacks attributes if a rebuild added it or the object was not stored as an
@@ -78,7 +136,7 @@ struct DepositRows {
         return db.lastInsertedRowID
     }
 
-    func record(_ deposit: Deposit, object: Int64) throws {
+    private func record(_ deposit: Deposit, object: Int64) throws {
         try mend?.run(deposit.key)
         let validators = deposit.validators
         let expiry = Freshness.expiry(

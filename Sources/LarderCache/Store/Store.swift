@@ -228,66 +228,32 @@ package final class Store: @unchecked Sendable {
             // Evictions remove files in write transactions, so existing files remain during this
             // one. A missing file was evicted earlier.
             let vanished = try presence.absent(published)
-            var failures = try FailureTable(db)
-            let rows = try DepositRows(db)
+            var rows = try DepositRows(db)
             for deposit in batch {
                 let result: Result<Digest?, CacheError>
                 if let digest = deposit.staged?.digest, let obstruction = obstructions[digest] {
-                    forget(digest)
                     result = .failure(obstruction)
                 } else {
-                    result = try record(deposit, vanished: vanished, &failures, rows)
+                    result = try rows.record(deposit, vanished: vanished)
                 }
                 outcomes.append(Outcome(context: deposit.context, result: result))
             }
-            try bound(failures, db)
+            lock.withLock { deposited.subtract(rows.evicted + obstructions.keys) }
+            try trim(adding: rows.addedFailures, db)
         }
         return outcomes
     }
 
     /// Trims failures. Counts them only at first and when an upper bound exceeds its limit.
-    private func bound(_ failures: FailureTable, _ db: Database) throws {
-        let added = failures.added
+    private func trim(adding added: (rows: Int, bytes: Int), _ db: Database) throws {
         guard added.rows > 0 else { return }
-        if let known = remembered {
-            let sum = (rows: known.rows + added.rows, bytes: known.bytes + added.bytes)
-            remembered = sum
-            if sum.rows <= FailureTable.rowLimit, sum.bytes <= FailureTable.byteLimit { return }
+        remembered?.rows += added.rows
+        remembered?.bytes += added.bytes
+        if let sum = remembered, sum.rows <= FailureTable.rowLimit,
+            sum.bytes <= FailureTable.byteLimit
+        {
+            return
         }
         remembered = try FailureTable.trim(db, to: remembered == nil ? 1 : 0.75)
     }
-
-    private func record(
-        _ deposit: Deposit, vanished: Set<Digest>, _ failures: inout FailureTable,
-        _ rows: DepositRows
-    ) throws -> Result<Digest?, CacheError> {
-        let row: Int64?
-        let digest: Digest
-        switch deposit.content {
-        case .staged(let object):
-            digest = object.digest
-            row = try rows.record(object, isGone: vanished.contains(digest), at: deposit.receivedAt)
-        case .unchanged(let known), .kept(let known):
-            digest = known
-            row = try rows.use(known, at: deposit.receivedAt)
-        case .unstored:
-            try failures.remove(deposit.key)
-            return .success(nil)
-        case .failed(let code, let status):
-            try failures.add(
-                deposit.key, url: deposit.url, code: code, status: status, at: deposit.receivedAt)
-            return .success(nil)
-        }
-        guard let row else {
-            forget(digest)
-            let message = "was evicted by another process at the same time"
-            return .failure(CacheError(.missing, subject: "\(digest)", message: message))
-        }
-        try failures.remove(deposit.key)
-        if case .kept = deposit.content { return .success(digest) }
-        try rows.record(deposit, object: row)
-        return .success(digest)
-    }
-
-    private func forget(_ digest: Digest) { lock.withLock { _ = deposited.remove(digest) } }
 }
