@@ -33,8 +33,7 @@ extension Cache {
         return try file.duplicate()
     }
 
-    /// Checks the file's digest, then seeks to the start. Returns false if cancelled. Throws
-    /// `.corrupt` if the digest is wrong.
+    /// Checks the file's digest and seeks to the start. Returns false if cancelled.
     package func confirm(
         _ file: FileDescriptor, is object: StoredObject, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> Bool {
@@ -78,8 +77,8 @@ extension Cache {
         }
     }
 
-    /// Creates a hard link to an object's file. Returns `errno` on failure. The caller must check
-    /// the linked file, because another process may have replaced it.
+    /// Links an object's file. Returns `errno` on failure. The caller must check the linked file,
+    /// because another process may have replaced it.
     package func link(
         _ digest: Digest, to directory: FileDescriptor, as name: String
     ) throws(CacheError) -> Int32? {
@@ -128,8 +127,7 @@ package final class LentFile: Sendable {
 
     package func descriptor() throws(CacheError) -> Int32 { try file.duplicate() }
 
-    /// Fills the buffer. Returns false if the file is too short or, with `atOnce`, if reading would
-    /// wait for the disk.
+    /// Returns false if the file is too short or, with `atOnce`, if reading would wait.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, atOnce: Bool = false
     ) -> Bool {
@@ -166,8 +164,7 @@ package final class OutgoingObject: Sendable {
 
     package var isCorrupt: Bool { state.withLock { $0.isDamaged } }
 
-    /// Reads a piece and returns its size, or nil if reading fails or the digest is wrong. `offset`
-    /// is the end of the previous piece, or 0.
+    /// Reads the next piece, or the first for offset 0. Returns nil if the object is damaged.
     package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         state.withLock { state in
             if offset == 0 { (state.hasher, state.position) = (RunningDigest(), 0) }

@@ -24,7 +24,7 @@ extension Cache {
         }
     }
 
-    /// Returns the first `limit` keys that begin with `text`. If there may be more, adds the last.
+    /// Returns the first `limit` keys that begin with `text`, and the last if there may be more.
     package func keys(
         beginningWith text: String, limit: Int, arePinned: Bool
     ) throws(CacheError) -> [String] {

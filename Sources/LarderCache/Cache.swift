@@ -72,8 +72,7 @@ public final class Cache: Sendable {
             describe: describe, isCancelled: isCancelled, onProgress: onProgress)
     }
 
-    /// Marks the index as damaged if `error` says so. If the disk is failing, returns the disk's
-    /// error instead.
+    /// Requests a rebuild if the index is damaged. Returns the error of a failing disk instead.
     package func noteDamage(_ error: CacheError) -> CacheError {
         let error = directory.judged(error)
         guard error.isDamage else { return error }

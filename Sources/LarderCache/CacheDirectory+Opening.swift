@@ -29,8 +29,7 @@ extension CacheDirectory {
             }
         }
         for name in CacheLayout.databaseFiles {
-            // SQLite follows symbolic links. A second hard link may belong to a backup, which must
-            // not change.
+            // SQLite follows links. A second hard link may belong to a backup.
             guard let status = try root.status(of: name) else { continue }
             let subject = "\(path)/\(name)"
             guard status.isRegularFile else {
@@ -43,8 +42,8 @@ extension CacheDirectory {
         }
     }
 
-    /// Whether the directory is a cache or empty. Throws `.unusable` if another program's files
-    /// have names that Larder would sweep or migrate.
+    /// Whether the directory is a cache or empty. Throws if another program's files have the names
+    /// of files that Larder would change.
     func isCache() throws(CacheError) -> Bool {
         if try isMarked() { return true }
         for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {

@@ -45,8 +45,7 @@ package final class LiveCache: @unchecked Sendable {
 
     package var generation: Int { lock.withLock { changes } }
 
-    /// Reopens the cache if its index was replaced. Returns the ``generation``, which increases if
-    /// the index has changed or is unreadable.
+    /// Reopens a replaced cache. Returns the ``generation``, which increases with each change.
     @discardableResult
     package func refresh() -> Int {
         let index = indexFile
@@ -68,8 +67,7 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Calls `body`. If the index cannot be read, for example after a rebuild, reopens the cache
-    /// and retries once.
+    /// Calls `body` again with the reopened cache if the index was rebuilt.
     package func using<Value>(_ body: (Cache) throws -> Value) throws -> Value {
         let cache = try open()
         do {
@@ -123,8 +121,7 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Notes the use of an object for ``recordUse()``. Returns whether it is the first one since
-    /// the last recording.
+    /// Notes a use for ``recordUse()``. Returns whether it is the first one to record.
     @discardableResult
     package func noteUse(of object: StoredObject) -> Bool {
         guard ObjectUse.isDue(object.usedAt) else { return false }
@@ -134,8 +131,7 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Records the noted uses in the index, for eviction. Drops them if another process is writing
-    /// the index; later uses are noted again.
+    /// Records the noted uses. Drops them if another process is writing to the index.
     package func recordUse() {
         let objects = lock.withLock {
             defer { used = [] }

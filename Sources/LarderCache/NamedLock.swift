@@ -1,13 +1,11 @@
 import Foundation
 import LarderCore
 
-/// A named lock that only one run can hold. Its file is never removed, because other processes may
-/// be waiting for it.
+/// A lock of one run. Its file is never removed, because other processes may be waiting for it.
 package final class NamedLock: Sendable {
     private let file: FileDescriptor
 
-    /// Takes the lock. Call this before opening the cache, so that a waiting run holds no other
-    /// lock. Waiting processes print `command`.
+    /// Takes the lock. Call this before opening the cache, so that a waiting run holds no lock.
     package init(
         _ name: String, ofCacheAt path: String, create: Bool, for command: String,
         wait: LockWait = .none

@@ -27,8 +27,7 @@ package struct RunRecord: Sendable, Equatable, Decodable {
     package let ended: Date
     package let seconds: Double
     package let exitStatus: Int32
-    /// The counts by ``Count``. Empty if the run was stopped early. Different versions may have
-    /// different counts.
+    /// Empty if the run was stopped early. Other versions may have other counts.
     package let counts: [String: Int64]
     package let version: String
 
@@ -45,7 +44,7 @@ package struct RunRecord: Sendable, Equatable, Decodable {
         self.version = version
     }
 
-    /// Saves the record, and ignores errors. Does nothing in a read-only cache.
+    /// Saves the record in a writable cache. Ignores errors.
     package func save(inCacheAt path: String) {
         guard
             let directory = try? CacheDirectory(path: path, create: false, lock: .none),

@@ -15,8 +15,7 @@ package enum Freshness {
         if directives.isNoCache || directives.isNoStore { return receivedAt }
         if let vary = validators.vary, Vary(vary).isAny { return receivedAt }
         let sent = validators.date.flatMap { HTTPDate.parse($0) } ?? receivedAt
-        // The age on arrival (section 4.2.3). Ignores a `Date` up to a minute before the arrival,
-        // because clocks differ.
+        // The age on arrival (section 4.2.3), regardless of small differences between clocks.
         let apparent = receivedAt.timeIntervalSince(sent)
         let stated = max(0, validators.age ?? 0) + max(0, delay)
         let age = apparent > clockSkew ? max(apparent, stated) : stated
@@ -39,12 +38,12 @@ package enum Freshness {
     }
 }
 
-/// The directives of a response's Cache-Control field (RFC 9111, section 5.2.2; `immutable`: RFC
-/// 8246). A cache directory is a private cache; a remote is a shared cache.
+/// The directives of a response's Cache-Control field (RFC 9111, section 5.2.2, and RFC 8246). A
+/// cache directory is a private cache. A remote is a shared cache.
 package struct CacheControl: Equatable, Sendable {
     /// `max-age` in seconds; 0 if its value is not a number (section 4.2.1).
     package private(set) var maxAge: Int?
-    /// `no-cache`, with or without field names (section 5.2.2.4).
+    /// Also true if `no-cache` has field names (section 5.2.2.4).
     package private(set) var isNoCache = false
     /// `no-store` without `must-understand` (section 5.2.2.3), because Larder stores only responses
     /// whose status it understands.
@@ -64,9 +63,8 @@ package struct CacheControl: Equatable, Sendable {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }
 
-    /// Returns the `Cache-Control` to store if the request had credentials. Adds `private` unless
-    /// shared caches may store the response, because a later push does not know about the
-    /// credentials.
+    /// Returns the field to store if the request had credentials. Adds `private` unless shared
+    /// caches may store the response, because a later push does not know about the credentials.
     package static func ofPersonal(_ field: String?) -> String? {
         let directives = CacheControl(field)
         guard directives.mayBeShared(isPersonal: false), !directives.mayBeShared(isPersonal: true)
@@ -78,11 +76,11 @@ package struct CacheControl: Equatable, Sendable {
     package init(_ field: String?) {
         guard var field else { return }
         field.withUTF8 { bytes in
-            var directives = DirectiveReader(rest: bytes[...])
-            while let (name, argument) = directives.next() {
+            var rest = bytes[...]
+            while let (name, argument) = Self.directive(&rest) {
                 if name.isWord("max-age") {
                     // If the directive is repeated, the first value is used (section 4.2.1).
-                    maxAge = maxAge ?? DeltaSeconds.parse(DirectiveReader.value(of: argument)) ?? 0
+                    maxAge = maxAge ?? DeltaSeconds.parse(Self.value(of: argument)) ?? 0
                 }
                 isNoCache = isNoCache || name.isWord("no-cache")
                 hasNoStore = hasNoStore || name.isWord("no-store")
@@ -95,15 +93,11 @@ package struct CacheControl: Equatable, Sendable {
             }
         }
     }
-}
 
-/// A parser for lists of `token [ "=" ( token / quoted-string ) ]` (RFC 9111, section 5.2).
-private struct DirectiveReader {
-    typealias Part = Slice<UnsafeBufferPointer<UInt8>>
+    private typealias Part = Slice<UnsafeBufferPointer<UInt8>>
 
-    var rest: Part
-
-    mutating func next() -> (name: Part, argument: Part)? {
+    /// Parses the next `token [ "=" ( token / quoted-string ) ]` (section 5.2).
+    private static func directive(_ rest: inout Part) -> (name: Part, argument: Part)? {
         rest = rest.drop { $0 == UInt8(ascii: ",") || $0.isBlank }
         guard !rest.isEmpty else { return nil }
         let name = rest.prefix { byte in
@@ -122,7 +116,7 @@ private struct DirectiveReader {
     }
 
     /// Returns the argument without quotation marks and escapes, which are not part of a number.
-    static func value(of argument: Part) -> [UInt8] {
+    private static func value(of argument: Part) -> [UInt8] {
         var value = argument.filter { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
         while let last = value.last, last.isBlank { value.removeLast() }
         if value.first == UInt8(ascii: "=") { value.removeFirst() }

@@ -52,8 +52,7 @@ public struct Validators: Sendable, Equatable, Codable {
         return merged
     }
 
-    /// Whether a 304 with these fields confirms `stored`. If both have ETags, they must match, weak
-    /// or not (RFC 9111, section 4.3.4).
+    /// Whether a 304 with these fields confirms `stored` (RFC 9111, section 4.3.4).
     package func vouch(for stored: Validators) -> Bool {
         guard let etag, let known = stored.etag else { return true }
         func opaque(_ tag: String) -> Substring.UTF8View {
@@ -62,7 +61,7 @@ public struct Validators: Sendable, Equatable, Codable {
         return opaque(etag).elementsEqual(opaque(known))
     }
 
-    /// The `ETag` field. Nil if it contains control characters, which would make a request fail.
+    /// Nil if the ETag contains control characters, which would make a request fail.
     package var sendableETag: String? {
         etag.flatMap { $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } ? $0 : nil }
     }
@@ -103,8 +102,7 @@ package struct Vary: Equatable, Sendable {
         var sent: [[UInt8]: [UInt8]] = [:]
         for (name, value) in fields {
             let name = name.utf8.lowercasedASCII
-            // The colon distinguishes an empty field from a missing one. Fields contain no line
-            // feed.
+            // The colon distinguishes an empty field from a missing one.
             sent[name] =
                 (sent[name].map { $0 + Array(", ".utf8) } ?? Array(":".utf8))
                 + value.utf8.trimmingBlanks
