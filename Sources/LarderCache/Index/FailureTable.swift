@@ -12,52 +12,35 @@ enum FailureTable {
 
     /// Removes expired and excess failures. Returns the number and size of the others.
     static func trim(_ db: Database, to fraction: Double = 1) throws -> (rows: Int, bytes: Int) {
-        let bounds = try bounds(db, to: fraction)
-        try db.prepared("DELETE FROM failures WHERE failed_at < ? OR failed_at > ?")
-            .run(bounds.first, bounds.last)
-        return (bounds.rows, bounds.bytes)
+        let now = Date().timeIntervalSince1970
+        // Ages are unknown until the clock is set.
+        let lifetime = now < ObjectUse.earliest ? .infinity : lifetime
+        let size = "length(CAST(key AS BLOB)) + coalesce(length(CAST(url AS BLOB)), 0)"
+        try db.prepared(
+            """
+            DELETE FROM failures WHERE failed_at NOT BETWEEN ?1 AND ?2 OR key IN (
+                SELECT key FROM (
+                    SELECT key, row_number() OVER newest AS place, sum(\(size)) OVER newest AS bytes
+                    FROM failures WHERE failed_at <= ?2
+                    WINDOW newest AS (ORDER BY failed_at DESC ROWS UNBOUNDED PRECEDING))
+                WHERE place > ?3 OR bytes > ?4)
+            """
+        ).run(
+            now - lifetime, now + lifetime, fraction * Double(rowLimit),
+            fraction * Double(byteLimit))
+        let left = try db.prepared("SELECT count(key), coalesce(sum(\(size)), 0) FROM failures")
+            .rows { (rows: Int($0.integer()), bytes: Int($0.integer())) }.first
+        return left ?? (0, 0)
     }
 
     /// Removes expired and excess failures, and returns their number.
     static func trim(_ index: CacheIndex) throws(CacheError) -> Int {
-        guard try index.read({ try bounds($0, to: 1).isExceeded }) else { return 0 }
         var forgotten = 0
         try index.writeStep { db in
             _ = try trim(db)
             forgotten = db.changesCount
         }
         return forgotten
-    }
-
-    private typealias Bounds = (
-        first: Double, last: Double, rows: Int, bytes: Int, isExceeded: Bool
-    )
-
-    private static func bounds(_ db: Database, to fraction: Double) throws -> Bounds {
-        let now = Date().timeIntervalSince1970
-        // Ages are unknown until the clock is set.
-        let lifetime = now < ObjectUse.earliest ? .infinity : lifetime
-        var bounds: Bounds = (now - lifetime, now + lifetime, 0, 0, false)
-        try db.prepared(
-            """
-            SELECT failed_at, length(CAST(key AS BLOB)) + coalesce(length(CAST(url AS BLOB)), 0)
-            FROM failures ORDER BY failed_at DESC
-            """
-        ).forEach { row in
-            let (failedAt, bytes) = (row.double(), Int(row.integer()))
-            guard failedAt >= bounds.first, failedAt <= bounds.last,
-                Double(bounds.rows + 1) <= fraction * Double(rowLimit),
-                Double(bounds.bytes + bytes) <= fraction * Double(byteLimit)
-            else {
-                bounds.isExceeded = true
-                // Failures that are not newer than this one exceed the limits, too.
-                if failedAt <= bounds.last { bounds.first = max(bounds.first, failedAt.nextUp) }
-                return
-            }
-            bounds.rows += 1
-            bounds.bytes += bytes
-        }
-        return bounds
     }
 }
 
