@@ -65,8 +65,7 @@ extension Cache {
     }
 
     package func forEachSpelling(_ body: (Spelling) throws -> Void) throws {
-        guard let index, index.hasSpellings else { return }
-        try index.forEachPage(
+        try index?.forEachPage(
             of: "s.text, r.key", ordered: "s.text",
             from: "spellings s JOIN resources r ON r.id = s.resource",
             as: { (text: try $0.requireText(), key: try $0.requireText()) }, key: \.text

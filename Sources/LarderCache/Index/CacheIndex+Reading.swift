@@ -23,7 +23,6 @@ extension CacheIndex {
     }
 
     func resource(spelledAs text: String) throws(CacheError) -> Resource? {
-        guard hasSpellings else { return nil }
         let find = """
             SELECT \(Resource.columns) FROM spellings s JOIN resources r ON r.id = s.resource
                 JOIN objects o ON o.id = r.object

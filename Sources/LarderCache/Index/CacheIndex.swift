@@ -18,10 +18,8 @@ final class CacheIndex: Sendable {
     private let inode: ino_t?
     let uri: String
     let isFrozen: Bool
-    /// The number of migrations of this index, which is lower if an older version wrote it and it
-    /// is read-only.
+    /// The number of applied migrations. Read-only indexes of older versions lack some.
     private let applied: Int
-    var hasSpellings: Bool { applied >= 5 }
     var hasFormerKeys: Bool { applied < 6 }
     var hasDamaged: Bool { applied >= 7 }
     /// The former keys by current key, loaded when needed.
@@ -120,12 +118,6 @@ final class CacheIndex: Sendable {
             isFrozen = access == .frozen
             // The index has no tables if a process was killed while creating it.
             guard let applied else { return nil }
-            guard IndexSchema.isReadable(applied) else {
-                throw CacheError(
-                    .index, subject: file.path,
-                    message: "was written by an older version of larder; to update the index,"
-                        + " make the cache writable and open it with this version")
-            }
             self.applied = applied
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             writer = queue

@@ -29,19 +29,13 @@ enum IndexSchema {
         return applied.isEmpty ? .none : .own(migrations: applied.count)
     }
 
-    static func isReadable(_ applied: Int) -> Bool { applied >= 4 }
-
-    /// The schema's digest for each number of applied migrations. Constants, because computing them
+    /// The schema's digest by the number of applied migrations. Constants, because computing them
     /// took a tenth of a short run's time.
     static let known = [
-        "e30fa713fd8f8a9b90b2c2587a67edbebbed5a082c6d2e335a7b4edc220b8d3c",
-        "fa6ee121e44915efc95ebb0dd8bb4e40208ec8f8f27df63af2e6969d8dc66ee2",
-        "fcefacb5d1d29cd662fe9b8dfc03a01ea69bdf7953da86fc69c35818d739a951",
-        "4bd34cdd701cb9094aaa957309fb0cfb574dc430ccfcfa6a5e0004d8332a7e41",
-        "4bd34cdd701cb9094aaa957309fb0cfb574dc430ccfcfa6a5e0004d8332a7e41",
-        "7c9975d1d122388b756dadfcdb5906f7dccb5557d2336b60fb2f3d7367a4556a",
-        "7c9975d1d122388b756dadfcdb5906f7dccb5557d2336b60fb2f3d7367a4556a",
-        "d57922c14815279c85ca3a1e04e64304da798681b666193e9d14ad296eb49889",
+        0: "e30fa713fd8f8a9b90b2c2587a67edbebbed5a082c6d2e335a7b4edc220b8d3c",
+        5: "7c9975d1d122388b756dadfcdb5906f7dccb5557d2336b60fb2f3d7367a4556a",
+        6: "7c9975d1d122388b756dadfcdb5906f7dccb5557d2336b60fb2f3d7367a4556a",
+        7: "d57922c14815279c85ca3a1e04e64304da798681b666193e9d14ad296eb49889",
     ]
 
     static func digest(of db: Database) throws -> String { digest(of: try statements(of: db)) }
@@ -107,9 +101,6 @@ enum IndexSchema {
         }
     }
 
-    private static let isNoURL = "key NOT GLOB 'http://*' AND key NOT GLOB 'https://*'"
-    private static let isOwnKey = "url IS NOT NULL OR \(isNoURL) AND key NOT GLOB 'ni:*'"
-
     /// A nil statement calls ``URLKeys/renew(_:)``.
     static let migrations: KeyValuePairs<String, String?> = [
         "1: objects and resources": """
@@ -137,8 +128,6 @@ enum IndexSchema {
             fresh_until REAL NOT NULL
         ) STRICT;
         CREATE INDEX resources_by_object ON resources (object);
-        """,
-        "2: variants, redirects and failures": """
         ALTER TABLE resources ADD COLUMN vary TEXT;
         ALTER TABLE resources ADD COLUMN variant BLOB CHECK (length(variant) = 32);
         -- where redirects led; NULL where they led nowhere
@@ -151,39 +140,22 @@ enum IndexSchema {
             failed_at REAL NOT NULL,
             count INTEGER NOT NULL         -- runs in a row
         ) STRICT, WITHOUT ROWID;
-        """,
-        "3: use and pins": """
         ALTER TABLE objects ADD COLUMN used_at REAL NOT NULL DEFAULT 0;
-        UPDATE objects SET used_at = max(stored_at, coalesce(
-            (SELECT max(received_at) FROM resources r WHERE r.object = objects.id), 0));
         CREATE TABLE pins (
             key TEXT PRIMARY KEY NOT NULL, -- of a resource, cached or not
             pinned_at REAL NOT NULL
         ) STRICT, WITHOUT ROWID;
-        """,
-        // Keys that have a separate URL or do not look like URLs are from manifests. If two rows
-        // get the same key, one icon is downloaded again. Rows of URLs that look like embedded
-        // icons are deleted, because their bytes may be forged. An ambiguous pin protects both
-        // rows.
-        "4: keys apart from URLs": """
-        DELETE FROM resources WHERE url IS NULL AND date IS NULL AND etag IS NULL
-            AND last_modified IS NULL AND response_url IS NULL
-            AND cache_control = 'max-age=31536000, immutable' AND key NOT GLOB 'ni:*'
-            AND NOT (\(isNoURL));
-        UPDATE OR REPLACE resources SET key = 'key:' || key WHERE \(isOwnKey);
-        UPDATE OR REPLACE failures SET key = 'key:' || key WHERE \(isOwnKey);
-        UPDATE OR REPLACE pins SET key = 'key:' || key
-            WHERE \(isNoURL) AND key NOT GLOB 'ni:*';
-        INSERT OR IGNORE INTO pins SELECT 'key:' || key, pinned_at FROM pins
-            WHERE 'key:' || key IN (SELECT key FROM resources);
-        """,
-        "5: spellings": """
         CREATE TABLE spellings (
             text TEXT PRIMARY KEY NOT NULL, -- a manifest's URL that is not the key
             resource INTEGER NOT NULL REFERENCES resources (id) ON DELETE CASCADE
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX spellings_by_resource ON spellings (resource);
         """,
+        // Version 0.2.0, the first release, applied the first five migrations.
+        "2: variants, redirects and failures": "",
+        "3: use and pins": "",
+        "4: keys apart from URLs": "",
+        "5: spellings": "",
         "6: one key for equal URLs": nil,
         "7: damaged resources": """
         CREATE TABLE damaged (

@@ -75,7 +75,7 @@ extension CacheIndex {
             if let keys { return keys[key] }
             var found: [String: String] = [:]
             var size = 0
-            for table in hasSpellings ? ["spellings", "resources"] : ["resources"] {
+            for table in ["spellings", "resources"] {
                 try URLKeys.forEach(in: table, db) { _, old, new in
                     size += old.utf8.count + new.key.utf8.count
                     if size <= Self.formerKeysLimit { found[new.key] = old }
@@ -96,7 +96,7 @@ extension CacheIndex {
             INSERT OR IGNORE INTO former_keys SELECT ?1, ?2
             WHERE NOT EXISTS (SELECT 1 FROM cache.resources WHERE key = ?1)
             """)
-        for table in ["resources", "failures"] + (hasSpellings ? ["spellings"] : []) {
+        for table in ["resources", "failures", "spellings"] {
             try URLKeys.forEach(in: table, of: "cache", db) { _, old, new in
                 try insert.run(new.key, old)
             }

@@ -145,7 +145,7 @@ struct IndexRecovery {
                         // Resources of deleted objects remain until their URLs have been recorded.
                         let key = table == "objects" ? "OFF" : "ON"
                         try db.execute(sql: "PRAGMA foreign_keys = \(key)")
-                        // An older index may lack the column.
+                        // An older index may lack the table.
                         try? db.execute(sql: "DELETE FROM \(table) WHERE \(condition)")
                     }
                     // Migrations must accept resources without an object.

@@ -4,11 +4,7 @@ import GRDB
 /// Index files with two resources of two objects, as earlier versions of Larder wrote them. The
 /// statements never change, and do not depend on the current migrations.
 enum EarlierIndex: Int, CaseIterable {
-    case first = 1
-    case second
-    case third
-    case fourth
-    case fifth
+    case fifth = 5
     case sixth
     case seventh
 
@@ -21,22 +17,21 @@ enum EarlierIndex: Int, CaseIterable {
             try db.execute(sql: tables)
             try db.execute(
                 sql:
-                    "INSERT INTO objects (digest, size, media_type, width, height, stored_at\(objectColumns)) VALUES (?, ?, 'image/png', 16, 16, 900\(objectValues)), (?, ?, NULL, NULL, NULL, 3000\(objectValues))",
+                    "INSERT INTO objects (digest, size, media_type, width, height, stored_at, used_at) VALUES (?, ?, 'image/png', 16, 16, 900, 5000), (?, ?, NULL, NULL, NULL, 3000, 5000)",
                 arguments: [digests[0], sizes[0], digests[1], sizes[1]])
             try db.execute(sql: rows)
         }
         try database.close()
     }
 
-    private var objectColumns: String { rawValue >= 3 ? ", used_at" : "" }
-    private var objectValues: String { rawValue >= 3 ? ", 5000" : "" }
-
     private var tables: String {
         switch self {
-        case .first:
+        case .fifth:
             """
             CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
-            INSERT INTO grdb_migrations VALUES ('1: objects and resources');
+            INSERT INTO grdb_migrations VALUES ('1: objects and resources'),
+                ('2: variants, redirects and failures'), ('3: use and pins'),
+                ('4: keys apart from URLs'), ('5: spellings');
             CREATE TABLE objects (
                 id INTEGER PRIMARY KEY,
                 digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
@@ -61,42 +56,28 @@ enum EarlierIndex: Int, CaseIterable {
                 fresh_until REAL NOT NULL
             ) STRICT;
             CREATE INDEX resources_by_object ON resources (object);
+            ALTER TABLE resources ADD COLUMN vary TEXT;
+            ALTER TABLE resources ADD COLUMN variant BLOB CHECK (length(variant) = 32);
+            ALTER TABLE resources ADD COLUMN response_url TEXT;
+            CREATE TABLE failures (
+                key TEXT PRIMARY KEY NOT NULL,
+                url TEXT,                      -- NULL where it is the key
+                code TEXT NOT NULL,
+                status INTEGER,                -- of HTTP, where that is the reason
+                failed_at REAL NOT NULL,
+                count INTEGER NOT NULL         -- runs in a row
+            ) STRICT, WITHOUT ROWID;
+            ALTER TABLE objects ADD COLUMN used_at REAL NOT NULL DEFAULT 0;
+            CREATE TABLE pins (
+                key TEXT PRIMARY KEY NOT NULL, -- of a resource, cached or not
+                pinned_at REAL NOT NULL
+            ) STRICT, WITHOUT ROWID;
+            CREATE TABLE spellings (
+                text TEXT PRIMARY KEY NOT NULL, -- a manifest's URL that is not the key
+                resource INTEGER NOT NULL REFERENCES resources (id) ON DELETE CASCADE
+            ) STRICT, WITHOUT ROWID;
+            CREATE INDEX spellings_by_resource ON spellings (resource);
             """
-        case .second:
-            Self.first.tables + """
-                INSERT INTO grdb_migrations VALUES ('2: variants, redirects and failures');
-                ALTER TABLE resources ADD COLUMN vary TEXT;
-                ALTER TABLE resources ADD COLUMN variant BLOB CHECK (length(variant) = 32);
-                ALTER TABLE resources ADD COLUMN response_url TEXT;
-                CREATE TABLE failures (
-                    key TEXT PRIMARY KEY NOT NULL,
-                    url TEXT,                      -- NULL where it is the key
-                    code TEXT NOT NULL,
-                    status INTEGER,                -- of HTTP, where that is the reason
-                    failed_at REAL NOT NULL,
-                    count INTEGER NOT NULL         -- runs in a row
-                ) STRICT, WITHOUT ROWID;
-                """
-        case .third:
-            Self.second.tables + """
-                INSERT INTO grdb_migrations VALUES ('3: use and pins');
-                ALTER TABLE objects ADD COLUMN used_at REAL NOT NULL DEFAULT 0;
-                CREATE TABLE pins (
-                    key TEXT PRIMARY KEY NOT NULL, -- of a resource, cached or not
-                    pinned_at REAL NOT NULL
-                ) STRICT, WITHOUT ROWID;
-                """
-        case .fourth:
-            Self.third.tables + "INSERT INTO grdb_migrations VALUES ('4: keys apart from URLs');"
-        case .fifth:
-            Self.fourth.tables + """
-                INSERT INTO grdb_migrations VALUES ('5: spellings');
-                CREATE TABLE spellings (
-                    text TEXT PRIMARY KEY NOT NULL, -- a manifest's URL that is not the key
-                    resource INTEGER NOT NULL REFERENCES resources (id) ON DELETE CASCADE
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX spellings_by_resource ON spellings (resource);
-                """
         case .sixth:
             Self.fifth.tables + "INSERT INTO grdb_migrations VALUES ('6: one key for equal URLs');"
         case .seventh:
@@ -117,29 +98,19 @@ enum EarlierIndex: Int, CaseIterable {
 
     private var rows: String {
         switch self {
-        case .first:
+        case .fifth:
             """
             INSERT INTO resources (key, url, object, etag, last_modified, date, age, cache_control,
                 expires, received_at, fresh_until)
-            VALUES ('key', 'http://a.example/1', 1, '"1"', 'modified', 'date', 5, 'max-age=60',
+            VALUES ('key:key', 'http://a.example/1', 1, '"1"', 'modified', 'date', 5, 'max-age=60',
                     'expires', 1000, 2000),
                 ('http://a.example/2', NULL, 2, NULL, NULL, NULL, NULL, NULL, NULL, 1000, 1000);
+            UPDATE resources SET vary = 'Accept', variant = zeroblob(32),
+                response_url = 'http://b.example/1' WHERE key = 'key:key';
+            INSERT INTO failures VALUES ('http://a.example/3', NULL, 'not-found', 404, 1000, 2);
+            INSERT INTO pins VALUES ('key:key', 1000);
+            INSERT INTO spellings VALUES ('HTTP://A.example/2', 2);
             """
-        case .second:
-            Self.first.rows + """
-                UPDATE resources SET vary = 'Accept', variant = zeroblob(32),
-                    response_url = 'http://b.example/1' WHERE key = 'key';
-                INSERT INTO failures VALUES ('http://a.example/3', NULL, 'not-found', 404, 1000, 2);
-                """
-        case .third:
-            Self.second.rows + "INSERT INTO pins VALUES ('key', 1000);"
-        case .fourth:
-            Self.third.rows + """
-                UPDATE resources SET key = 'key:key' WHERE key = 'key';
-                UPDATE pins SET key = 'key:key';
-                """
-        case .fifth:
-            Self.fourth.rows + "INSERT INTO spellings VALUES ('HTTP://A.example/2', 2);"
         case .sixth: Self.fifth.rows
         case .seventh:
             Self.sixth.rows + """

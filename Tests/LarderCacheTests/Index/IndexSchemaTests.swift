@@ -6,7 +6,7 @@ import Testing
 @testable import LarderCache
 @testable import LarderCore
 
-/// Index files of every version, and their migration.
+/// Index files of every released version and their migration.
 @Suite struct IndexSchemaTests {
     private static let bytes = [noise(100, seed: 1), noise(200, seed: 2)]
 
@@ -41,74 +41,21 @@ import Testing
                 let other = try #require(try cache.resource("http://a.example/2"))
                 #expect(try cache.bytes(of: other.object) == Self.bytes[1])
 
-                let isFirst = version == .first
-                #expect(resource.validators.vary == (isFirst ? nil : "Accept"))
-                #expect((resource.variant == nil) == isFirst)
-                #expect(resource.responseURL == "http://\(isFirst ? "a" : "b").example/1")
-                // The later of receipt and storage counts as a use.
+                #expect(resource.validators.vary == "Accept")
+                #expect(resource.variant != nil)
+                #expect(resource.responseURL == "http://b.example/1")
                 let used = [resource, other].map(\.object.usedAt.timeIntervalSince1970)
-                #expect(used == (version.rawValue >= 3 ? [5000, 5000] : [1000, 3000]))
+                #expect(used == [5000, 5000])
                 let totals = try cache.status().totals
-                #expect(
-                    (totals.objects, totals.resources, totals.failures) == (2, 2, isFirst ? 0 : 1))
+                #expect((totals.objects, totals.resources, totals.failures) == (2, 2, 1))
                 let damaged = try cache.verify().findings.flatMap(\.urls)
                 #expect(damaged == (version.rawValue >= 7 ? ["http://a.example/4"] : []))
 
                 var policy = EvictionPolicy()
                 policy.maximumBytes = 0
-                let left = try cache.evict(policy).left.count
-                #expect(
-                    left == (version.rawValue >= 3 ? 1 : 0), "pins exist since the third version")
+                #expect(try cache.evict(policy).left.count == 1, "one object is pinned")
                 cache.close()
             }
-        }
-    }
-
-    /// Explicit keys get the prefix `key:`, even if they look like URLs. A pin of such a key is
-    /// kept in both forms.
-    @Test func keysOfEarlierVersionsGetANamespaceApartFromURLs() throws {
-        try withTemporaryDirectory { directory in
-            try write(.third, at: directory.path)
-            let url = "http://a.example/victim"
-            let database = try DatabaseQueue(path: directory.path("index.sqlite"))
-            try database.write { db in
-                func add(_ key: String, url: String?, control: String? = nil) throws {
-                    try db.execute(
-                        sql: """
-                            INSERT INTO resources (key, url, object, cache_control, received_at, fresh_until)
-                            VALUES (?, ?, 1, ?, 1000, 2000)
-                            """, arguments: [key, url, control])
-                }
-                try add(url, url: "http://b.example/E")
-                // Icons embedded in manifests, and keys that look like internal ones.
-                try add("held", url: nil, control: "max-age=31536000, immutable")
-                try add(url + "/2", url: nil, control: "max-age=31536000, immutable")
-                try add("ni:///sha-256;x", url: "http://b.example/E")
-                try add("key:odd", url: "http://b.example/E")
-                try db.execute(
-                    sql: """
-                        INSERT INTO failures VALUES
-                            ('\(url)', 'http://b.example/E', 'http-404', 404, 1000, 1);
-                        INSERT INTO pins VALUES ('\(url)', 1000), ('not yet', 1000),
-                            ('http://a.example/2', 1000);
-                        """)
-            }
-            try database.close()
-            let cache = try Cache.create(at: directory.path)
-            var keys: [String] = []
-            try cache.forEachResource { keys.append($0.key) }
-            #expect(
-                keys == [
-                    "http://a.example/2", "key:held", "key:\(url)", "key:key", "key:key:odd",
-                    "key:ni:///sha-256;x",
-                ])
-            var pins: [String] = []
-            try cache.forEachPin { pins.append($0) }
-            #expect(pins == ["http://a.example/2", url, "key:\(url)", "key:key", "key:not yet"])
-            let failures = try cache.index?.writer.read {
-                try String.fetchAll($0, sql: "SELECT key FROM failures ORDER BY key")
-            }
-            #expect(failures == ["http://a.example/3", "key:\(url)"])
         }
     }
 
@@ -266,17 +213,6 @@ import Testing
     }
 
     /// For example a cache in an app bundle, written by an earlier version.
-    @Test func aReadOnlyIndexWithoutSpellingsIsReadable() throws {
-        try withTemporaryDirectory { directory in
-            try write(.fourth, at: directory.path)
-            let cache = try CacheDirectory(path: directory.path, create: false)
-            let index = try #require(try CacheIndex(readOnly: cache))
-            #expect(try index.resource("http://a.example/2") != nil)
-            #expect(try index.resource(spelledAs: "HTTP://A.example/2") == nil)
-            #expect(try index.damagedDigests().isEmpty)
-        }
-    }
-
     @Test func aReadOnlyIndexWithoutDamagedResourcesIsReadable() throws {
         try withTemporaryDirectory { directory in
             try write(.sixth, at: directory.path)
@@ -289,20 +225,19 @@ import Testing
 
     /// Fails if a new migration has no case in `EarlierIndex`.
     @Test func everyMigrationHasAnEarlierIndex() throws {
-        #expect(IndexSchema.migrations.count == EarlierIndex.allCases.count)
+        #expect(IndexSchema.migrations.count == EarlierIndex.allCases.last?.rawValue)
     }
 
     @Test func knownSchemaDigestsMatchTheMigrations() throws {
         try DatabaseQueue().writeWithoutTransaction { db in
             try db.execute(
                 sql: "CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)")
-            var digests: [String] = []
-            for (_, statements) in IndexSchema.migrations {
+            for (number, migration) in IndexSchema.migrations.enumerated() {
                 // A migration without statements changes no table.
-                if let statements { try db.execute(sql: statements) }
-                digests.append(try IndexSchema.digest(of: db))
+                if let statements = migration.value { try db.execute(sql: statements) }
+                guard number + 1 >= EarlierIndex.fifth.rawValue else { continue }
+                #expect(try IndexSchema.digest(of: db) == IndexSchema.known[number + 1])
             }
-            #expect(digests == Array(IndexSchema.known.dropFirst()))
         }
     }
 
@@ -315,10 +250,10 @@ import Testing
             if hasBookkeeping {
                 try db.execute(
                     sql: "CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)")
-                #expect(try IndexSchema.digest(of: db) == IndexSchema.known.first)
+                #expect(try IndexSchema.digest(of: db) == IndexSchema.known[0])
             }
             try IndexSchema.migrate(db)
-            #expect(try IndexSchema.digest(of: db) == IndexSchema.known.last)
+            #expect(try IndexSchema.digest(of: db) == IndexSchema.known[7])
         }
         let applied = try database.read {
             try String.fetchAll($0, sql: "SELECT identifier FROM grdb_migrations ORDER BY 1")
@@ -335,18 +270,6 @@ import Testing
             #expect((report.objects, report.resources, report.damaged) == (2, 2, 0))
             #expect(
                 try Cache.open(at: directory.path).resource("key:key")?.url == "http://a.example/1")
-        }
-    }
-
-    /// A read-only index cannot be migrated.
-    @Test(arguments: [EarlierIndex.first, .second])
-    func aReadOnlyIndexOfAnEarlyVersionIsRefused(_ version: EarlierIndex) throws {
-        try withTemporaryDirectory { directory in
-            try write(version, at: directory.path)
-            let cache = try CacheDirectory(path: directory.path, create: false)
-            let error = #expect(throws: CacheError.self) { _ = try CacheIndex(readOnly: cache) }
-            #expect(error?.code == .index)
-            #expect(error?.message.contains("older version") == true)
         }
     }
 }
