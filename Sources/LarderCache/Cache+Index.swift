@@ -109,7 +109,7 @@ extension Cache {
         }
     }
 
-    package var hasDamaged: Bool { index?.hasDamaged ?? false }
+    package var hasDamaged: Bool { index?.isMigrated ?? false }
     package var indexURI: String? { index?.uri }
 
     package static func scratchDatabase(

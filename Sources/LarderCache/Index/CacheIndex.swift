@@ -18,11 +18,9 @@ final class CacheIndex: Sendable {
     private let inode: ino_t?
     let uri: String
     let isFrozen: Bool
-    /// The number of applied migrations. Read-only indexes of older versions lack some.
-    private let applied: Int
-    var hasFormerKeys: Bool { applied < 6 }
-    var hasDamaged: Bool { applied >= 7 }
-    /// The former keys by current key, loaded when needed.
+    /// False for a read-only index of an older version, which lacks the table `damaged`.
+    let isMigrated: Bool
+    /// The keys of an older version by current key, loaded when needed.
     let formerKeys = Locked<[String: String]?>(nil)
     private let wait: WriterWait
     let lastPause = Locked(ContinuousClock.now)
@@ -37,16 +35,15 @@ final class CacheIndex: Sendable {
         self.wait = wait
         uri = file.uri(.reading)
         isFrozen = false
-        applied = IndexSchema.migrations.count
+        isMigrated = true
         // Without this lock, two processes could both create the tables of a new file.
         let lock = try directory.openingLock()
         defer { withExtendedLifetime(lock) {} }
         do {
             try Self.refuseNewerVersion(of: file)
             directory.removeForeignJournals()
-            var configuration = Configuration()
-            configuration.busyMode = .callback(wait.retry)
-            let writing = configuration
+            var writing = Configuration()
+            writing.busyMode = .callback(wait.retry)
             // SQLite does not call the busy handler for the transaction that enables the log.
             func open() throws -> DatabaseQueue {
                 var attempt = 0
@@ -64,11 +61,11 @@ final class CacheIndex: Sendable {
             writer = try patience.map { try wait.limited(to: $0, open) } ?? open()
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             inode = try directory.root.status(of: CacheLayout.index)?.st_ino
-            configuration.busyMode = .timeout(10)
+            var reading = Configuration()
+            reading.busyMode = .timeout(10)
             // Readers look up single rows or scan in order, so a small page cache is enough.
-            configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -512") }
-            let readers = configuration
-            openReader = { try file.open(.reading, readers) }
+            reading.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -512") }
+            openReader = { [reading] in try file.open(.reading, reading) }
         } catch { throw file.failure(error) }
     }
 
@@ -118,7 +115,7 @@ final class CacheIndex: Sendable {
             isFrozen = access == .frozen
             // The index has no tables if a process was killed while creating it.
             guard let applied else { return nil }
-            self.applied = applied
+            isMigrated = applied == IndexSchema.migrations.count
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             writer = queue
         } catch { throw file.failure(error) }

@@ -43,7 +43,7 @@ package struct DroppedResource: Sendable {
 
 extension CacheIndex {
     func damaged(_ digest: Digest?, finding: Int) throws(CacheError) -> [DroppedResource] {
-        guard hasDamaged else { return [] }
+        guard isMigrated else { return [] }
         return try lookUp { db in
             try db.prepared(
                 """
@@ -55,7 +55,7 @@ extension CacheIndex {
     }
 
     func damagedDigests() throws(CacheError) -> [Digest?] {
-        guard hasDamaged else { return [] }
+        guard isMigrated else { return [] }
         return try lookUp { db in
             try db.prepared("SELECT DISTINCT digest FROM damaged ORDER BY digest")
                 .rows { try $0.optional { try $0.requireDigest() } }

@@ -70,7 +70,7 @@ extension CacheIndex {
     private static let formerKeysLimit = 16 << 20
 
     func formerKey(_ key: String, in db: Database) throws -> String? {
-        guard hasFormerKeys else { return nil }
+        if isMigrated { return nil }
         return try formerKeys.withLock { keys in
             if let keys { return keys[key] }
             var found: [String: String] = [:]
@@ -88,7 +88,7 @@ extension CacheIndex {
 
     /// Creates a table of former keys. Returns false if all keys are current.
     func listFormerKeys(in db: Database) throws -> Bool {
-        guard hasFormerKeys else { return false }
+        if isMigrated { return false }
         try db.execute(
             sql: "CREATE TABLE main.former_keys (key TEXT PRIMARY KEY, former TEXT) WITHOUT ROWID")
         let insert = try db.prepared(
