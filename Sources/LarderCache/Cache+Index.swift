@@ -58,9 +58,7 @@ extension Cache {
     package func indexVersion() throws(CacheError) -> Int64? {
         guard let index else { return nil }
         return try index.judging {
-            try index.writer.unsafeRead {
-                try $0.prepared("PRAGMA data_version").firstInteger()
-            }
+            try index.writer.unsafeRead { try $0.prepared("PRAGMA data_version").firstInteger() }
         }
     }
 

@@ -199,9 +199,7 @@ final class CacheIndex: Sendable {
 
     /// Writes one transaction. Waits only ``WriterWait/moment`` for other writers.
     func writeInPassing(_ body: (Database) throws -> Void) throws(CacheError) {
-        try withWriter { db in
-            try wait.limited(to: WriterWait.moment) { try commit(db, body) }
-        }
+        try withWriter { db in try wait.limited(to: WriterWait.moment) { try commit(db, body) } }
     }
 
     func withWriter(_ body: (Database) throws -> Void) throws(CacheError) {

@@ -68,9 +68,7 @@ package struct PreparedStatement {
     }
 
     @usableFromInline
-    func check(_ code: CInt) throws {
-        guard code == SQLITE_OK else { throw error(code) }
-    }
+    func check(_ code: CInt) throws { guard code == SQLITE_OK else { throw error(code) } }
 
     @usableFromInline
     func finish() throws {
@@ -159,9 +157,7 @@ package struct RowReader {
     ) throws -> Int64 {
         let isInteger = sqlite3_column_type(raw, position + 1) == SQLITE_INTEGER
         let value = integer()
-        guard isInteger, range.contains(value) else {
-            throw corrupt("a row has an invalid number")
-        }
+        guard isInteger, range.contains(value) else { throw corrupt("a row has an invalid number") }
         return value
     }
 
@@ -229,9 +225,7 @@ package struct RowReader {
     }
 }
 
-package protocol SQLiteValue {
-    func bind(to statement: OpaquePointer, at position: CInt) -> CInt
-}
+package protocol SQLiteValue { func bind(to statement: OpaquePointer, at position: CInt) -> CInt }
 
 /// SQLITE_TRANSIENT, which Swift does not import.
 private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)

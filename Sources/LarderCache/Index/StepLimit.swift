@@ -3,7 +3,7 @@ import GRDB
 import GRDBSQLite
 
 /// A limit on a statement's steps, because the pages of an untrusted index can form a loop. It is
-/// several times the number of steps that an intact index of this size needs.
+/// several times what an intact index of this size needs.
 final class StepLimit {
     private static let interval: CInt = 10_000
     private static let least = 4_000_000
@@ -12,9 +12,7 @@ final class StepLimit {
     @TaskLocal static var cancellation: Cancellation?
 
     /// A structure, because a task-local closure crashes in release builds with Swift 6.3.
-    struct Cancellation: Sendable {
-        let isCancelled: @Sendable () -> Bool
-    }
+    struct Cancellation: Sendable { let isCancelled: @Sendable () -> Bool }
 
     private let connection: OpaquePointer
     private let indexBytes: @Sendable () -> Int64
@@ -42,8 +40,7 @@ final class StepLimit {
         sqlite3_trace_v2(
             connection, UInt32(SQLITE_TRACE_STMT),
             { _, limit, _, text in
-                // SQLite reports effects such as cascading deletions as comments, beginning with
-                // `-`.
+                // SQLite reports effects such as cascading deletions as SQL comments.
                 if text?.assumingMemoryBound(to: UInt8.self).pointee != UInt8(ascii: "-") {
                     // Unretained because the calling connection keeps the object.
                     Unmanaged<StepLimit>.fromOpaque(limit!).takeUnretainedValue().steps = 0

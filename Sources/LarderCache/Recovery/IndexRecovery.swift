@@ -249,13 +249,11 @@ struct IndexRecovery {
         }
     }
 
-    private typealias Content = (isGood: Bool, whole: (size: Int64, modified: TimeInterval)?)
-
     /// Checks an object's file. Returns nil if cancelled. An unreadable file counts as good.
     private static func check(
         _ entry: ObjectTree.Entry, _ digest: Digest, _ reader: ObjectReader,
         _ isCancelled: () -> Bool
-    ) throws(CacheError) -> Content? {
+    ) throws(CacheError) -> (isGood: Bool, whole: (size: Int64, modified: TimeInterval)?)? {
         do throws(CacheError) {
             let file = try entry.parent.file(entry.name)
             let status = try file.status()

@@ -4,58 +4,15 @@ import LarderCore
 
 /// The rows of one batch of deposits, written in one transaction.
 struct DepositRows {
-    private let find: PreparedStatement
-    private let insert: PreparedStatement
-    private let touch: PreparedStatement
-    private let describe: PreparedStatement
-    private let add: PreparedStatement
-    private let renew: PreparedStatement
-    private let move: PreparedStatement
-    /// The statement that unmarks damaged resources. Nil if the index lists none.
-    private let mend: PreparedStatement?
     private let db: Database
+    private let hasDamaged: Bool
     private var hasFailures: Bool
     private(set) var addedFailures = (rows: 0, bytes: 0)
     private(set) var evicted: [Digest] = []
 
     init(_ db: Database) throws {
         self.db = db
-        find = try db.prepared("SELECT id FROM objects WHERE digest = ?")
-        insert = try db.prepared(
-            """
-            INSERT INTO objects (digest, size, media_type, width, height, stored_at, used_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
-            """)
-        // The time of use never decreases, because a wrong clock could cause an eviction. It always
-        // changes, so that an eviction in progress notices the use.
-        touch = try db.prepared(
-            """
-            UPDATE objects SET used_at = CASE WHEN ?1 >= used_at THEN ?1 ELSE used_at + 0.001 END
-            WHERE id = ?2
-            """)
-        describe = try db.prepared(
-            """
-            UPDATE objects SET media_type = ?, width = ?, height = ?
-            WHERE id = ? AND media_type IS NULL
-            """)
-        // For a DO UPDATE, which could change a foreign key, SQLite would allocate 64 KB each time.
-        add = try db.prepared(
-            """
-            INSERT INTO resources (key, url, object, etag, last_modified, date, age,
-                cache_control, expires, vary, variant, response_url, received_at, fresh_until)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (key) DO NOTHING
-            """)
-        renew = try db.prepared(
-            """
-            UPDATE resources SET url = ?2, etag = ?4, last_modified = ?5, date = ?6, age = ?7,
-                cache_control = ?8, expires = ?9, vary = ?10, variant = ?11, response_url = ?12,
-                received_at = ?13, fresh_until = ?14
-            WHERE key = ?1 AND object = ?3
-            """)
-        let isAnyDamaged = try db.prepared("SELECT 1 FROM damaged LIMIT 1").firstInteger() != nil
-        mend = isAnyDamaged ? try db.prepared("DELETE FROM damaged WHERE key = ?") : nil
-        move = try db.prepared("UPDATE resources SET object = ? WHERE key = ?")
+        hasDamaged = try db.prepared("SELECT 1 FROM damaged LIMIT 1").firstInteger() != nil
         hasFailures = try db.prepared("SELECT 1 FROM failures LIMIT 1").firstInteger() != nil
     }
 
@@ -112,38 +69,66 @@ struct DepositRows {
 
     /// Records a use. Returns the object's row, or nil if it was evicted.
     private func use(_ digest: Digest, at instant: Date) throws -> Int64? {
+        let find = try db.prepared("SELECT id FROM objects WHERE digest = ?")
         guard let row = try find.firstInteger(digest) else { return nil }
-        try touch.run(instant.timeIntervalSince1970, row)
+        // The time of use never decreases, because a wrong clock could cause an eviction. It always
+        // changes, so that an eviction in progress notices the use.
+        try db.prepared(
+            """
+            UPDATE objects SET used_at = CASE WHEN ?1 >= used_at THEN ?1 ELSE used_at + 0.001 END
+            WHERE id = ?2
+            """
+        ).run(instant.timeIntervalSince1970, row)
         return row
     }
 
-    private func record(
-        _ object: StagedObject, isGone: Bool, at instant: Date
-    ) throws -> Int64? {
+    private func record(_ object: StagedObject, isGone: Bool, at instant: Date) throws -> Int64? {
         let attributes = object.attributes
         if let row = try use(object.digest, at: instant) {
-            // The row lacks attributes if a rebuild added it or the object was not stored as an
-            // image.
+            // A rebuild adds rows without attributes.
             if let mediaType = attributes.mediaType {
-                try describe.run(mediaType, attributes.width, attributes.height, row)
+                try db.prepared(
+                    """
+                    UPDATE objects SET media_type = ?, width = ?, height = ?
+                    WHERE id = ? AND media_type IS NULL
+                    """
+                ).run(mediaType, attributes.width, attributes.height, row)
             }
             return row
         }
         guard object.file != nil, !isGone else { return nil }
-        try insert.run(
+        try db.prepared(
+            """
+            INSERT INTO objects (digest, size, media_type, width, height, stored_at, used_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """
+        ).run(
             object.digest, object.size, attributes.mediaType, attributes.width, attributes.height,
             Date().timeIntervalSince1970, instant.timeIntervalSince1970)
         return db.lastInsertedRowID
     }
 
     private func record(_ deposit: Deposit, object: Int64) throws {
-        try mend?.run(deposit.key)
+        if hasDamaged { try db.prepared("DELETE FROM damaged WHERE key = ?").run(deposit.key) }
         let validators = deposit.validators
         let expiry = Freshness.expiry(
             of: validators, receivedAt: deposit.receivedAt, delay: deposit.delay)
         let freshUntil = min(expiry, deposit.redirectsFreshUntil ?? expiry)
-        func ran(_ statement: PreparedStatement) throws -> Bool {
-            try statement.run(
+        // For a DO UPDATE, which could change a foreign key, SQLite would allocate 64 KB each time.
+        let add = """
+            INSERT INTO resources (key, url, object, etag, last_modified, date, age,
+                cache_control, expires, vary, variant, response_url, received_at, fresh_until)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (key) DO NOTHING
+            """
+        let renew = """
+            UPDATE resources SET url = ?2, etag = ?4, last_modified = ?5, date = ?6, age = ?7,
+                cache_control = ?8, expires = ?9, vary = ?10, variant = ?11, response_url = ?12,
+                received_at = ?13, fresh_until = ?14
+            WHERE key = ?1 AND object = ?3
+            """
+        func ran(_ sql: String) throws -> Bool {
+            try db.prepared(sql).run(
                 deposit.key, deposit.url == deposit.key ? nil : deposit.url, object,
                 validators.etag, validators.lastModified, validators.date, validators.age,
                 validators.cacheControl, validators.expires, validators.vary, deposit.variant,
@@ -154,7 +139,7 @@ struct DepositRows {
         // Renewal is tried first, because an unchanged resource most likely has this object.
         if case .unchanged = deposit.content, try ran(renew) { return }
         if try ran(add) || ran(renew) { return }
-        try move.run(object, deposit.key)
+        try db.prepared("UPDATE resources SET object = ? WHERE key = ?").run(object, deposit.key)
         _ = try ran(renew)
     }
 }

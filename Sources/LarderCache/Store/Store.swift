@@ -216,18 +216,11 @@ package final class Store: @unchecked Sendable {
         for digest in obstructions.keys {
             if let file = files.removeValue(forKey: digest) { run.remove(file) }
         }
-        return try record(batch, published: files.keys, obstructions)
-    }
-
-    private func record(
-        _ batch: [Deposit], published: some Collection<Digest>, _ obstructions: [Digest: CacheError]
-    ) throws(CacheError) -> [Outcome] {
         var outcomes: [Outcome] = []
         try index.write { db in
-            outcomes = []
             // Evictions remove files in write transactions, so existing files remain during this
             // one. A missing file was evicted earlier.
-            let vanished = try presence.absent(published)
+            let vanished = try presence.absent(files.keys)
             var rows = try DepositRows(db)
             for deposit in batch {
                 let result: Result<Digest?, CacheError>
