@@ -47,9 +47,7 @@ extension CacheIndex {
             try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = MEMORY") }
             try copy.close()
             try run.publish(name, as: CacheLayout.snapshot, in: directory.root)
-        } catch {
-            run.remove(name)
-        }
+        } catch { run.remove(name) }
     }
 
     func foldLog() throws {
@@ -57,8 +55,7 @@ extension CacheIndex {
         directory.log(.debug, "folded the log into the index")
     }
 
-    /// Writes one transaction of an operation. Pauses regularly, so that other processes, which it
-    /// cannot detect, can take SQLite's write lock.
+    /// Writes one transaction of many. Pauses regularly, so that other processes can write.
     func writeStep(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         try write(isDurable: isDurable, body)
         guard lastPause.withLock({ ContinuousClock.now - $0 >= WriteStep.time }) else { return }
@@ -97,8 +94,7 @@ extension CacheIndex {
     /// The page cache's size for work on all rows, in KiB.
     private static let roomyCache = 8_000
 
-    /// Removes free pages in steps until only 5 % of all pages, or 64, are free. Indexes from older
-    /// versions cannot shrink.
+    /// Removes free pages in steps until only 5 % of all pages, or 64, are free.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
             let free = try read { db in

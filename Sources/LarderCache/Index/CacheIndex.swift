@@ -26,8 +26,7 @@ final class CacheIndex: Sendable {
     let lastPause = Locked(ContinuousClock.now)
     var directory: CacheDirectory { file.directory }
 
-    /// Opens the index for writing. Waits up to `patience` for other writers, by default as long as
-    /// for the directory's lock.
+    /// Opens the index for writing. Waits up to `patience` for other writers.
     init(of directory: CacheDirectory, patience: Duration? = nil) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
@@ -183,7 +182,7 @@ final class CacheIndex: Sendable {
     }
 
     /// Writes one transaction. Unless `isDurable`, it is durable only after ``syncLog()``. Throws
-    /// if the index was replaced, because the transaction is then lost.
+    /// if the index was replaced.
     func write(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         // One access sets and resets the mode, so that this process's other commits stay durable.
         try withWriter { db in

@@ -87,8 +87,7 @@ private func original(of file: UnsafeMutablePointer<sqlite3_file>?) -> sqlite3_i
         .assumingMemoryBound(to: ConfinedFile.Methods.self).pointee.original.pointee
 }
 
-/// Allocates disk blocks for mapped memory. Returns false if the disk is full; always true on macOS
-/// and before Linux 5.14.
+/// Allocates disk blocks for mapped memory, since Linux 5.14. Returns false if the disk is full.
 private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
     #if os(Linux)
         // MADV_POPULATE_WRITE (madvise(2)), which older headers do not define.

@@ -59,8 +59,8 @@ struct DatabaseFile: Sendable {
                 unusable: path, "the path is too long for SQLite; move the cache to a shorter path")
         }
         if access == .writing || access == .making { make() }
-        // The reference is weak, because connections close late and must not keep the directory
-        // locked. The root is kept, because the path is valid only while it is open.
+        // Weak, because connections close late and must not keep the directory locked. The root is
+        // kept, because the path is valid only while it is open.
         configuration.prepareDatabase { [weak directory, name, root = directory.root] db in
             guard let directory else { return }
             try CacheRoot.confirm(root, isAt: directory.path)
@@ -104,8 +104,7 @@ struct DatabaseFile: Sendable {
     /// Creates the file, because SQLite would apply the umask to its mode.
     func make() { _ = try? directory.root.create(name) }
 
-    /// Whether SQLite can write the file format, which copies keep (sqlite.org/fileformat2.html,
-    /// "File format version numbers").
+    /// Whether SQLite can write the file format, which copies keep (sqlite.org/fileformat2.html).
     func hasWrittenFormat() throws -> Bool {
         let header = try directory.root.file(name).read(atMost: 19)
         return header.count == 19 && header[18] <= 2
@@ -125,8 +124,7 @@ struct DatabaseFile: Sendable {
         return "file:\(path)?\(access.parameters)"
     }
 
-    /// Configures a connection for untrusted files, as sqlite.org/security.html recommends. The
-    /// size of the database `name` limits the steps of statements.
+    /// Configures a connection for untrusted files, as sqlite.org/security.html recommends.
     static func harden(_ db: Database, for name: String, in directory: CacheDirectory?) throws {
         guard let connection = db.sqliteConnection else { return }
         for (option, value) in [

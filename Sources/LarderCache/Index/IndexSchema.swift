@@ -11,8 +11,7 @@ enum IndexSchema {
         case foreign
     }
 
-    /// Compares the schema with the known ones. Call this before reading any table, because it may
-    /// be an endless view.
+    /// Compares the schema with the known ones. Until then, any table may be an endless view.
     static func origin(of db: Database) throws -> Origin {
         let made = try statements(of: db)
         if made.isEmpty { return .none }
@@ -29,8 +28,7 @@ enum IndexSchema {
         return applied.isEmpty ? .none : .own(migrations: applied.count)
     }
 
-    /// The schema's digest by the number of applied migrations. Constants, because computing them
-    /// took a tenth of a short run's time.
+    /// The schema's digest by the number of applied migrations. Computing them takes too long.
     static let known = [
         0: "e30fa713fd8f8a9b90b2c2587a67edbebbed5a082c6d2e335a7b4edc220b8d3c",
         5: "7c9975d1d122388b756dadfcdb5906f7dccb5557d2336b60fb2f3d7367a4556a",

@@ -4,8 +4,7 @@ import LarderCore
 
 /// The times at which objects were last stored, confirmed, found fresh by a prefetch, or read.
 package enum ObjectUse {
-    /// The minimum time in seconds between an object's recorded uses, so that frequent runs write
-    /// nothing.
+    /// The minimum seconds between an object's recorded uses, so that frequent runs write nothing.
     package static let precision: TimeInterval = 3_600
     package static let stepLimit = 2_000
     /// The beginning of 2020, in seconds since 1970. Earlier times are from an unset clock.

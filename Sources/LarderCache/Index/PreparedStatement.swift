@@ -3,8 +3,7 @@ import GRDB
 import GRDBSQLite
 import LarderCore
 
-/// A statement without GRDB's wrappers, which take longer than SQLite itself. Must not begin or end
-/// a transaction.
+/// A statement without GRDB's wrappers, which take longer than SQLite itself. Not for transactions.
 package struct PreparedStatement {
     private let statement: Statement
     @usableFromInline package let raw: OpaquePointer
@@ -124,8 +123,7 @@ extension Database {
     }
 }
 
-/// A reader of a row's columns, each once and in order. The `require` functions throw
-/// `SQLITE_CORRUPT` for an invalid value.
+/// A reader of a row's columns, each once and in order.
 package struct RowReader {
     private let raw: OpaquePointer
     private var position: CInt = -1

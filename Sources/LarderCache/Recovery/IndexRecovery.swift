@@ -22,8 +22,7 @@ struct IndexRecovery {
         return try isIndexGone(from: directory)
     }
 
-    /// Whether objects exist without an index. With `waiting`, first waits for a process that is
-    /// opening the index.
+    /// Whether objects exist without an index, which another process may be creating.
     static func isIndexGone(
         from directory: CacheDirectory, waiting: Bool = false
     ) throws(CacheError) -> Bool {
@@ -102,8 +101,7 @@ struct IndexRecovery {
         let wait = WriterWait(directory.wait, subject: directory.indexPath)
         configuration.busyMode = .callback(wait.retry)
         configuration.allowsUnsafeTransactions = true
-        // Blocks other writers, because their commits would be lost. Throws `SQLITE_BUSY` after
-        // `wait`.
+        // Blocks other writers, because their commits would be lost.
         func stopCommits(to file: DatabaseFile) throws -> DatabaseQueue {
             let database = try file.open(.writing, configuration)
             try database.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
@@ -239,8 +237,7 @@ struct IndexRecovery {
                 if report.source == .index {
                     try DroppedResource.keep(in: db, where: "o.\(isMissing)")
                 }
-                // This also removes the objects' resources. Unreadable objects keep their rows,
-                // because they may be intact.
+                // Unreadable objects keep their rows, because they may be intact.
                 try db.execute(sql: "DELETE FROM objects WHERE \(isMissing)")
                 return .commit
             }

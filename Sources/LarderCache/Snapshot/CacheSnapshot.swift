@@ -148,8 +148,8 @@ extension Cache {
     }
 }
 
-/// The destination of a snapshot and the temporary directory next to it, both accessed by
-/// descriptor, because the parent's owner can replace them at any time.
+/// A snapshot's destination and the temporary directory next to it, both accessed by descriptor,
+/// because the parent's owner can replace them at any time.
 struct SnapshotPlace {
     private let path: String
     private let name: String

@@ -1,7 +1,7 @@
 import Foundation
 import LarderCore
 
-/// The result of a fetch, for a store. A class, because copies of its many fields are slow.
+/// The result of a fetch. A class, because copies of its many fields are slow.
 package final class Deposit: Sendable {
     /// Only `staged` and `unchanged` change the resource.
     package enum Content: Sendable {
@@ -55,7 +55,6 @@ package struct StagedObject: Sendable {
 }
 
 package protocol Depositor: AnyObject, Sendable {
-    /// Receives a batch's outcomes, in order, on the store's queue of reports. While this call
-    /// blocks, the store can commit two further batches.
+    /// Receives a batch's outcomes, in order, on the store's queue of reports.
     func committed(_ outcomes: [Store.Outcome])
 }

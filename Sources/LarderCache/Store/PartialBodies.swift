@@ -5,7 +5,7 @@ import LarderCore
 /// body to its own directory, so that two processes never write to the same file.
 package final class PartialBodies: Sendable {
     private let temporary: FileDescriptor
-    fileprivate let run: RunDirectory
+    let run: RunDirectory
     /// The names of existing files, so that URLs without a file need no system call.
     private let names: Locked<Set<String>>
 
@@ -28,7 +28,6 @@ package final class PartialBodies: Sendable {
     }
 
     package func take(_ url: String) -> PartialBody? {
-        guard names.withLock({ !$0.isEmpty }) else { return nil }
         let name = url.sha256Hex
         guard names.withLock({ $0.remove(name) }) != nil,
             let partial = try? temporary.directory(CacheLayout.partial)
@@ -52,8 +51,7 @@ package final class PartialBodies: Sendable {
         return PartialBody(trailer, in: self, name: name, hasher: hasher, claim: (claimed, file))
     }
 
-    /// Keeps an interrupted body larger than ``StagedBody/memoryLimit`` for a later run. The body
-    /// cannot be used afterwards.
+    /// Keeps an interrupted body in a file for a later run. The body cannot be used afterwards.
     package func keep(
         _ body: StagedBody, of url: String, validator: String, fields: Validators,
         totalBytes: Int64?
@@ -111,7 +109,9 @@ package final class PartialBody: Sendable {
         self.claim = Locked(claim)
     }
 
-    deinit { if let claim = claim.withLock({ $0.take() }) { bodies.run.remove(claim.name) } }
+    var run: RunDirectory { bodies.run }
+
+    deinit { if let claim = claim.withLock({ $0.take() }) { run.remove(claim.name) } }
 
     package func putBack() {
         if let claim = claim.withLock({ $0.take() }) { bodies.put(claim.name, back: name) }

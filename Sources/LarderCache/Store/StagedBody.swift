@@ -37,11 +37,10 @@ package final class StagedBody: @unchecked Sendable {
     }
 
     /// Creates a body that resumes `partial`, which must not be used afterwards.
-    init(
-        run: RunDirectory, continuing partial: PartialBody,
-        onDrained: @escaping @Sendable () -> Void
+    package init(
+        continuing partial: PartialBody, onDrained: @escaping @Sendable () -> Void
     ) throws(CacheError) {
-        self.run = run
+        run = partial.run
         self.onDrained = onDrained
         (file, hasher) = try partial.handOver()
         received = partial.trailer.count
@@ -52,8 +51,8 @@ package final class StagedBody: @unchecked Sendable {
 
     package var count: Int64 { lock.withLock { received } }
 
-    /// Appends bytes without waiting. Returns false if no byte was accepted; append the bytes again
-    /// after `onDrained`. Throws if an earlier write failed.
+    /// Appends bytes without waiting. Returns false if no byte was accepted until `onDrained`.
+    /// Throws if an earlier write failed.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
         lock.lock()
         defer { lock.unlock() }

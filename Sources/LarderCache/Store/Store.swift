@@ -6,8 +6,7 @@ import LarderCore
 ///
 /// The order of steps matters: stage and digest → sync → rename into place → sync → commit to the
 /// index → report. Objects are durable before the rename, because they may replace another
-/// process's durable copies. The second sync makes the directories durable, so that the index never
-/// has an object without a file.
+/// process's durable copies. The second sync makes the directories durable.
 package final class Store: @unchecked Sendable {
     // Unchecked because `lock` guards the variables, except for `failure`, `hasCommitted`,
     // `remembered` and `presence`, which belong to the serial queue `commits`.
@@ -76,12 +75,6 @@ package final class Store: @unchecked Sendable {
         return body
     }
 
-    package func newBody(
-        continuing partial: PartialBody, onDrained: @escaping @Sendable () -> Void
-    ) throws(CacheError) -> StagedBody {
-        try StagedBody(run: run, continuing: partial, onDrained: onDrained)
-    }
-
     /// Stages a body. Unless `isReplacing`, uses an object that is already stored.
     package func stage(
         _ body: StagedBody, digest: Digest, attributes: ObjectAttributes, isReplacing: Bool = false
@@ -105,8 +98,7 @@ package final class Store: @unchecked Sendable {
         return StagedObject(digest: digest, size: size, attributes: attributes, file: nil)
     }
 
-    /// Adds a deposit. Retains the depositor until the outcome is reported, and calls `accepted`
-    /// when the store can take another deposit.
+    /// Adds a deposit. Calls `accepted` when the store can take another deposit.
     package func add(
         _ deposit: Deposit, for depositor: (any Depositor)? = nil,
         accepted: @escaping @Sendable () -> Void = {}
@@ -218,8 +210,7 @@ package final class Store: @unchecked Sendable {
         }
         var outcomes: [Outcome] = []
         try index.write { db in
-            // Evictions remove files in write transactions, so existing files remain during this
-            // one. A missing file was evicted earlier.
+            // Evictions remove files in write transactions, so no file is removed during this one.
             let vanished = try presence.absent(files.keys)
             var rows = try DepositRows(db)
             for deposit in batch {

@@ -44,7 +44,7 @@ final class OperationContext: Sendable {
             let expected = head.headers[first: "Content-Length"].flatMap { Int($0) }
             return store.newBody(expecting: expected) { [loop] in loop.resume(transfer) }
         }
-        return try store.newBody(continuing: partial) { [loop] in loop.resume(transfer) }
+        return try StagedBody(continuing: partial) { [loop] in loop.resume(transfer) }
     }
 
     private func validators(of head: ResponseHead, resumed: Validators?) -> Validators {
