@@ -86,12 +86,12 @@ extension Cache {
         return linkat(fanOut.raw, digest.hex, directory.raw, name, 0) == 0 ? nil : errno
     }
 
-    package func outgoing(_ object: StoredObject) throws(CacheError) -> OutgoingObject {
+    /// Opens an object's file for sending and checks its digest.
+    package func outgoing(_ object: StoredObject) throws(CacheError) -> LentFile {
         let object = sized(object)
-        let (file, status) = try open(object)
-        // A sparse file can be huge, so it is checked before it is sent.
-        if status.st_size > status.plausibleBytes { _ = try confirm(file, is: object) }
-        return OutgoingObject(object, file: file)
+        let file = try open(object).file
+        _ = try confirm(file, is: object)
+        return LentFile(file, size: object.size)
     }
 
     /// A manifest's resource, file and URL after redirects. The caller closes the descriptor.
@@ -127,6 +127,13 @@ package final class LentFile: Sendable {
 
     package func descriptor() throws(CacheError) -> Int32 { try file.duplicate() }
 
+    /// Returns the number of bytes read, at most up to the end of the object; nil on failure.
+    package func read(at offset: Int64, upTo buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        let count = Int(min(Int64(buffer.count), max(0, size - offset)))
+        let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+        return try? file.read(at: offset, into: room)
+    }
+
     /// Returns false if the file is too short or, with `atOnce`, if reading would wait.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, atOnce: Bool = false
@@ -146,37 +153,5 @@ package final class LentFile: Sendable {
         #else
             return false
         #endif
-    }
-}
-
-/// An object read in pieces. The last piece is returned only if the digest is correct.
-package final class OutgoingObject: Sendable {
-    package let size: Int64
-    private let digest: Digest
-    private let file: FileDescriptor
-    private let state = Locked((hasher: RunningDigest(), position: Int64(0), isDamaged: false))
-
-    init(_ object: StoredObject, file: FileDescriptor) {
-        size = object.size
-        digest = object.digest
-        self.file = file
-    }
-
-    package var isCorrupt: Bool { state.withLock { $0.isDamaged } }
-
-    /// Reads the next piece, or the first for offset 0. Returns nil if the object is damaged.
-    package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
-        state.withLock { state in
-            if offset == 0 { (state.hasher, state.position) = (RunningDigest(), 0) }
-            guard offset == state.position, !state.isDamaged else { return nil }
-            let wanted = Int(min(Int64(buffer.count), size - offset))
-            let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<max(0, wanted)])
-            guard let count = try? file.read(at: offset, into: room) else { return nil }
-            state.hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            state.position += Int64(count)
-            state.isDamaged =
-                count != wanted || state.position == size && state.hasher.digest != digest
-            return state.isDamaged ? nil : count
-        }
     }
 }

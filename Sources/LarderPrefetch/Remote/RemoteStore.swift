@@ -91,17 +91,11 @@ package final class RemoteStore: Sendable {
     func put(
         _ object: StoredObject, of cache: Cache, metadata: String? = nil
     ) async throws -> Int64 {
-        let outgoing = try cache.outgoing(object)
-        do {
-            try await storage.put(
-                RemoteLayout.object(object.digest),
-                RequestBody(count: outgoing.size) { outgoing.read(at: $0, into: $1) },
-                digest: object.digest.hex, mediaType: object.mediaType, metadata: metadata)
-        } catch let error as RemoteError where outgoing.isCorrupt {
-            throw CacheError(
-                .corrupt, subject: "\(object.digest)",
-                message: "the bytes do not match the digest (\(error.code.rawValue))")
-        }
+        let file = try cache.outgoing(object)
+        try await storage.put(
+            RemoteLayout.object(object.digest),
+            RequestBody(count: file.size) { file.read(at: $0, upTo: $1) },
+            digest: object.digest.hex, mediaType: object.mediaType, metadata: metadata)
         return object.size
     }
 }
