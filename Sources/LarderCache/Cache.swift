@@ -51,13 +51,10 @@ public final class Cache: Sendable {
     /// snapshot if the index is damaged. By default, does not wait for other processes.
     ///
     /// - Parameters:
-    ///   - describe: Returns the media type and dimensions of an image, or nil if the bytes are not
-    ///     an image. Called with objects of at most 16 MiB whose dimensions are not in the index.
-    ///     Default: always nil.
+    ///   - describe: Returns the media type and dimensions of an image, or nil. Called with objects
+    ///     of at most 16 MiB whose dimensions are not in the index.
     ///   - isCancelled: Called often. Returning true stops the rebuild soon, without changes.
-    ///     Default: never.
-    /// - Throws: A ``CacheError``: `.missing` if the cache does not exist, `.locked` if it is in
-    ///   use.
+    /// - Throws: A ``CacheError``: `.missing` without a cache, `.locked` if it is in use.
     public static func reindex(
         at path: String, wait: LockWait = .none, log: CacheLog = .none,
         describe: (([UInt8]) -> ObjectAttributes?)? = nil,

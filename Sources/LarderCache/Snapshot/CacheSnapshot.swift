@@ -8,8 +8,7 @@ extension Cache {
     ///
     /// - Parameters:
     ///   - path: The destination: a missing or empty directory.
-    ///   - isCancelled: Called often. Returning true stops the copy soon and removes it. Default:
-    ///     never.
+    ///   - isCancelled: Called often. Returning true stops the copy soon and removes it.
     /// - Throws: A ``CacheError``, for example `.unusable` if the destination is not empty or is
     ///   inside the cache. A `CancellationError` if cancelled.
     public func snapshot(
