@@ -72,23 +72,15 @@ extension Cache {
 
     package func record(_ spellings: [Spelling]) throws(CacheError) {
         precondition(spellings.count <= ObjectUse.stepLimit, "too many URLs for one transaction")
-        let index = try requireWritable()
-        let news = try index.read { db in
-            let differs = try db.prepared(
-                """
-                SELECT 1 FROM resources r LEFT JOIN spellings s ON s.text = ? WHERE r.key = ?
-                    AND s.resource IS NOT r.id
-                """)
-            return try spellings.filter { try differs.firstInteger($0.text, $0.key) != nil }
-        }
-        guard !news.isEmpty else { return }
-        try index.writeStep { db in
+        try requireWritable().writeStep { db in
             let insert = try db.prepared(
                 """
-                INSERT INTO spellings (text, resource) SELECT ?, id FROM resources WHERE key = ?
+                INSERT INTO spellings (text, resource)
+                SELECT ?1, r.id FROM resources r LEFT JOIN spellings s ON s.text = ?1
+                WHERE r.key = ?2 AND s.resource IS NOT r.id
                 ON CONFLICT (text) DO UPDATE SET resource = excluded.resource
                 """)
-            for spelling in news { try insert.run(spelling.text, spelling.key) }
+            for spelling in spellings { try insert.run(spelling.text, spelling.key) }
         }
     }
 
