@@ -89,13 +89,7 @@ extension Cache {
         return try index.lookUp(inTransaction: keys.count > 1) { db in
             let find = try db.prepared(
                 "SELECT code, status, failed_at, count FROM failures WHERE key = ?")
-            return try keys.map { key in
-                try find.rows(key) { row in
-                    PastFailure(
-                        code: row.text(), status: row.optionalInteger().map(Int.init),
-                        failedAt: try row.requireDate(), count: Int(row.integer()))
-                }.first
-            }
+            return try keys.map { key in try find.rows(key) { PastFailure(&$0) }.first }
         }
     }
 

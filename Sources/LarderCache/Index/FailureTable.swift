@@ -68,6 +68,13 @@ public struct PastFailure: Sendable, Equatable {
         self.count = count
     }
 
+    package init(_ row: inout RowReader) {
+        self.init(
+            code: row.text(), status: row.optionalInteger().map(Int.init),
+            failedAt: Date(timeIntervalSince1970: min(max(row.double(), 0), RowReader.longestTime)),
+            count: Int(row.integer()))
+    }
+
     package var age: String { DurationText.describe(max(0, -failedAt.timeIntervalSinceNow)) }
     package var reason: String {
         if let status { return "the server answered with status \(status)" }

@@ -178,12 +178,3 @@ extension Expectation {
         self.init(digest: row.digest(), size: row.optionalInteger())
     }
 }
-
-extension PastFailure {
-    init(_ row: inout RowReader) {
-        self.init(
-            code: row.text(), status: row.optionalInteger().map(Int.init),
-            failedAt: Date(timeIntervalSince1970: min(max(row.double(), 0), RowReader.longestTime)),
-            count: Int(row.integer()))
-    }
-}
