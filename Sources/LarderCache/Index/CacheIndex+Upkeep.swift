@@ -14,8 +14,10 @@ extension CacheIndex {
                     try db.execute(sql: "PRAGMA cache_size = -\(Self.roomyCache)")
                     defer { try? db.execute(sql: "PRAGMA cache_size = -\(Self.usualCache)") }
                     var complaints = try db.complaints(isQuick: isQuick, limit: 20)
-                    guard case .own = try IndexSchema.origin(of: db) else {
-                        return complaints + ["the tables do not match larder's schema"]
+                    do {
+                        _ = try IndexSchema.applied(to: db, at: file.path)
+                    } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+                        return complaints + [error.message ?? ""]
                     }
                     let dangling = try db.prepared("PRAGMA foreign_key_check").rows { _ in }.count
                     if dangling > 0 { complaints.append("\(dangling) resources have no object") }

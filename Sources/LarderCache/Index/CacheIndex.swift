@@ -145,8 +145,11 @@ final class CacheIndex: Sendable {
         else { return }
         let log = try root.status(of: file.name + "-wal")
         for access in log?.st_size ?? 0 > 0 ? [DatabaseFile.Access.alone, .withLog] : [.alone] {
-            let origin = try? file.open(access).unsafeRead(IndexSchema.origin)
-            if case .newer = origin { throw newerVersion(file) }
+            do {
+                _ = try file.open(access).unsafeRead {
+                    try IndexSchema.applied(to: $0, at: file.path)
+                }
+            } catch let error as CacheError where error.code == .index { throw error } catch {}
         }
     }
 
@@ -167,18 +170,7 @@ final class CacheIndex: Sendable {
         else {
             throw DatabaseError.corruption("the file has fewer pages than its header states")
         }
-        switch try IndexSchema.origin(of: db) {
-        case .none: return nil
-        case .own(let migrations): return migrations
-        case .newer: throw newerVersion(file)
-        case .foreign: throw DatabaseError.corruption("the tables do not match larder's schema")
-        }
-    }
-
-    private static func newerVersion(_ file: DatabaseFile) -> CacheError {
-        CacheError(
-            .index, subject: file.path,
-            message: "was written by a newer version of larder; use that version")
+        return try IndexSchema.applied(to: db, at: file.path)
     }
 
     /// Writes one transaction. Unless `isDurable`, it is durable only after ``syncLog()``. Throws

@@ -3,29 +3,28 @@ import LarderCore
 
 /// The migrations that create the index's tables. Released migrations never change.
 enum IndexSchema {
-    enum Origin {
-        case none
-        case own(migrations: Int)
-        case newer
-        /// Tables of another program, or damaged tables: a flipped bit can rename a column.
-        case foreign
-    }
-
-    /// Compares the schema with the known ones. Until then, any table may be an endless view.
-    static func origin(of db: Database) throws -> Origin {
+    /// Compares the schema with the known ones, because any table may be an endless view. Returns
+    /// the number of applied migrations, or nil without tables.
+    static func applied(to db: Database, at path: String) throws -> Int? {
         let made = try statements(of: db)
-        if made.isEmpty { return .none }
+        if made.isEmpty { return nil }
+        // The tables of another program, or damaged ones: a flipped bit can rename a column.
+        let foreign = DatabaseError.corruption("the tables do not match larder's schema")
         let bookkeeping = made.filter { $0[2].elementsEqual("grdb_migrations".utf8) }
-        guard digest(of: bookkeeping) == known[0] else { return .foreign }
+        guard digest(of: bookkeeping) == known[0] else { throw foreign }
         let names = try db.prepared("SELECT identifier FROM grdb_migrations LIMIT 1000")
             .rows { try? $0.requireText() }
         let applied = Set(names.compactMap(\.self))
-        if names.contains(nil) { return .foreign }
+        if names.contains(nil) { throw foreign }
         let all = migrations.map(\.key)
-        if !applied.isSubset(of: all) { return .newer }
+        guard applied.isSubset(of: all) else {
+            throw CacheError(
+                .index, subject: path,
+                message: "was written by a newer version of larder; use that version")
+        }
         guard applied == Set(all.prefix(applied.count)), digest(of: made) == known[applied.count]
-        else { return .foreign }
-        return applied.isEmpty ? .none : .own(migrations: applied.count)
+        else { throw foreign }
+        return applied.isEmpty ? nil : applied.count
     }
 
     /// The schema's digest by the number of applied migrations. Computing them takes too long.
@@ -82,8 +81,8 @@ enum IndexSchema {
 
     /// Migrates the index in one transaction. GRDB's migrator would use seven.
     static func migrate(_ db: Database) throws {
-        let applied = if case .own(let count) = try origin(of: db) { count } else { 0 }
-        guard applied < migrations.count else { return }
+        let count = try applied(to: db, at: CacheLayout.index) ?? 0
+        guard count < migrations.count else { return }
         try db.inTransaction(.immediate) {
             try db.execute(
                 sql: """
@@ -91,7 +90,7 @@ enum IndexSchema {
                         grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)
                     """)
             let insert = try db.prepared("INSERT INTO grdb_migrations VALUES (?)")
-            for (name, statements) in migrations.dropFirst(applied) {
+            for (name, statements) in migrations.dropFirst(count) {
                 if let statements { try db.execute(sql: statements) } else { try URLKeys.renew(db) }
                 try insert.run(name)
             }
