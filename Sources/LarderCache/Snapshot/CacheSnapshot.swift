@@ -70,20 +70,15 @@ extension Cache {
             try db.execute(sql: "DELETE FROM damaged")
             let delete = try db.prepared("DELETE FROM objects WHERE digest = ?")
             let resize = try db.prepared("UPDATE objects SET size = ?2 WHERE digest = ?1")
-            var fanOut: (name: String, directory: FileDescriptor)?
             let rows = try db.prepared(
                 "SELECT \(StoredObject.columns) FROM objects o ORDER BY o.digest")
             // A statement's current row can be changed or deleted (sqlite.org/isolation.html).
             try rows.forEach { row in
                 if isCancelled() { throw CancellationError() }
                 let object = try StoredObject(&row)
-                let name = CacheLayout.fanOut(object.digest)
-                if fanOut?.name != name {
-                    if let old = fanOut?.directory { try Durability.add(old) }
-                    fanOut = (name, try objects.directory(name, create: true))
-                }
-                guard let parent = fanOut?.directory else { return }
+                let fanOut = CacheLayout.fanOut(object.digest)
                 do {
+                    let parent = try objects.directory(fanOut, create: true)
                     let size = try copyBytes(of: object, into: parent, reader, isCancelled)
                     report.objects += 1
                     report.bytes += size
@@ -106,8 +101,8 @@ extension Cache {
                 progress.seconds = (ContinuousClock.now - start) / .seconds(1)
                 onProgress(progress)
             }
-            if let last = fanOut?.directory { try Durability.add(last) }
         }
+        for name in try objects.names() { try Durability.add(objects.directory(name)) }
     }
 
     /// Copies an object and returns its size. Throws `.corrupt` if it is damaged, and `.obstructed`
