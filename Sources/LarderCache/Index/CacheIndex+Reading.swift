@@ -23,13 +23,10 @@ extension CacheIndex {
     }
 
     func resource(spelledAs text: String) throws(CacheError) -> Resource? {
-        let find = """
-            SELECT \(Resource.columns) FROM spellings s JOIN resources r ON r.id = s.resource
-                JOIN objects o ON o.id = r.object
-            WHERE s.text = ?
-            """
-        return try lookUp { try $0.prepared(find).rows(text, as: Resource.init) }
-            .first.flatMap { $0.isAsNamed ? $0 : nil }
+        let find = "SELECT key FROM spellings JOIN resources ON id = resource WHERE text = ?"
+        let keys = try lookUp { try $0.prepared(find).rows(text) { try $0.requireText() } }
+        guard let key = keys.first else { return nil }
+        return try resource(key)
     }
 
     func object(_ digest: Digest) throws(CacheError) -> StoredObject? {
@@ -73,11 +70,10 @@ extension CacheIndex {
     func rows<Value>(
         _ columns: String, fanOut byte: UInt8, as row: (inout RowReader) throws -> Value
     ) throws(CacheError) -> [Value] {
-        let rest = Digest.byteCount - 1
+        let last = Data([byte] + [UInt8](repeating: 255, count: Digest.byteCount - 1))
         return try read { db in
-            try db.prepared("SELECT \(columns) FROM objects o WHERE o.digest BETWEEN ? AND ?").rows(
-                Data([byte] + [UInt8](repeating: 0, count: rest)),
-                Data([byte] + [UInt8](repeating: 255, count: rest)), as: row)
+            try db.prepared("SELECT \(columns) FROM objects o WHERE o.digest BETWEEN ? AND ?")
+                .rows(Data([byte]), last, as: row)
         }
     }
 
