@@ -99,18 +99,15 @@ package struct Vary: Equatable, Sendable {
     /// Combines fields with the same name (RFC 9111, section 4.1).
     package func variant(for fields: [(name: String, value: String)]) -> Digest? {
         guard !names.isEmpty else { return nil }
-        var sent: [[UInt8]: [UInt8]] = [:]
-        for (name, value) in fields {
-            let name = name.utf8.lowercasedASCII
-            // The colon distinguishes an empty field from a missing one.
-            sent[name] =
-                (sent[name].map { $0 + Array(", ".utf8) } ?? Array(":".utf8))
-                + value.utf8.trimmingBlanks
-        }
         var hasher = RunningDigest()
         for name in names {
             let name = Array(name.utf8)
-            hasher.update(name + (sent[name] ?? []) + Array("\n".utf8))
+            let values = fields.filter { $0.name.utf8.lowercasedASCII == name }
+                .map { Array($0.value.utf8.trimmingBlanks) }
+            let value = Array(values.joined(separator: Array(", ".utf8)))
+            // The colon distinguishes an empty field from a missing one.
+            hasher.update(name + (values.isEmpty ? [] : Array(":".utf8)) + value)
+            hasher.update(Array("\n".utf8))
         }
         return hasher.digest
     }
