@@ -80,13 +80,11 @@ package final class StagedBody: @unchecked Sendable {
 
     private func write(_ chunk: [UInt8]) {
         hasher.update(chunk)
-        var failed: CacheError?
         do throws(CacheError) {
             if file == nil { file = try create() }
             try file?.descriptor.write(chunk)
-        } catch { failed = error }
+        } catch { lock.withLock { failure = failure ?? error } }
         let resume = lock.withLock {
-            failure = failure ?? failed
             backlog -= chunk.count
             guard isStalled, backlog <= Self.backlogLimit / 2 else { return false }
             isStalled = false
