@@ -36,13 +36,11 @@
     extension Trait where Self == OfflineIconsTrait {
         /// Gives each test an ``OfflineIcons`` with these parameters.
         public static func offlineIcons(
-            cache: URL, manifest: URL? = nil, missingList: URL? = nil, strict: Bool = true,
-            placeholder: PlaceholderColor = .magenta
+            cache: URL, manifest: URL? = nil, missingList: URL? = nil, strict: Bool = true
         ) -> Self {
             Self {
                 try OfflineIcons(
-                    cache: cache, manifest: manifest, missingList: missingList, strict: strict,
-                    placeholder: placeholder)
+                    cache: cache, manifest: manifest, missingList: missingList, strict: strict)
             }
         }
     }
