@@ -87,7 +87,7 @@ extension CacheError {
         case .SQLITE_IOERR:
             // The message may come from the wrong connection, because copying a database uses two.
             let message = String(cString: sqlite3_errstr(SQLITE_IOERR))
-            self.init(.storage, subject: subject, message: message + Self.fileLimit)
+            self.init(.storage, subject: subject, message: message)
         case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.locked, subject: subject, message: message)
         case .SQLITE_READONLY where error.extendedResultCode == .SQLITE_READONLY_DBMOVED,
             .SQLITE_PERM, .SQLITE_AUTH:
@@ -111,21 +111,18 @@ extension CacheError {
     }
 
     private init(unopened subject: String, _ message: String) {
-        let number = Self.refusal(of: subject)
-        switch number {
-        case 0, EIO, EROFS: self.init(.storage, subject: subject, message: message)
-        default: self.init("open", subject: subject, errno: number)
+        func refusal(of path: String, _ mode: Int32) -> Int32 {
+            faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 ? 0 : Foundation.errno
         }
-    }
-
-    private static func refusal(of subject: String) -> Int32 {
-        if isShortOfDescriptors { return EMFILE }
-        guard subject.hasPrefix("/"), faccessat(AT_FDCWD, subject, R_OK | W_OK, AT_EACCESS) != 0
-        else { return 0 }
-        guard Foundation.errno == ENOENT else { return Foundation.errno }
-        // The file is missing, so SQLite tried to create it.
-        let directory = subject.parentDirectory
-        return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : Foundation.errno
+        var number = subject.hasPrefix("/") ? refusal(of: subject, R_OK | W_OK) : 0
+        // If the file is missing, SQLite tried to create it.
+        if number == ENOENT { number = refusal(of: subject.parentDirectory, W_OK | X_OK) }
+        if Self.isShortOfDescriptors { number = EMFILE }
+        if [0, EIO, EROFS].contains(number) {
+            self.init(.storage, subject: subject, message: message)
+        } else {
+            self.init("open", subject: subject, errno: number)
+        }
     }
 
     /// Whether the disk is full, which SQLite reports as an I/O error for mapped files.
@@ -133,17 +130,6 @@ extension CacheError {
         var status = statvfs()
         guard path.hasPrefix("/"), statvfs(path.parentDirectory, &status) == 0 else { return false }
         return Int64(status.f_bavail) * Int64(status.f_frsize) < 256 << 10
-    }
-
-    private static var fileLimit: String {
-        var limit = rlimit()
-        #if canImport(Glibc)
-            let isKnown = getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0
-        #else
-            let isKnown = getrlimit(RLIMIT_FSIZE, &limit) == 0
-        #endif
-        guard isKnown, limit.rlim_cur < Int64.max else { return "" }
-        return " (the limit on file sizes is \(limit.rlim_cur) bytes: ulimit -f)"
     }
 
     /// Adds advice to the message and, if the subject is relative, the cache's path to the subject.
@@ -170,36 +156,30 @@ extension CacheError {
     }
 
     private static func adviceOnFullDisk(at path: String) -> String {
-        var (room, value, free) = (1e9, "1GB", 0.0)
         var status = statvfs()
-        if statvfs(path, &status) == 0 {
-            let block = Double(status.f_frsize)
-            let size = Double(status.f_blocks) * block
-            free = Double(status.f_bavail) * block
-            if size < 1e7 {
-                let count = max(1, Int(size / 1e4))
-                (room, value) = (Double(count) * 1e3, "\(count)kB")
-            } else if size < 1e10 {
-                (room, value) = (Double(Int(size / 1e7)) * 1e6, "\(Int(size / 1e7))MB")
-            }
-        }
-        return hasObjects(ofBytes: room - free, in: path)
-            ? "to free space: \(Suggestion.command("evict --min-free \(value)"))"
+        let isKnown = statvfs(path, &status) == 0
+        let (size, free) = (Double(status.f_blocks), Double(status.f_bavail))
+        // A tenth of the disk, but at least 1 kB and at most 1 GB.
+        let wanted = isKnown ? min(max(1e3, size * Double(status.f_frsize) / 10), 1e9) : 1e9
+        let (unit, name) = wanted < 1e6 ? (1e3, "kB") : wanted < 1e9 ? (1e6, "MB") : (1e9, "GB")
+        let count = Int(wanted / unit)
+        let missing = Double(count) * unit - free * Double(status.f_frsize)
+        return hasObjects(ofBytes: missing, in: path)
+            ? "to free space: \(Suggestion.command("evict --min-free \(count)\(name)"))"
             : "remove other files from its disk, or choose another disk with --cache"
     }
 
     /// Whether the objects have `wanted` bytes. To limit the time, 100,000 files count as enough.
     private static func hasObjects(ofBytes wanted: Double, in path: String) -> Bool {
         let objects = FileManager.default.enumerator(atPath: "\(path)/\(CacheLayout.objects)")
-        var (bytes, count) = (0.0, 0)
-        while bytes < wanted, count < 100_000, objects?.nextObject() != nil {
-            count += 1
-            guard let attributes = objects?.fileAttributes,
-                attributes[.type] as? FileAttributeType == .typeRegular
-            else { continue }
-            bytes += (attributes[.size] as? NSNumber)?.doubleValue ?? 0
+        var bytes = 0.0
+        for _ in 0..<100_000 where bytes < wanted {
+            guard objects?.nextObject() != nil else { return false }
+            let file = objects?.fileAttributes ?? [:]
+            guard file[.type] as? FileAttributeType == .typeRegular else { continue }
+            bytes += (file[.size] as? NSNumber)?.doubleValue ?? 0
         }
-        return bytes >= wanted || count == 100_000
+        return true
     }
 
     private static var isShortOfDescriptors: Bool {
@@ -233,7 +213,5 @@ extension CacheError {
         return CacheError(.obstructed, subject: subject, message: message + advice)
     }
 
-    var concernsFile: Bool {
-        errno.map { ![EMFILE, ENFILE, ENOMEM].contains($0) } ?? false
-    }
+    var concernsFile: Bool { errno != nil && ![EMFILE, ENFILE, ENOMEM].contains(errno) }
 }
