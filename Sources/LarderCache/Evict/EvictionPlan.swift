@@ -29,13 +29,6 @@ final class EvictionPlan {
         }
     }
 
-    struct Decision {
-        var all = ObjectTally()
-        var left = ObjectTally()
-        var held: [Hold: ObjectTally] = [:]
-        var missed: [Reason] = []
-    }
-
     private let policy: EvictionPolicy
     private let directory: CacheDirectory
     private let database: DatabaseQueue
@@ -49,6 +42,7 @@ final class EvictionPlan {
         database = try DatabaseFile.openScratch(at: path, joining: index)
         try database.writeWithoutTransaction { db in
             try db.execute(sql: Self.tables)
+            let hasFormerKeys = try index.listFormerKeys(in: db)
             for (table, keys) in [("kept_keys", policy.keep), ("only_keys", policy.only)] {
                 guard let keys else { continue }
                 try db.inTransaction {
@@ -56,9 +50,7 @@ final class EvictionPlan {
                     try keys { try insert.run($0) }
                     return .commit
                 }
-            }
-            guard try index.listFormerKeys(in: db) else { return }
-            for table in ["kept_keys", "only_keys"] {
+                guard hasFormerKeys else { continue }
                 try db.execute(
                     sql: """
                         INSERT OR IGNORE INTO \(table)
@@ -80,17 +72,20 @@ final class EvictionPlan {
         );
         """
 
-    func decide(at instant: Date, runStart: Date, free: Int64) throws -> Decision {
+    /// Plans the removals, and returns the tally of all objects.
+    func decide(
+        at instant: Date, runStart: Date, free: Int64, into report: inout EvictionReport
+    ) throws -> ObjectTally {
         try database.writeWithoutTransaction { db in
             // Reading all rows fills the page cache.
             defer { db.releaseMemory() }
-            var decision = Decision()
+            var (all, held) = (ObjectTally(), [Hold: ObjectTally]())
             let now = instant.timeIntervalSince1970
             try db.inTransaction(.deferred) {
                 try db.execute(sql: "DELETE FROM held; DELETE FROM wanted; DELETE FROM victims")
                 try hold(db)
-                decision.all = try ObjectTally(db, "cache.objects")
-                var excess = EvictionExcess(policy: policy, left: decision.all, free: free)
+                all = try ObjectTally(db, "cache.objects")
+                var excess = EvictionExcess(policy: policy, left: all, free: free)
                 // The excess if no object were held, which determines the held objects to report.
                 var unheldExcess = excess
                 let insert = try db.prepared(
@@ -120,7 +115,7 @@ final class EvictionPlan {
                     if isExcess { unheldExcess.take(size, freeing: room) }
                     if let hold = hold ?? runHold(usedAt, since: runStart, instant) {
                         guard isExcess else { continue }
-                        decision.held[hold, default: .init()].add(size)
+                        held[hold, default: .init()].add(size)
                     } else if let reason = mandate ?? useful(excess.reason) {
                         // Times before ``ObjectUse/earliest`` are from an unset clock.
                         let age = since >= ObjectUse.earliest ? max(0, now - since) : 0
@@ -128,11 +123,10 @@ final class EvictionPlan {
                         excess.take(size, freeing: room)
                     }
                 }
-                decision.left = excess.left
-                decision.missed = excess.missed
+                (report.left, report.held, report.missed) = (excess.left, held, excess.missed)
                 return .commit
             }
-            return decision
+            return all
         }
     }
 
@@ -216,8 +210,7 @@ final class EvictionPlan {
                 iif(o.\(policy.order.clock) < ?1, ?3, o.\(policy.order.clock)) AS since
             FROM cache.objects o LEFT JOIN main.held h ON h.object = o.id
                 LEFT JOIN main.wanted w ON w.object = o.id
-            ORDER BY mandate IS NULL, mandate IS NULL AND o.size <= ?5, \(policy.order.sort),
-                o.digest
+            ORDER BY mandate IS NULL, mandate IS NULL AND o.size <= ?5, since, o.digest
             """)
         try statement.bind(
             ObjectUse.earliest, policy.only != nil, now, policy.maximumAge, policy.maximumBytes)

@@ -34,19 +34,13 @@ public struct EvictionPolicy {
 }
 
 /// The order in which objects are evicted.
-public struct EvictionOrder: Sendable, Equatable {
-    /// The name of the order on the command line.
-    public let name: String
-    let clock: String
-    /// The SQL terms of the order. `since` is the start of an object's age.
-    var sort = "since"
-
+public enum EvictionOrder: String, Sendable, CaseIterable {
     /// Least recently used first.
-    public static let used = EvictionOrder(name: "used", clock: "used_at")
+    case used
     /// Least recently stored first.
-    public static let fetched = EvictionOrder(name: "fetched", clock: "stored_at")
-    /// All orders.
-    public static let all = [used, fetched]
+    case fetched
+
+    var clock: String { self == .used ? "used_at" : "stored_at" }
 }
 
 struct EvictionExcess {

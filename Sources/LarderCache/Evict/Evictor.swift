@@ -64,20 +64,16 @@ struct Evictor {
             var runStart = try directory.oldestRunStart(except: ownRun?.name) ?? now
             // If the clock was set back, the run may have used any object.
             if runStart > now { runStart = .distantPast }
-            let decision = try plan.decide(at: now, runStart: runStart, free: disk.free + freed)
-            before = decision.all
+            before = try plan.decide(
+                at: now, runStart: runStart, free: disk.free + freed, into: &report)
             before += report.total
-            report.held = decision.held
-            report.missed = decision.missed
-            report.left = decision.left
+            let planned = report.missed
             let isWhole = try remove(plan, from: index)
             if policy.isDryRun { return }
             // Other processes may have stored objects in the meantime.
             report.left = try index.objectTotals()
             report.missed = try missed(withFree: room())
-            if isWhole, Set(report.missed).subtracting([.free]).isSubset(of: decision.missed) {
-                break
-            }
+            if isWhole, Set(report.missed).subtracting([.free]).isSubset(of: planned) { break }
         }
         try forgetDamaged(plan, in: index)
         try ObjectUse.settle(in: index)
@@ -281,35 +277,26 @@ struct Evictor {
         var tally = ObjectTally()
         guard let root = try ObjectTree(directory).root() else { return tally }
         for byte in UInt8.min...UInt8.max where !policy.isCancelled() {
-            let orphans = try orphans(byte, beneath: root, index)
-            if policy.isDryRun {
-                for orphan in orphans { tally.add(orphan.bytes) }
-            } else {
-                tally += try removal.removeFiles(
-                    of: orphans.map(\.digest), in: index, where: isOld, unless: policy.isCancelled)
-            }
+            let name = ObjectTree.fanOut(byte)
+            guard try root.status(of: name)?.isDirectory == true else { continue }
+            let known = Set(try index.rows("o.digest", fanOut: byte) { try $0.requireDigest() })
+            var orphans: [Digest] = []
+            do throws(CacheError) {
+                try ObjectTree.walk(fanOut: name, beneath: root) { (entry) throws(CacheError) in
+                    // Young files may still get rows.
+                    guard let digest = entry.digest, !known.contains(digest),
+                        let status = try entry.parent.status(of: entry.name), status.isRegularFile,
+                        isOld(status)
+                    else { return }
+                    orphans.append(digest)
+                    if policy.isDryRun { tally.add(status.freeableBytes) }
+                }
+            } catch  where error.isOutOfReach {}
+            if policy.isDryRun { continue }
+            tally += try removal.removeFiles(
+                of: orphans, in: index, where: isOld, unless: policy.isCancelled)
         }
         return tally
-    }
-
-    /// Returns files without index rows. Skips young files, which may still get rows.
-    private func orphans(
-        _ byte: UInt8, beneath root: FileDescriptor, _ index: CacheIndex
-    ) throws(CacheError) -> [(digest: Digest, bytes: Int64)] {
-        let name = ObjectTree.fanOut(byte)
-        guard try root.status(of: name)?.isDirectory == true else { return [] }
-        let known = Set(try index.rows("o.digest", fanOut: byte) { try $0.requireDigest() })
-        var orphans: [(digest: Digest, bytes: Int64)] = []
-        do throws(CacheError) {
-            try ObjectTree.walk(fanOut: name, beneath: root) { (entry) throws(CacheError) in
-                guard let digest = entry.digest, !known.contains(digest),
-                    let status = try entry.parent.status(of: entry.name), status.isRegularFile,
-                    isOld(status)
-                else { return }
-                orphans.append((digest, status.freeableBytes))
-            }
-        } catch  where error.isOutOfReach {}
-        return orphans
     }
 
     /// Whether a file is older than the grace period. Also checks the status change time, because a

@@ -149,7 +149,7 @@ private struct EvictionHistory {
         var order = EvictionModel.Order()
         if random.next(below: 2) == 0 { order.bytes = Int64(random.next(below: 40_000)) }
         if random.next(below: 3) == 0 { order.count = random.next(below: 40) }
-        order.order = EvictionOrder.all[random.next(below: EvictionOrder.all.count)]
+        order.order = EvictionOrder.allCases[random.next(below: EvictionOrder.allCases.count)]
         if random.next(below: 3) == 0 {
             let instants = model.objects.values.map { order.instant($0) }
             // The limit is the time of an object, or now.

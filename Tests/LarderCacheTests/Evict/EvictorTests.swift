@@ -21,8 +21,10 @@ import Testing
             let disk = try DiskSpace(of: scene.cache.directory.root)
             let plan = try EvictionPlan(
                 policy, index: index, at: nil, in: scene.cache.directory)
+            var report = EvictionReport(isDryRun: true)
             _ = try plan.decide(
-                at: Self.old.addingTimeInterval(age), runStart: Date(), free: disk.free)
+                at: Self.old.addingTimeInterval(age), runStart: Date(), free: disk.free,
+                into: &report)
             #expect(
                 try plan.victims(after: 0, limit: 10).map(\.reported.reason)
                     == (isVictim ? [.age] : []))

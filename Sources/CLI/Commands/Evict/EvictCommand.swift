@@ -42,7 +42,7 @@ struct EvictCommand: ReportingCommand {
             """
             The age of an object is the time since its last use (used) or its download (fetched). \
             The oldest objects are removed first. (default: used)
-            """, EvictionOrder.all.map(\.name).joined(separator: "|")))
+            """, EvictionOrder.allCases.map(\.rawValue).joined(separator: "|")))
     var by: EvictionOrder?
 
     @Option(parsing: .unconditional, help: .common("The maximum number of objects.", "n"))
@@ -160,18 +160,7 @@ struct EvictCommand: ReportingCommand {
     }
 }
 
-extension EvictionOrder: ExpressibleByArgument {
-    /// Creates an order from its name.
-    public init?(argument: String) {
-        guard let order = Self.all.first(where: { $0.name.isSame(as: argument) }) else {
-            return nil
-        }
-        self = order
-    }
-
-    /// The names of all orders.
-    public static var allValueStrings: [String] { all.map(\.name) }
-}
+extension EvictionOrder: ExpressibleByArgument {}
 
 extension EvictionReport.Victim {
     package var text: String {
