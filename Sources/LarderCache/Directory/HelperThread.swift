@@ -22,20 +22,19 @@ package enum HelperThread {
         return true
     }
 
-    /// Calls `body` on this thread and up to `count - 1` new threads, and waits. Threads may fail
-    /// to start, so each call must continue until no work is left.
-    package static func share(_ count: Int, _ body: @Sendable () -> Void) {
+    /// Calls `body` with each number below `count`, on this thread and up to `count - 1` new
+    /// threads, and waits. A thread gets several numbers if others cannot start.
+    static func share(_ count: Int, _ body: @Sendable (Int) -> Void) {
+        let next = Counter(0)
         withoutActuallyEscaping(body) { body in
+            @Sendable func work() {
+                while case let number = next.next() - 1, number < count { body(number) }
+            }
             var helpers: [pthread_t] = []
-            while helpers.count < count - 1, let helper = make(body) { helpers.append(helper) }
-            body()
+            while helpers.count < count - 1, let helper = make(work) { helpers.append(helper) }
+            work()
             for helper in helpers { pthread_join(helper, nil) }
         }
-    }
-
-    static func forEach(below count: Int, _ body: @Sendable (Int) -> Void) {
-        let next = Counter(0)
-        share(count) { while case let number = next.next() - 1, number < count { body(number) } }
     }
 
     /// Throws unless `count` threads can start and ``room`` bytes can be mapped. The default is the

@@ -65,7 +65,7 @@ struct FileRemoval: Sendable {
     func remove(_ files: [Digest], shares: Int) throws(CacheError) -> Outcome {
         let size = (files.count + shares - 1) / shares
         let sum = Locked(Outcome())
-        HelperThread.forEach(below: shares) { share in
+        HelperThread.share(shares) { share in
             remove(files.dropFirst(share * size).prefix(size), isAlone: shares == 1, sum)
         }
         let outcome = sum.withLock { $0 }

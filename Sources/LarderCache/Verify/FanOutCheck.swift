@@ -74,9 +74,8 @@ struct FanOutCheck {
                     ? add(.link, entry.path, "is a link, which is never followed", digest)
                     : add(.corrupt, entry.path, "is not a regular file", digest)
             }
-            report.treeObjects += 1
-            report.treeBytes += Int64(status.st_size)
             report.objects += 1
+            report.treeBytes += Int64(status.st_size)
             // If the sizes differ, the digest shows whether the file or the index is wrong.
             var read: (digest: Digest, count: Int64)? = (digest, 0)
             if !options.isQuick || row.map({ $0.size != Int64(status.st_size) }) ?? false {
@@ -86,14 +85,27 @@ struct FanOutCheck {
             guard let read else {
                 wasCancelled = true
                 expected[digest] = row
-                report.treeObjects -= 1
-                report.treeBytes -= Int64(status.st_size)
                 report.objects -= 1
+                report.treeBytes -= Int64(status.st_size)
                 return
             }
             report.bytes += read.count
             verifier.count(bytes: read.count)
-            try judge(entry, digest, row, status, read.digest)
+            if try !isIndexed(digest, row) {
+                // This is not corruption, because a crash may leave a file without a row.
+                let more = read.digest == digest ? "" : ", and its bytes have another digest"
+                add(.orphaned, entry.path, "has no row in the index" + more, digest)
+            } else if read.digest != digest {
+                add(.corrupt, entry.path, "the bytes have the digest \(read.digest.hex)", digest)
+            } else if let row, row.size != Int64(status.st_size) {
+                let sizes = "\(row.size) bytes, but the file has \(status.st_size)"
+                add(.index, entry.path, "the index states \(sizes)", digest)
+            } else {
+                report.whole += 1
+                let mode = status.st_mode & 0o7777
+                if mode == 0o444 { return }
+                add(.mode, entry.path, "has the mode 0\(String(mode, radix: 8))", digest)
+            }
         } catch  where error.errno == ENOENT {
             // The object was just evicted.
         } catch  where error.isSparse {
@@ -103,29 +115,6 @@ struct FanOutCheck {
                 "\(error.message); to download it again: \(repair)", digest)
         } catch  where error.concernsFile {
             add(.unreadable, entry.path, error.message, digest)
-        }
-    }
-
-    private mutating func judge(
-        _ entry: ObjectTree.Entry, _ digest: Digest, _ row: StoredObject?, _ status: stat,
-        _ actual: Digest
-    ) throws(CacheError) {
-        guard try isIndexed(digest, row) else {
-            // This is not corruption, because a crash may leave a file without a row.
-            let more = actual == digest ? "" : ", and its bytes have another digest"
-            return add(.orphaned, entry.path, "has no row in the index" + more, digest)
-        }
-        if actual != digest {
-            add(.corrupt, entry.path, "the bytes have the digest \(actual.hex)", digest)
-        } else if let row, row.size != Int64(status.st_size) {
-            let message = "the index states \(row.size) bytes, but the file has \(status.st_size)"
-            add(.index, entry.path, message, digest)
-        } else {
-            report.whole += 1
-            let mode = status.st_mode & 0o7777
-            if mode != 0o444 {
-                add(.mode, entry.path, "has the mode 0\(String(mode, radix: 8))", digest)
-            }
         }
     }
 

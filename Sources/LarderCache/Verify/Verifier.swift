@@ -17,7 +17,6 @@ final class Verifier: @unchecked Sendable {
     /// The leading bytes of directories to check. Threads have taken the first `next`.
     private var leadingBytes: [UInt8] = []
     private var next = 0
-    private var isStructureChecked = false
     private var done = VerifyPosition()
     private var deadline: ContinuousClock.Instant?
     private var progress = ObjectProgress()
@@ -98,14 +97,13 @@ final class Verifier: @unchecked Sendable {
         leadingBytes = (UInt8.min...UInt8.max).filter {
             options.selection.touches($0) && !position.contains($0)
         }
-        (next, done, failure, isStructureChecked) = (0, position, nil, index == nil)
-        indexFailure = nil
+        (next, done, failure, indexFailure) = (0, position, nil, nil)
         (progress.objects, progress.bytes, progress.findings) = (0, 0, 0)
         start = .now
         deadline = options.maximumDuration.map { start + $0 }
-        HelperThread.share(ProcessInfo.processInfo.activeProcessorCount + 1) { [self] in
+        HelperThread.share(ProcessInfo.processInfo.activeProcessorCount + 1) { [self] number in
             do throws(CacheError) {
-                try checkStructure()
+                if number == 0 { try checkStructure() }
                 while let byte = lock.withLock({ takeDirectory() }) {
                     try check(byte, beneath: root)
                 }
@@ -119,11 +117,7 @@ final class Verifier: @unchecked Sendable {
     }
 
     private func checkStructure() throws(CacheError) {
-        let isDue = lock.withLock {
-            defer { isStructureChecked = true }
-            return !isStructureChecked
-        }
-        guard isDue, let index else { return }
+        guard let index else { return }
         let start = ContinuousClock.now
         let found: [String]
         do throws(CacheError) {

@@ -35,7 +35,7 @@ public struct VerifyReport: Sendable {
     /// The size of ``indexObjects`` in bytes.
     public internal(set) var indexBytes: Int64 = 0
     /// The number of selected object files.
-    public internal(set) var treeObjects = 0
+    public var treeObjects: Int { objects }
     /// The size of ``treeObjects`` in bytes.
     public internal(set) var treeBytes: Int64 = 0
     /// The number of entries in `tmp/`.
@@ -77,8 +77,7 @@ public struct VerifyReport: Sendable {
         package let size: Int64?
 
         package init(digest: Digest?, size: Int64?) {
-            self.digest = digest
-            self.size = size
+            (self.digest, self.size) = (digest, size)
         }
     }
 
@@ -119,7 +118,6 @@ public struct VerifyReport: Sendable {
         whole += other.whole
         indexObjects += other.indexObjects
         indexBytes += other.indexBytes
-        treeObjects += other.treeObjects
         treeBytes += other.treeBytes
         findings += other.findings
     }
@@ -190,11 +188,8 @@ public struct VerifyReport: Sendable {
             _ kind: Kind, _ subject: String, _ message: String, digest: Digest? = nil,
             urls: [String] = []
         ) {
-            self.kind = kind
-            self.subject = subject
-            self.message = message
-            self.digest = digest
-            self.urls = urls
+            (self.kind, self.subject, self.message) = (kind, subject, message)
+            (self.digest, self.urls) = (digest, urls)
         }
 
         package init(damaged digest: Digest?, urls: [String]) {
@@ -233,10 +228,8 @@ public struct VerifyReport: Sendable {
             key: String, outcome: Outcome, digest: Digest? = nil,
             problem: (code: String, message: String)? = nil
         ) {
-            self.key = key
-            self.outcome = outcome
-            self.digest = digest
-            self.problem = problem
+            (self.key, self.outcome) = (key, outcome)
+            (self.digest, self.problem) = (digest, problem)
         }
     }
 
