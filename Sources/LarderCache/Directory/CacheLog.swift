@@ -29,8 +29,6 @@ public struct CacheLog: Sendable {
     /// A log that ignores messages without computing them.
     public static let none = CacheLog()
 
-    package var isEnabled: Bool { write != nil }
-
     package func callAsFunction(_ level: Level, _ message: @autoclosure () -> String) {
         write?(level, message)
     }

@@ -36,7 +36,6 @@ final class IconWriter: Depositor, @unchecked Sendable {
 
     private var opened: (cache: Cache, store: Store)?
     private var lastUse = Date.distantPast
-    private var isCloseScheduled = false
     private var notBefore = Date.distantPast
 
     init(path: String, log: CacheLog) { (self.path, self.log) = (path, log) }
@@ -163,12 +162,8 @@ final class IconWriter: Depositor, @unchecked Sendable {
     }
 
     private func closeWhenIdle() {
-        guard !isCloseScheduled else { return }
-        isCloseScheduled = true
         queue.asyncAfter(deadline: .now() + Self.idleSeconds) { [weak self] in
-            guard let self else { return }
-            isCloseScheduled = false
-            guard opened != nil else { return }
+            guard let self, opened != nil else { return }
             if Date() < lastUse + Self.idleSeconds { return closeWhenIdle() }
             opened?.store.flush()
             closeStore()

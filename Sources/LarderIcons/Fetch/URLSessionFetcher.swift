@@ -37,53 +37,46 @@
         public func fetch(_ request: IconRequest) async throws -> FetchedIcon {
             let (bytes, response) = try await session.bytes(
                 for: URLRequest(url: request.url), delegate: PriorityKeeper(request))
-            let task = bytes.task
+            func failure(_ message: String, retryAfter delay: Duration? = nil) -> IconFailure {
+                bytes.task.cancel()
+                return IconFailure(
+                    .fetch, url: request.url, message,
+                    retryAfter: delay.map { $0 / .seconds(1) })
+            }
             guard let response = response as? HTTPURLResponse else {
-                throw IconFailure(.fetch, url: request.url, "the response is not HTTP")
+                throw failure("the response is not HTTP")
             }
             guard [200, 203].contains(response.statusCode) else {
-                task.cancel()
                 let delay = RetryAfter.delay(
                     response.value(forHTTPHeaderField: "Retry-After"),
                     date: response.value(forHTTPHeaderField: "Date"),
                     age: response.value(forHTTPHeaderField: "Age"))
-                throw IconFailure(
-                    .fetch, url: request.url,
-                    "the server answered with status \(response.statusCode)",
-                    retryAfter: delay.map { $0 / .seconds(1) })
+                throw failure(
+                    "the server answered with status \(response.statusCode)", retryAfter: delay)
             }
-            guard response.expectedContentLength <= Int64(maximumBytes) else {
-                task.cancel()
-                throw tooLong(request.url)
-            }
+            let length = response.expectedContentLength
+            let tooLong = "the body is longer than \(maximumBytes) bytes"
+            guard length <= Int64(maximumBytes) else { throw failure(tooLong) }
             var data = Data()
-            data.reserveCapacity(max(0, Int(response.expectedContentLength)))
+            data.reserveCapacity(max(0, Int(length)))
             for try await byte in bytes {
-                guard data.count < maximumBytes else {
-                    task.cancel()
-                    throw tooLong(request.url)
-                }
+                guard data.count < maximumBytes else { throw failure(tooLong) }
                 data.append(byte)
             }
-            guard
-                response.expectedContentLength < 0
-                    || !data.isEmpty && data.count >= response.expectedContentLength
-            else { throw IconFailure(.fetch, url: request.url, "the body is incomplete") }
+            guard length < 0 || !data.isEmpty && data.count >= length else {
+                throw failure("the body is incomplete")
+            }
             // Some servers send error pages with status 200.
             guard let image = CGImageSourceCreateWithData(data as CFData, nil),
                 CGImageSourceGetStatus(image) == .statusComplete,
                 let type = CGImageSourceGetType(image)
-            else { throw IconFailure(.fetch, url: request.url, "the body is not a complete image") }
+            else { throw failure("the body is not a complete image") }
             let headers = response.allHeaderFields as? [String: String] ?? [:]
             let url = response.url?.absoluteString
             return FetchedIcon(
                 data: data, mediaType: UTType(type as String)?.preferredMIMEType,
                 headers: headers.map { (name: $0.key, value: $0.value) },
                 responseURL: url == request.url.absoluteString ? nil : url)
-        }
-
-        private func tooLong(_ url: URL) -> IconFailure {
-            IconFailure(.fetch, url: url, "the body is longer than \(maximumBytes) bytes")
         }
 
         private final class PriorityKeeper: NSObject, URLSessionTaskDelegate {

@@ -192,9 +192,7 @@ public final class IconLoader: @unchecked Sendable {
 
     /// Forgets the failure of one URL, or by default of all URLs.
     public func forgetFailures(of url: URL? = nil) {
-        lock.withLock {
-            if let url { failures.forget(url.absoluteString) } else { failures.forgetAll() }
-        }
+        lock.withLock { failures.forget(url?.absoluteString) }
     }
 
     func leave(_ key: String, _ waiter: Int) { withEffects { remove(waiter, key, &$0) } }

@@ -81,6 +81,7 @@ struct FailureMemory {
         failures[key] = (failure, now + seconds)
     }
 
-    mutating func forget(_ key: String) { failures[key] = nil }
-    mutating func forgetAll() { failures = [:] }
+    mutating func forget(_ key: String?) {
+        if let key { failures[key] = nil } else { failures = [:] }
+    }
 }

@@ -15,16 +15,13 @@ public final class MemoryPressure: @unchecked Sendable {
     #endif
 
     /// The level of memory pressure.
-    public enum Level: Int, Sendable, Comparable {
+    public enum Level: Sendable {
         /// The memory pressure has ended.
         case normal
         /// Memory is low. Free data that is cheap to load again.
         case warning
         /// Memory is almost exhausted. Free all data that is not in use.
         case critical
-
-        /// Whether `left` is the lower level.
-        public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
     }
 
     /// Creates a source that reports only calls of ``report(_:)``.

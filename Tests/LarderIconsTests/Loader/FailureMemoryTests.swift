@@ -35,7 +35,7 @@ import Testing
         }
         #expect(memory.failure(of: "19999", at: start + 20) != nil)
         // Failures that expire last are kept.
-        memory.forgetAll()
+        memory.forget(nil)
         for number in 0...FailureMemory.limit {
             memory.remember(failure(), of: "\(number)", for: 60 + Double(number), at: start)
         }
