@@ -83,8 +83,7 @@ public final class OfflineIcons: @unchecked Sendable {
 
     deinit { OfflineInstances.unshare(protocolClass) }
 
-    /// A new configuration for a `URLSession`, without a `URLCache`. Its requests fail after this
-    /// instance is released.
+    /// A new configuration for a `URLSession`, without a `URLCache`.
     public var configuration: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.protocolClasses = [protocolClass]

@@ -149,8 +149,7 @@ final class CacheDirectory: Sendable {
         try run.directory.rename(staged, to: parent, as: name)
     }
 
-    /// Creates a file that is removed before an eviction on a full disk, because deleting rows
-    /// needs space for SQLite's log.
+    /// Creates a file whose space SQLite's log can use during an eviction on a full disk.
     func takeReserve() {
         #if !canImport(Darwin)
             guard let index = try? root.status(of: CacheLayout.index),
@@ -202,8 +201,7 @@ final class CacheDirectory: Sendable {
         return Digest(hex: former)?.hex == former || ObjectTree.isFanOut(former)
     }
 
-    /// Moves a file that failed verification to `quarantine/` and returns its new path. Returns nil
-    /// if the file with `inode` is gone; if a different file was moved, moves it back.
+    /// Moves a bad file to `quarantine/`. Returns its new path, or nil if it is gone or replaced.
     func quarantine(
         _ name: String, from parent: FileDescriptor, inode: ino_t
     ) throws(CacheError) -> String? {

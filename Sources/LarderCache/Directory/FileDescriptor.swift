@@ -266,8 +266,7 @@ package final class FileDescriptor: Sendable {
         do throws(CacheError) {
             made = try open(name, flags: O_RDONLY | O_DIRECTORY)
         } catch  where error.errno == EACCES {
-            // The umask denies access. Changing the mode is safe if no other user can replace the
-            // directory.
+            // The umask denies access. Another user must not be able to replace the directory.
             guard Ownership.fault(of: try status()) == nil,
                 name.withPath({ fchmodat(raw, $0, mode, AT_SYMLINK_NOFOLLOW) }) == 0
             else { throw error }
@@ -290,8 +289,7 @@ package final class FileDescriptor: Sendable {
         return file
     }
 
-    /// Creates or opens a file. Throws `.unusable` if it has other hard links or others could
-    /// change it.
+    /// Creates or opens a file. Throws if it has other hard links or others could change it.
     func createOrOpen(_ name: String, mode: mode_t = 0o644) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
             return try create(name, mode: mode)

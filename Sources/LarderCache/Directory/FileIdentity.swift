@@ -1,7 +1,6 @@
 import Foundation
 
-/// The identity of a file's contents. Equal identities mean equal bytes, because each change sets
-/// the status change time, which programs cannot set back.
+/// The identity of a file's contents, with the status change time, which programs cannot set back.
 package struct FileIdentity: Sendable, Hashable {
     private let device: UInt64
     private let inode: UInt64
@@ -46,8 +45,7 @@ extension stat {
 
     /// The allocated size. `st_blocks` counts 512 bytes on all systems (stat(2)).
     package var allocatedBytes: Int64 { Int64(st_blocks) * 512 }
-    /// The maximum plausible size: 16 times the allocated bytes, because some file systems
-    /// compress, plus 1 MiB.
+    /// 16 times the allocated bytes, because some file systems compress, plus 1 MiB.
     package var plausibleBytes: Int64 {
         min(max(0, Int64(st_blocks)), 1 << 48) * 512 * 16 + 1 << 20
     }

@@ -1,7 +1,6 @@
 import Foundation
 
-/// A policy for waiting for locks of other processes. Locks have no queue, so a reindex can wait
-/// long if other processes keep opening the cache.
+/// A policy for waiting for locks of other processes. Locks have no queue.
 public struct LockWait: Sendable {
     /// The maximum waiting time; nil means no limit.
     public var limit: Duration?
@@ -27,8 +26,7 @@ public struct LockWait: Sendable {
 
     var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
 
-    /// Takes the lock, or throws `.locked` after the limit. Polls, because only a signal could end
-    /// a blocked flock(2).
+    /// Takes the lock. Polls, because only a signal could end a blocked flock(2).
     func take(
         _ operation: Int32, on file: FileDescriptor, subject: String, describeHolder: () -> String
     ) throws(CacheError) {

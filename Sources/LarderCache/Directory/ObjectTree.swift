@@ -111,8 +111,7 @@ package final class ObjectReader {
 
 /// A check for the existence of object files, with one system call per file.
 package final class ObjectPresence: @unchecked Sendable {
-    // Unchecked because no lock guards its variables. Use an instance from only one thread or
-    // serial queue.
+    // Unchecked because no lock guards its variables. Use it on one thread or serial queue.
     private let directory: CacheDirectory
     private var tree: FileDescriptor?
     /// The fan-out directories, by leading byte, that are known not to be links.

@@ -2,8 +2,7 @@ import Foundation
 
 typealias RunFile = (name: String, descriptor: FileDescriptor)
 
-/// A run's directory in `tmp/`. The kernel releases its lock when the process ends, so that later
-/// runs can sweep it.
+/// A run's directory in `tmp/`. Its lock ends with the process, so that later runs can sweep it.
 final class RunDirectory: Sendable {
     let name: String
     let directory: FileDescriptor

@@ -1,9 +1,7 @@
 import Foundation
 
-/// A limit on the bytes read from sparse files, which can have any size without using the disk.
-///
-/// Bytes beyond a file's ``stat/plausibleBytes`` are taken from one budget. Intact objects return
-/// their bytes, because some file systems compress files.
+/// A limit on the bytes read from sparse files beyond their ``stat/plausibleBytes``. Intact objects
+/// return their bytes, because some file systems compress files.
 package final class SparseBudget: @unchecked Sendable {
     // Unchecked because `condition` guards the variables.
     private let condition = NSCondition()

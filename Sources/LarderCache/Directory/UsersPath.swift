@@ -73,8 +73,7 @@ package struct UsersPath {
         return String(path: target)
     }
 
-    /// Throws `.unusable` if another user owns a link on the path. With `isLast`, checks only the
-    /// last name.
+    /// Throws if another user owns a link on the path or, with `isLast`, the last name.
     func checkLinks(isLast: Bool = false) throws(CacheError) {
         guard let foreignLink, foreignLink.isLast || !isLast else { return }
         throw CacheError(
@@ -83,8 +82,7 @@ package struct UsersPath {
                 + " links of other users")
     }
 
-    /// Opens the directory. Before creating anything, calls `body` with the directory or its
-    /// nearest existing parent.
+    /// Opens the directory. First calls `body` with it or its nearest existing parent.
     package func directory(
         create: Bool = false, checksLinks: Bool = true,
         before body: (FileDescriptor) throws(CacheError) -> Void = { _ in }

@@ -175,8 +175,7 @@ final class EvictionPlan {
         }
     }
 
-    /// Detaches the index. Its own connections must close last, because only they can checkpoint
-    /// its log.
+    /// Detaches the index, whose own connections must close last to checkpoint its log.
     func close() throws { try database.close() }
 
     private func hold(_ db: Database) throws {
@@ -217,8 +216,7 @@ final class EvictionPlan {
         return statement
     }
 
-    /// Returns `.run` if a run in progress may have used the object. Future times count, because
-    /// the run's clock may be ahead.
+    /// Returns `.run` if a run in progress, whose clock may be ahead, may have used the object.
     private func runHold(_ usedAt: Double, since start: Date, _ instant: Date) -> Hold? {
         let end = start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
         return usedAt >= start.timeIntervalSince1970 && usedAt <= end ? .run : nil

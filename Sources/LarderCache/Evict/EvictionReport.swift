@@ -81,8 +81,7 @@ public struct EvictionReport: Sendable {
     public internal(set) var isInterrupted = false
     /// The number of removed failure records.
     public internal(set) var forgottenFailures = 0
-    /// The error that ended the eviction early or prevented the removal of files whose rows were
-    /// deleted.
+    /// The error that ended the eviction early or prevented the removal of files.
     public internal(set) var failure: CacheError?
     /// The limits that the cache still exceeds.
     public internal(set) var missed: [Reason] = []

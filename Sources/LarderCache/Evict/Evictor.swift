@@ -105,8 +105,7 @@ struct Evictor {
         return try DiskSpace(of: directory.root).free
     }
 
-    /// Records a cancellation, or an error of the disk or a lock, in the report. Rethrows other
-    /// errors.
+    /// Records a cancellation, or an error of the disk or a lock. Rethrows other errors.
     private mutating func stop(_ error: any Error) throws {
         let cause =
             (error as? DatabaseError).map { CacheError(index: "the eviction plan", $0) }
@@ -128,8 +127,7 @@ struct Evictor {
         report.missed = missed(withFree: (try? room()) ?? disk.free + freed)
     }
 
-    /// Removes the victims, and returns whether all were removed. Even if cancelled, removes the
-    /// files whose rows it has deleted.
+    /// Removes the victims, and returns whether all were removed.
     private mutating func remove(_ plan: EvictionPlan, from index: CacheIndex) throws -> Bool {
         var isWhole = true
         var rank: Int64 = 0
@@ -175,9 +173,8 @@ struct Evictor {
         }
     }
 
-    /// Deletes up to `2 * limit` rows, and returns the victims without any rows left. Sets `rank`
-    /// to the last victim's rank. Skips victims used or pinned since the plan was made, and then
-    /// sets `isWhole` to false.
+    /// Deletes up to `2 * limit` rows, and returns the victims without any rows left. Skips victims
+    /// used or pinned since the plan was made, and then sets `isWhole` to false.
     private func removeRows(
         of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,
         _ isWhole: inout Bool
@@ -299,8 +296,7 @@ struct Evictor {
         return tally
     }
 
-    /// Whether a file is older than the grace period. Also checks the status change time, because a
-    /// rename changes only this time (rename(2)).
+    /// Whether a file is older than the grace period. A rename changes only the status change time.
     private var isOld: @Sendable (stat) -> Bool {
         { [limit = startDate.addingTimeInterval(-policy.grace)] status in
             [status.modified, status.changed].allSatisfy {

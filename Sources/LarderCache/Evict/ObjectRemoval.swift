@@ -2,8 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The removal of object files without rows, in write transactions, so that other processes cannot
-/// add rows.
+/// The removal of files without rows, in transactions, so that other processes cannot add rows.
 final class ObjectRemoval {
     /// Opened before rows are deleted, because opening may fail.
     private let objects: FileDescriptor?
@@ -77,8 +76,7 @@ struct FileRemoval: Sendable {
         var open: (name: String, fanOut: FileDescriptor?)?
         var rest = own
         do throws(CacheError) {
-            // Each step handles at least one file, because on a slow disk the time may already be
-            // over.
+            // Each step handles at least one file, even on a slow disk.
             while let digest = rest.first,
                 rest.count == own.count || ContinuousClock.now < end
             {

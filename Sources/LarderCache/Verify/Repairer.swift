@@ -12,8 +12,7 @@ struct Repairer {
     let index: CacheIndex
     let reader: ObjectReader
 
-    /// Repairs findings. Returns the resources to download. Their findings count as lost until
-    /// then.
+    /// Repairs findings. Returns the resources to download, whose findings count as lost.
     func repair(
         _ findings: inout [VerifyReport.Finding], isCancelled: () -> Bool
     ) throws(CacheError) -> [DroppedResource] {
@@ -113,8 +112,7 @@ struct Repairer {
         }
     }
 
-    /// Moves a misplaced object to its directory. Quarantines it if its digest is wrong or it is
-    /// already there.
+    /// Moves a misplaced object to its directory, or to quarantine if it is bad or already there.
     private func moveHome(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         guard let digest = finding.digest else { return }
         let objects = try directory.objects()

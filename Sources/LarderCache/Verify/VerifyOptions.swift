@@ -73,8 +73,7 @@ public enum VerifySelection: Sendable {
         }
     }
 
-    /// Returns the number of a digest's part. Multiplication, unlike division, puts every value in
-    /// exactly one part.
+    /// Multiplication, unlike division, puts every value in exactly one part.
     private static func part(of bits: UInt64, count: Int) -> Int {
         Int(bits.multipliedFullWidth(by: UInt64(count)).high) + 1
     }

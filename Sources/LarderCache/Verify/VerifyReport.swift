@@ -162,8 +162,7 @@ public struct VerifyReport: Sendable {
             case changed
             /// The file was moved away, and no URL needs it.
             case removed
-            /// The file was moved away, but not all of its URLs could be downloaded. The next
-            /// repair or prefetch retries.
+            /// The file was moved away. The next repair or prefetch retries the download.
             case lost
         }
 
@@ -245,9 +244,6 @@ public struct VerifyReport: Sendable {
         package init() {}
 
         /// Calls `body` for each finding, in the order of the manifests.
-        ///
-        /// - Throws: A ``CacheError`` if the temporary file cannot be read. Also errors from
-        ///   `body`.
         public func forEach(_ body: (Finding) throws -> Void) throws { try read(body) }
     }
 }

@@ -3,25 +3,15 @@ import LarderCache
 import LarderCore
 
 /// A read-only cache directory, for example in an app's bundle, from which another image library
-/// can read icons. No icon is copied.
+/// can read icons (`Examples/Sources/NukeCache`).
 ///
-/// The functions have the names and parameters of Nuke's protocol `DataCaching`, whose key is the
-/// URL by default. They block on the disk, so call them in the background, as Nuke does.
-///
-///     func cachedData(for key: String) -> Data? {
-///         cache.cachedData(for: key) ?? icons.cachedData(for: key)
-///     }
-///
-/// `Examples/Sources/NukeCache` has a complete type for Nuke.
+/// The functions are those of Nuke's protocol `DataCaching`, whose key is the URL by default. They
+/// block on the disk, so call them in the background, as Nuke does.
 public final class BundledIcons: Sendable {
     private let layer: CacheLayer
     private let log: CacheLog
 
-    /// Creates a reader, which opens the directory at the first look-up. It may be missing.
-    ///
-    /// - Parameters:
-    ///   - directory: A directory that `larder snapshot` created.
-    ///   - log: Receives a message for each icon that cannot be read. Default: none.
+    /// Creates a reader of a directory that `larder snapshot` created. It may be missing.
     public init(directory: URL, log: CacheLog = .none) {
         layer = CacheLayer(path: directory.path, source: .bundle, log: log)
         self.log = log
@@ -36,8 +26,6 @@ public final class BundledIcons: Sendable {
     }
 
     /// Whether an icon is cached. Does not read its bytes.
-    ///
-    /// - Parameter key: The icon's URL, as for ``cachedData(for:)``.
     public func containsData(for key: String) -> Bool { resource(key) != nil }
 
     private func resource(_ key: String) -> Resource? {

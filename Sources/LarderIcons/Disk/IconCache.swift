@@ -42,7 +42,6 @@ public final class IconCache: Sendable {
     ///   - directory: The writable cache directory, created when the first fetched icon is stored.
     ///   - bundle: A read-only cache directory, for example in the app's bundle. If both
     ///     directories contain an icon, the copy received later is used. Default: nil.
-    ///   - memory: The memory cache. Default: a cache with the default limit.
     ///   - log: Receives messages about reads and loads. Default: none.
     public convenience init(
         directory: URL, bundle: URL? = nil, memory: MemoryCache = MemoryCache(),

@@ -1,7 +1,6 @@
 import Foundation
 
-/// Asynchronous work by key. Concurrent callers of a key share one run, which is cancelled when all
-/// callers are cancelled.
+/// Work that concurrent callers of a key share. It is cancelled when all of them are cancelled.
 final class SharedWork<Value: Sendable>: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 
@@ -25,8 +24,7 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     var count: Int { lock.withLock { jobs.count } }
     var callers: Int { lock.withLock { jobs.values.reduce(0) { $0 + $1.waiters.count } } }
 
-    /// Waits for the key's work, and starts it unless it is in progress. Throws `CancellationError`
-    /// as soon as the calling task is cancelled.
+    /// Waits for the key's work. Throws as soon as the calling task is cancelled.
     func value(for key: String, start: Start) async throws -> Value {
         let caller = lock.withLock {
             lastCaller += 1

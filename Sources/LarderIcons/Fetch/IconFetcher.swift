@@ -1,18 +1,14 @@
 import Foundation
 import LarderCore
 
-/// A network client that fetches icons for an ``IconLoader``. The loader limits concurrent fetches
-/// and chooses their order.
-///
-/// `TransferFetcher` in LarderPrefetch uses libcurl. `URLSessionFetcher` is for Apple's platforms.
+/// A network client for an ``IconLoader``: `URLSessionFetcher` on Apple's platforms, or
+/// `TransferFetcher` in LarderPrefetch.
 public protocol IconFetcher: Sendable {
-    /// Fetches one icon.
+    /// Fetches one icon. The task is cancelled when no caller waits for the icon. The result is
+    /// shown and stored, so check that it is not an error page.
     ///
-    /// The task is cancelled when no caller waits for the icon. The result is shown and stored, so
-    /// check that it is not an error page.
-    ///
-    /// - Throws: Any error. The loader converts it into an ``IconFailure`` and remembers it for the
-    ///   longer of ``IconLoader/Options/failureLifetime`` and ``IconFailure/retryAfter``.
+    /// - Throws: Any error, which the loader remembers for the longer of
+    ///   ``IconLoader/Options/failureLifetime`` and ``IconFailure/retryAfter``.
     func fetch(_ request: IconRequest) async throws -> FetchedIcon
 }
 
@@ -120,8 +116,7 @@ public struct IconFailure: Error, Sendable, CustomStringConvertible {
     public let message: String
     /// The error of the cache or the fetcher, if any.
     public let underlying: (any Error)?
-    /// The minimum time until the URL is fetched again, in seconds; nil if only
-    /// ``IconLoader/Options/failureLifetime`` applies.
+    /// The server's minimum time until the URL is fetched again, in seconds.
     public let retryAfter: TimeInterval?
 
     /// Creates a failure of the icon at `url`.

@@ -7,9 +7,6 @@
         /// Decodes the icon at the given size. Returns nil if the system cannot decode the format,
         /// for example SVG. Decoding is slow, so do not call this function on the main thread.
         ///
-        /// At 60 points and a scale of 3, a decoded icon takes 130 kB. The full-size image is not
-        /// kept.
-        ///
         /// - Parameters:
         ///   - pointSize: The maximum width and height, in points. Smaller icons are not enlarged.
         ///   - scale: The number of pixels per point, as in `UITraitCollection.displayScale`.
@@ -31,11 +28,9 @@
     }
 
     extension IconLoader {
-        /// Loads an icon and decodes it like ``MemoryCache/Entry/image(pointSize:scale:)``, but
-        /// never on the main thread.
+        /// Loads an icon and decodes it, but never on the main thread.
         ///
-        /// - Throws: ``IconFailure`` (`unreadable` if the system cannot decode the icon),
-        ///   `CancellationError`.
+        /// - Throws: ``IconFailure``, `CancellationError` if the task is cancelled.
         public func image(
             for url: URL, pointSize: CGFloat, scale: CGFloat, priority: IconPriority = .normal
         ) async throws -> CGImage {

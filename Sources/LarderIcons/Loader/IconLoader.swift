@@ -8,9 +8,8 @@ import LarderCore
 ///     let loader = IconLoader(cache: icons, fetcher: URLSessionFetcher())
 ///     for await state in loader.states(for: app.icon, priority: .veryHigh) { show(state) }
 ///
-/// If a view is reused for another row, cancel its task or compare the URL. All functions can be
-/// called on any thread and do not block. Releasing the loader cancels all loads, and their callers
-/// receive a failure.
+/// All functions can be called on any thread and do not block. Releasing the loader cancels all
+/// loads, and their callers receive a failure.
 ///
 /// Reads and fetches need slots, which are assigned by priority. A fetch keeps its slot while too
 /// many icons wait to be stored, so that a slow disk slows down the network.
@@ -287,8 +286,7 @@ public final class IconLoader: @unchecked Sendable {
                     }
                 } catch {
                     let known = error as? IconFailure
-                    // Only the type of other errors is logged, because their text may contain the
-                    // URL with its secrets.
+                    // The text of other errors may contain the URL with its secrets.
                     let reason = known?.message ?? "\(type(of: error))"
                     cache.log(.info, "could not fetch \(load.url.masked): \(reason)")
                     let failure =

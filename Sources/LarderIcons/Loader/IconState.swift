@@ -58,10 +58,8 @@ extension IconLoader {
     ///
     ///     let icon = try await IconLoader.shared.icon(for: url)
     ///
-    /// Unless ``configure(_:)`` sets a different loader, this one reads the cache directory
-    /// `AppIcons` in the app's bundle and stores fetched icons in ``IconCache/defaultDirectory``.
-    /// On Apple's platforms, it fetches with `URLSessionFetcher`. On Linux, it loads only cached
-    /// icons.
+    /// By default, it reads the cache directory `AppIcons` in the app's bundle and stores fetched
+    /// icons in ``IconCache/defaultDirectory``. It fetches only on Apple's platforms.
     public static var shared: IconLoader { SharedLoader.app.loader }
 
     /// Makes `loader` the ``shared`` loader. Call this function once, when the app starts.

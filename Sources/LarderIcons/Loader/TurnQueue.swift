@@ -1,7 +1,6 @@
 import Foundation
 
-/// A priority queue of unique keys, in the order of insertion within a priority. Operations take
-/// constant time on average.
+/// A priority queue of unique keys, in the order of insertion within a priority.
 struct TurnQueue {
     private typealias Place = (key: String, ticket: Int)
 

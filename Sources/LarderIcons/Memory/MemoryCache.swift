@@ -2,10 +2,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// An LRU cache of icons in memory, by URL, with a limit in bytes.
-///
-/// The cache can be used on any thread. Look-ups, insertions and removals take constant time and
-/// block only each other.
+/// An LRU cache of icons in memory, by URL, with a limit in bytes. Can be used on any thread.
 public final class MemoryCache: @unchecked Sendable {
     // Unchecked because `lock` guards `store`, and only `init` sets `observation`.
     private let lock = NSLock()
@@ -24,12 +21,10 @@ public final class MemoryCache: @unchecked Sendable {
     /// Creates an empty cache.
     ///
     /// - Parameters:
-    ///   - costLimit: The maximum total cost, in bytes. With 0, no entries are kept. Default:
-    ///     ``defaultCostLimit``.
+    ///   - costLimit: The maximum total cost, in bytes. Default: ``defaultCostLimit``.
     ///   - countLimit: The maximum number of entries. Default: no limit.
     ///   - entryShare: The maximum cost of one entry as a fraction of `costLimit`. Default: 0.25.
-    ///   - pressure: The source of memory pressure, or nil for none. Default:
-    ///     ``MemoryPressure/system()``.
+    ///   - pressure: The source of memory pressure. Default: ``MemoryPressure/system()``.
     ///   - log: Receives a message when memory pressure evicts entries. Default: none.
     public init(
         costLimit: Int = MemoryCache.defaultCostLimit, countLimit: Int = .max,
@@ -142,8 +137,7 @@ public final class MemoryCache: @unchecked Sendable {
         withExtendedLifetime(removed) {}
     }
 
-    /// Runs `body` with the lock, then frees removed entries without it, because freeing is slow
-    /// and may call this cache.
+    /// Frees removed entries without the lock, because freeing is slow and may call this cache.
     private func whileLocked<Result>(
         _ body: (_ store: inout MemoryStore, _ removed: inout [MemoryStore.Item]) -> Result
     ) -> Result {
@@ -173,11 +167,9 @@ extension MemoryCache {
         public internal(set) var insertions = 0
         /// The number of entries replaced by a new entry of the same key.
         public internal(set) var replacements = 0
-        /// The number of entries removed by a limit, ``MemoryCache/trim(toCost:)`` or memory
-        /// pressure.
+        /// The number of entries removed by a limit, a trim or memory pressure.
         public internal(set) var evictions = 0
-        /// The number of entries removed by ``MemoryCache/remove(_:)``, ``MemoryCache/removeAll()``
-        /// or a refused new entry of the same key.
+        /// The number of entries removed by the app or a refused new entry of the same key.
         public internal(set) var removals = 0
         /// The number of entries refused because of ``MemoryCache/entryCostLimit``.
         public internal(set) var refusals = 0

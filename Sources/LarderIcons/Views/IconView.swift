@@ -2,13 +2,11 @@
 #if canImport(SwiftUI) && canImport(ImageIO)
     import SwiftUI
 
-    /// A square view of an icon, with a symbol until it is loaded, and a different symbol if that
-    /// fails.
+    /// A square view of an icon, with a symbol until it is loaded or if that fails.
     ///
     ///     List(urls, id: \.self) { IconView($0, pointSize: 60) }
     ///
-    /// The load has a very high priority, and is cancelled when the view disappears, unless other
-    /// callers wait for the icon.
+    /// The load has a very high priority, and is cancelled when the view disappears.
     public struct IconView: View {
         private let url: URL
         private let pointSize: CGFloat
