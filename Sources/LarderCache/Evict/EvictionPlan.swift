@@ -6,28 +6,7 @@ import LarderCore
 final class EvictionPlan {
     typealias Reason = EvictionReport.Reason
     typealias Hold = EvictionReport.Hold
-
-    struct Victim {
-        let rank: Int64
-        let object: Int64
-        let usedAt: Double
-        /// The bytes that the removal frees, or 0 without ``EvictionPolicy/minimumFree``.
-        let room: Int64
-        fileprivate(set) var reported: EvictionReport.Victim
-
-        fileprivate static let columns = "reason, rank, object, used_at, room, digest, size, age"
-
-        fileprivate init?(_ row: inout RowReader) throws {
-            guard let reason = row.text().flatMap(Reason.init) else { return nil }
-            rank = row.integer()
-            object = row.integer()
-            usedAt = row.double()
-            room = row.integer()
-            reported = .init(
-                digest: try row.requireDigest(), size: row.integer(), reason: reason,
-                age: row.double())
-        }
-    }
+    typealias Victim = EvictionReport.Victim
 
     private let policy: EvictionPolicy
     private let directory: CacheDirectory
@@ -133,8 +112,17 @@ final class EvictionPlan {
     func victims(after rank: Int64, limit: Int) throws -> [Victim] {
         try database.unsafeRead { db in
             try db.prepared(
-                "SELECT \(Victim.columns) FROM victims WHERE rank > ? ORDER BY rank LIMIT ?"
-            ).rows(rank, limit, as: Victim.init).compactMap(\.self)
+                """
+                SELECT reason, digest, size, age, rank, object, used_at, room
+                FROM victims WHERE rank > ? ORDER BY rank LIMIT ?
+                """
+            ).rows(rank, limit) { row -> Victim? in
+                guard let reason = row.text().flatMap(Reason.init) else { return nil }
+                return Victim(
+                    digest: try row.requireDigest(), size: row.integer(), reason: reason,
+                    age: row.double(), rank: row.integer(), object: row.integer(),
+                    usedAt: row.double(), room: row.integer())
+            }.compactMap(\.self)
         }
     }
 
@@ -148,9 +136,8 @@ final class EvictionPlan {
                 FROM cache.resources WHERE object = ?1 ORDER BY id LIMIT 1
                 """
             ).forEach(victim.object) { row in
-                named.reported.first = .init(
-                    key: try row.requireText(), url: try row.requireText())
-                named.reported.resources = Int(row.integer())
+                named.first = .init(key: try row.requireText(), url: try row.requireText())
+                named.resources = Int(row.integer())
             }
         }
         return named

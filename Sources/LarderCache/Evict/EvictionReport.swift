@@ -55,6 +55,11 @@ public struct EvictionReport: Sendable {
         public internal(set) var first: Name?
         /// The number of the object's resources. Set only by a dry run.
         public internal(set) var resources = 0
+        var rank: Int64 = 0
+        var object: Int64 = 0
+        var usedAt: Double = 0
+        /// The bytes that the removal frees, or 0 without ``EvictionPolicy/minimumFree``.
+        var room: Int64 = 0
 
         /// The key and URL of a resource.
         public struct Name: Sendable, Equatable {

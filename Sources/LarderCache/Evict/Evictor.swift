@@ -148,7 +148,7 @@ struct Evictor {
                     let gone = try removeRows(of: batch, limit, from: index, &rank, &isWhole)
                     // The checkpoint fails if another process is reading.
                     if isTight { try? index.foldLog() }
-                    rowless += gone.map(\.reported.digest)
+                    rowless += gone.map(\.digest)
                     for victim in gone { try count(victim) }
                 }
                 if batch.isEmpty || rowless.count >= fileLimit {
@@ -195,7 +195,7 @@ struct Evictor {
                 "DELETE FROM resources WHERE id IN (SELECT id \(some))")
             let deleteObject = try db.prepared("DELETE FROM objects WHERE id = ?")
             for victim in batch {
-                let (object, digest) = (victim.object, victim.reported.digest)
+                let (object, digest) = (victim.object, victim.digest)
                 if try isIdle.firstInteger(object, room, digest, victim.usedAt) == 1 {
                     try deleteResources.run(object, room)
                     room -= db.changesCount
@@ -231,8 +231,8 @@ struct Evictor {
 
     private mutating func count(_ victim: EvictionPlan.Victim) throws {
         freed += victim.room
-        report.evicted[victim.reported.reason, default: .init()].add(victim.reported.size)
-        try onVictim(victim.reported)
+        report.evicted[victim.reason, default: .init()].add(victim.size)
+        try onVictim(victim)
     }
 
     /// Removes leftover files that have not changed during the policy's grace period.

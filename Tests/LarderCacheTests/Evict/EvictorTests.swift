@@ -26,8 +26,7 @@ import Testing
                 at: Self.old.addingTimeInterval(age), runStart: Date(), free: disk.free,
                 into: &report)
             #expect(
-                try plan.victims(after: 0, limit: 10).map(\.reported.reason)
-                    == (isVictim ? [.age] : []))
+                try plan.victims(after: 0, limit: 10).map(\.reason) == (isVictim ? [.age] : []))
             try plan.close()
         }
     }
