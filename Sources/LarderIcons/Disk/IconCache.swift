@@ -14,7 +14,8 @@ import LarderCore
 ///
 /// Bytes are verified at the first read, and again only if the file has changed. Times of use are
 /// recorded in batches, for `larder evict`.
-public final class IconCache: Sendable {
+public final class IconCache: @unchecked Sendable {
+    // Unchecked because `lock` guards `reads`.
     static let maximumReads = 4
     private static let useDelay = DispatchTimeInterval.seconds(2)
 
@@ -25,8 +26,9 @@ public final class IconCache: Sendable {
     private let layers: [CacheLayer]
     private let uses = DispatchQueue(label: "larder.use", qos: .background)
     private let writer: IconWriter?
-    let reads = SharedWork<MemoryCache.Entry?>()
     let queue = OperationQueue()
+    private let lock = NSLock()
+    private var reads: [String: Task<MemoryCache.Entry?, any Error>] = [:]
 
     /// The directory `NAME/icons` in the user's caches directory. `NAME` is the app's bundle
     /// identifier, or on Linux the process name.
@@ -87,10 +89,22 @@ public final class IconCache: Sendable {
     func entry(onDiskFor url: URL) async throws -> MemoryCache.Entry? {
         guard !layers.isEmpty else { return nil }
         let key = url.absoluteString
-        return try await reads.value(for: key) { finish in
-            let operation = BlockOperation { finish(Result { try self.read(key) }) }
-            queue.addOperation(operation)
-            return { operation.cancel() }
+        let read = lock.withLock {
+            let read = reads[key] ?? startReading(key)
+            reads[key] = read
+            return read
+        }
+        let entry = try await read.value
+        try Task.checkCancellation()
+        return entry
+    }
+
+    private func startReading(_ key: String) -> Task<MemoryCache.Entry?, any Error> {
+        Task(priority: .userInitiated) { [self] in
+            defer { lock.withLock { reads[key] = nil } }
+            return try await withCheckedThrowingContinuation { waiter in
+                queue.addOperation { waiter.resume(with: Result { try self.read(key) }) }
+            }
         }
     }
 
