@@ -33,8 +33,7 @@ public struct ObjectTally: Sendable, Equatable {
     /// The size of objects, or the disk space that removing other files frees, in bytes.
     public internal(set) var bytes: Int64 = 0
 
-    /// Creates an empty tally.
-    public init() {}
+    package init() {}
 
     mutating func add(_ bytes: Int64) {
         count += 1

@@ -93,9 +93,6 @@ public struct EvictionReport: Sendable {
     /// The duration in seconds.
     public internal(set) var seconds: Double = 0
 
-    /// Creates an empty report.
-    public init(isDryRun: Bool) { self.isDryRun = isDryRun }
-
     /// The number and size of all removed objects.
     public var total: ObjectTally { evicted.values.reduce(into: ObjectTally(), +=) }
 

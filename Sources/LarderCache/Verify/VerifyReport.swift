@@ -69,9 +69,6 @@ public struct VerifyReport: Sendable {
     /// The digests and sizes that manifest entries require of damaged resources, by key.
     package var demands: [String: Set<Demand>] = [:]
 
-    /// Creates an empty report.
-    public init() {}
-
     package struct Demand: Hashable, Sendable {
         package let digest: Digest?
         package let size: Int64?

@@ -54,8 +54,7 @@ public final class IconLoader: @unchecked Sendable {
     private var loads: [String: Load] = [:]
     private var prefetched: [String: Int] = [:]
     private var failures = FailureMemory()
-    private var readers: Lane
-    private var fetches: Lane
+    private var lanes: [Load.Stage: Lane]
     private var serial = 0
 
     /// Creates a loader. Without a fetcher, only cached icons are loaded.
@@ -71,15 +70,14 @@ public final class IconLoader: @unchecked Sendable {
     ) {
         (self.cache, self.fetcher, self.now) = (cache, fetcher, now)
         failureLifetime = options.failureLifetime
-        readers = Lane(slots: IconCache.maximumReads)
-        fetches = Lane(slots: max(1, options.concurrentFetches))
+        let fetches = Lane(slots: max(1, options.concurrentFetches))
+        lanes = [.reading: Lane(slots: IconCache.maximumReads), .fetching: fetches]
     }
 
     deinit {
         withEffects { effects in
+            lanes = [:]
             for (key, load) in loads {
-                readers.waiting.remove(key)
-                fetches.waiting.remove(key)
                 let failure = IconFailure(.cancelled, url: load.url, "the loader was released")
                 finish(key, .failed(failure, from: .memory), &effects)
                 if let task = load.task { effects.append { task.cancel() } }
@@ -91,7 +89,7 @@ public final class IconLoader: @unchecked Sendable {
     public var loadCount: Int { lock.withLock { loads.count } }
 
     /// The number of reads, fetches and stores in progress, including cancelled ones.
-    package var workCount: Int { lock.withLock { readers.taken + fetches.taken } }
+    package var workCount: Int { lock.withLock { lanes.values.reduce(0) { $0 + $1.taken } } }
 
     /// Returns the icon's state from memory. Does not start a load.
     public func state(for url: URL) -> IconState {
@@ -234,12 +232,13 @@ public final class IconLoader: @unchecked Sendable {
     }
 
     private func remove(_ waiter: Int, _ key: String, _ effects: inout [Effect]) {
-        guard loads[key]?.waiters.removeValue(forKey: waiter) != nil else { return }
-        guard loads[key]?.waiters.isEmpty ?? true else { return reorder(key, &effects) }
-        readers.waiting.remove(key)
-        fetches.waiting.remove(key)
+        guard loads[key]?.waiters.removeValue(forKey: waiter) != nil, let load = loads[key]
+        else { return }
+        guard load.waiters.isEmpty else { return reorder(key, &effects) }
+        loads[key] = nil
+        lanes[load.stage]?.waiting.remove(key)
         // The slot is released when the work has ended.
-        if let task = loads.removeValue(forKey: key)?.task { effects.append { task.cancel() } }
+        if let task = load.task { effects.append { task.cancel() } }
     }
 
     private func reorder(_ key: String, _ effects: inout [Effect]) {
@@ -248,16 +247,12 @@ public final class IconLoader: @unchecked Sendable {
         if let request = load.request, request.change(to: priority) {
             effects.append { request.notify() }
         }
-        guard load.task == nil else { return }
-        switch load.stage {
-        case .reading: readers.waiting.insert(key, priority)
-        case .fetching: fetches.waiting.insert(key, priority)
-        }
+        if load.task == nil { lanes[load.stage]?.waiting.insert(key, priority) }
     }
 
     private func advance() {
         // Each waiting key has a load.
-        while let key = readers.next(), let load = loads[key] {
+        while let key = lanes[.reading]?.next(), let load = loads[key] {
             loads[key]?.task = Task(priority: .userInitiated) { [cache, weak self] in
                 do {
                     let entry = try await cache.entry(onDiskFor: load.url)
@@ -267,7 +262,7 @@ public final class IconLoader: @unchecked Sendable {
                 }
             }
         }
-        while let fetcher, let key = fetches.next(), let load = loads[key] {
+        while let fetcher, let key = lanes[.fetching]?.next(), let load = loads[key] {
             let request = IconRequest(url: load.url, priority: load.priority)
             loads[key]?.request = request
             loads[key]?.task = Task(priority: .userInitiated) { [cache, weak self] in
@@ -307,7 +302,7 @@ public final class IconLoader: @unchecked Sendable {
         _ key: String, _ serial: Int, _ result: Result<MemoryCache.Entry?, any Error>
     ) {
         withEffects { effects in
-            readers.taken -= 1
+            lanes[.reading]?.taken -= 1
             guard let load = loads[key], load.serial == serial else { return }
             if case .success(let entry?) = result {
                 return finish(key, .image(entry, from: IconSource(entry.source)), &effects)
@@ -342,7 +337,7 @@ public final class IconLoader: @unchecked Sendable {
         }
     }
 
-    private func fetchEnded() { withEffects { _ in fetches.taken -= 1 } }
+    private func fetchEnded() { withEffects { _ in lanes[.fetching]?.taken -= 1 } }
 
     private func finish(_ key: String, _ state: IconState, _ effects: inout [Effect]) {
         prefetched[key] = nil
