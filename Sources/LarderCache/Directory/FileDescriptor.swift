@@ -10,10 +10,8 @@ package final class FileDescriptor: Sendable {
     let isGuarded: Bool
 
     init(taking raw: Int32, subject: String, isUsersOwn: Bool = false, isGuarded: Bool = false) {
-        self.raw = raw
-        self.subject = subject
-        self.isUsersOwn = isUsersOwn
-        self.isGuarded = isGuarded
+        (self.raw, self.subject) = (raw, subject)
+        (self.isUsersOwn, self.isGuarded) = (isUsersOwn, isGuarded)
     }
 
     deinit { close(raw) }

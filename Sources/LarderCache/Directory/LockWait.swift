@@ -19,9 +19,7 @@ public struct LockWait: Sendable {
         limit: Duration?, onWait: @escaping @Sendable (String) -> Void = { _ in },
         isCancelled: @escaping @Sendable () -> Bool = { false }
     ) {
-        self.limit = limit
-        self.onWait = onWait
-        self.isCancelled = isCancelled
+        (self.limit, self.onWait, self.isCancelled) = (limit, onWait, isCancelled)
     }
 
     var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
@@ -64,8 +62,7 @@ final class WriterWait: Sendable {
     private let state: Locked<(limit: Duration?, start: ContinuousClock.Instant, isReported: Bool)>
 
     init(_ wait: LockWait, subject: String) {
-        self.wait = wait
-        self.subject = subject
+        (self.wait, self.subject) = (wait, subject)
         state = Locked((wait.limit.map { max($0, Self.grace) }, .now, false))
     }
 

@@ -45,8 +45,7 @@ package struct UsersPath {
             rest += Self.names(in: target).reversed().map { ($0, true) }
         }
         self.place = place.isEmpty ? "/" : place
-        self.isDangling = isDangling
-        self.foreignLink = foreignLink
+        (self.isDangling, self.foreignLink) = (isDangling, foreignLink)
     }
 
     var parents: some Sequence<String> {
@@ -119,19 +118,14 @@ package struct UsersPath {
             return FileDescriptor(taking: raw, subject: place)
         #else
             // O_PATH needs no read permission (open(2)). Glibc's module lacks this constant.
-            let flags = O_DIRECTORY | O_NOFOLLOW | 0o10000000
+            let flags = O_DIRECTORY | 0o10000000
             var current = FileDescriptor(
                 taking: try FileDescriptor.open(
                     "/", beneath: AT_FDCWD, flags: flags, subject: named), subject: "/")
             for name in Self.names(in: place) {
-                let raw: Int32
-                do throws(CacheError) {
-                    raw = try FileDescriptor.open(
-                        name, beneath: current.raw, flags: flags, subject: named)
-                } catch  where [ELOOP, ENOTDIR].contains(error.errno) && current.isOfProcesses {
-                    raw = try FileDescriptor.open(
-                        name, beneath: current.raw, flags: flags & ~O_NOFOLLOW, subject: named)
-                }
+                let flags = flags | (current.isOfProcesses ? 0 : O_NOFOLLOW)
+                let raw = try FileDescriptor.open(
+                    name, beneath: current.raw, flags: flags, subject: named)
                 current = FileDescriptor(taking: raw, subject: current.path(of: name))
             }
             return current

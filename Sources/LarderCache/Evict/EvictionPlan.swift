@@ -16,8 +16,7 @@ final class EvictionPlan {
     init(
         _ policy: EvictionPolicy, index: CacheIndex, at path: String?, in directory: CacheDirectory
     ) throws {
-        self.policy = policy
-        self.directory = directory
+        (self.policy, self.directory) = (policy, directory)
         database = try DatabaseFile.openScratch(at: path, joining: index)
         try database.writeWithoutTransaction { db in
             try db.execute(sql: Self.tables)

@@ -216,8 +216,7 @@ struct Evictor {
     private func showProgress() {
         let gone = report.total
         var progress = ObjectProgress()
-        progress.objects = gone.count
-        progress.bytes = gone.bytes
+        (progress.objects, progress.bytes) = (gone.count, gone.bytes)
         progress.total = max(gone.count, before.count - report.left.count)
         progress.seconds = (ContinuousClock.now - start) / .seconds(1)
         onProgress(progress)

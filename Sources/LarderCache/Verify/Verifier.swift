@@ -27,10 +27,8 @@ final class Verifier: @unchecked Sendable {
         directory: CacheDirectory, index: CacheIndex?, damage: CacheError?, options: VerifyOptions,
         onProgress: @escaping @Sendable (ObjectProgress) -> Void
     ) {
-        self.directory = directory
-        self.options = options
-        self.onProgress = onProgress
-        self.index = index
+        (self.directory, self.index) = (directory, index)
+        (self.options, self.onProgress) = (options, onProgress)
         if let damage { giveUpIndex(damage) }
     }
 

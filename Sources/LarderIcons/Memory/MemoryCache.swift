@@ -198,8 +198,7 @@ extension MemoryCache {
         /// in memory. Slices with a start index other than 0 are copied.
         public init(data: Data, mediaType: String? = nil, source: Source) {
             self.data = data.startIndex == 0 ? data : data.withUnsafeBytes { Data($0) }
-            self.mediaType = mediaType
-            self.source = source
+            (self.mediaType, self.source) = (mediaType, source)
         }
     }
 }
