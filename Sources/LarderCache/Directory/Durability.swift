@@ -20,20 +20,18 @@ package enum Durability {
     /// as one `syncfs`. Never retry a failed sync: the kernel reports a lost write only once.
     package static func flush(_ root: FileDescriptor) throws(CacheError) {
         #if canImport(Darwin)
-            guard fcntl(root.raw, F_FULLFSYNC) == 0 else {
-                throw CacheError("fsync", subject: "cache", errno: errno)
-            }
+            try check(fcntl(root.raw, F_FULLFSYNC), of: "fsync")
         #else
-            guard !syncfsReportsErrors || syncfs(root.raw) == 0 else {
-                throw CacheError("syncfs", subject: "cache", errno: errno)
-            }
+            if syncfsReportsErrors { try check(syncfs(root.raw), of: "syncfs") }
         #endif
     }
 
     private static func sync(_ file: FileDescriptor) throws(CacheError) {
-        guard fsync(file.raw) == 0 else {
-            throw CacheError("fsync", subject: "cache", errno: errno)
-        }
+        try check(fsync(file.raw), of: "fsync")
+    }
+
+    private static func check(_ result: Int32, of call: String) throws(CacheError) {
+        guard result == 0 else { throw CacheError(call, subject: "cache", errno: errno) }
     }
 
     #if !canImport(Darwin)

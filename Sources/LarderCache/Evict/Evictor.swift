@@ -156,10 +156,7 @@ struct Evictor {
                     rowless = []
                     try removal.removeFiles(of: files, in: index)
                     let isSlow = ContinuousClock.now - start > Self.fileTime
-                    if !isTight {
-                        fileLimit =
-                            isSlow ? max(limit, fileLimit / 2) : min(2 * fileLimit, Self.fileLimit)
-                    }
+                    if !isTight { fileLimit = isSlow ? limit : Self.fileLimit }
                 }
                 if batch.isEmpty {
                     if isOver { throw CancellationError() }

@@ -69,11 +69,6 @@ public final class IconCache: @unchecked Sendable {
         queue.name = "larder.icons"
     }
 
-    /// Returns the icon if it is in memory. Never blocks.
-    public func entry(inMemoryFor url: URL) -> MemoryCache.Entry? {
-        memory.entry(for: url.absoluteString)
-    }
-
     /// Returns the icon's bytes, or nil if the icon is not cached. Throws like ``entry(for:)``.
     public func data(for url: URL) async throws -> Data? { try await entry(for: url)?.data }
 

@@ -28,13 +28,13 @@ import Testing
         try await withDirectories { main, _ in
             let file = try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
             let icons = icons(main)
-            #expect(icons.entry(inMemoryFor: url) == nil)
+            #expect(icons.memory.entry(for: url.absoluteString) == nil)
             let entry = try #require(try await icons.entry(for: url))
             #expect(Array(entry.data) == bytes)
             guard case .disk = entry.source else { return #expect(Bool(false)) }
 
             unlink(try #require(file[url.absoluteString]))
-            #expect(icons.entry(inMemoryFor: url)?.data == Data(bytes))
+            #expect(icons.memory.entry(for: url.absoluteString)?.data == Data(bytes))
             #expect(try await icons.data(for: url) == Data(bytes))
         }
     }
@@ -160,7 +160,7 @@ import Testing
                 [.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)], ofItemAtPath: file)
             let error = await #expect(throws: CacheError.self) { try await icons.data(for: url) }
             #expect(error?.code == .corrupt)
-            #expect(icons.entry(inMemoryFor: url) == nil)
+            #expect(icons.memory.entry(for: url.absoluteString) == nil)
         }
     }
 
