@@ -95,9 +95,7 @@ public final class OfflineIcons: @unchecked Sendable {
     public var missing: [MissingIconError] { lock.withLock { found } }
 
     /// Also answers the requests of `URLSession.shared`, until ``finish()`` or until this instance
-    /// is released. Call it before the test's first request.
-    ///
-    /// - Throws: ``OfflineIconsError`` if another instance serves the session.
+    /// is released. Call it before the first request. Throws if another instance does the same.
     public func serveSharedSession() throws {
         guard !OfflineInstances.share(protocolClass) else { return }
         throw OfflineIconsError(
@@ -105,9 +103,8 @@ public final class OfflineIcons: @unchecked Sendable {
             message: "is served by another OfflineIcons; run the tests one at a time (.serialized)")
     }
 
-    /// Checks that no icon was missing. Then forgets missing icons, for another test.
-    ///
-    /// - Throws: ``OfflineIconsError`` with the missing icons, or if their list cannot be written.
+    /// Throws an ``OfflineIconsError`` if icons were missing or their list cannot be written. Then
+    /// forgets missing icons, for another test.
     public func finish() throws {
         OfflineInstances.unshare(protocolClass)
         let (missing, failure) = lock.withLock {

@@ -328,9 +328,6 @@ extension Cache {
     ///
     /// Pinned objects and objects that a run in progress has stored or used are kept. Open files
     /// remain readable. All keys of the policy are read before any object is removed.
-    ///
-    /// - Throws: A ``CacheError``, for example `.unusable` for a read-only cache unless the
-    ///   eviction is a dry run. Also errors from the policy's keys and from `onVictim`.
     public func evict(
         _ policy: EvictionPolicy,
         onVictim: @escaping (EvictionReport.Victim) throws -> Void = { _ in },

@@ -9,10 +9,8 @@ public struct VerifyOptions: Sendable {
     /// are read. Default: false.
     public var isQuick = false
     /// The time limit, after which no further directory is started. The next verification with a
-    /// time limit, the same selection and the same ``isQuick`` continues from there. At least one
-    /// directory is always verified. Default: no limit.
-    ///
-    /// Needs ``VerifySelection/all`` or ``VerifySelection/part(_:of:)``, and a writable cache.
+    /// time limit, the same selection and the same ``isQuick`` continues from there. Needs
+    /// ``VerifySelection/all`` or ``VerifySelection/part(_:of:)``, and a writable cache.
     public var maximumDuration: Duration?
     /// Called often, from any thread. Returning true stops the verification soon. Default: never.
     public var isCancelled: @Sendable () -> Bool = { false }

@@ -17,10 +17,8 @@ public final class BundledIcons: Sendable {
         self.log = log
     }
 
-    /// Returns the bytes of an icon, or nil if the icon is not cached or is damaged.
-    ///
-    /// - Parameter key: The icon's URL. Keys with `#` are never found, because image libraries
-    ///   append the names of image processors after `#`, and cached icons are unprocessed.
+    /// Returns the bytes of an icon, or nil if the icon is not cached or is damaged. Keys with `#`
+    /// are never found, because image libraries append the names of image processors after `#`.
     public func cachedData(for key: String) -> Data? {
         resource(key).flatMap { resource in read(key) { try layer.data(of: resource.object) } }
     }

@@ -73,9 +73,7 @@ public final class IconCache: @unchecked Sendable {
     public func data(for url: URL) async throws -> Data? { try await entry(for: url)?.data }
 
     /// Returns the icon, or nil if it is not cached. Concurrent calls for an icon share one read.
-    ///
-    /// - Throws: `CacheError` if the cached icon cannot be read (`.corrupt` if its bytes are
-    ///   damaged), `CancellationError` if the task is cancelled.
+    /// Throws `CacheError` if the cached icon cannot be read (`.corrupt` if it is damaged).
     public func entry(for url: URL) async throws -> MemoryCache.Entry? {
         if let entry = memory.entry(for: url.absoluteString) { return entry }
         return try await entry(onDiskFor: url)

@@ -13,11 +13,7 @@
         private let isOwnSession: Bool
         private let maximumBytes: Int
 
-        /// Creates a fetcher.
-        ///
-        /// - Parameters:
-        ///   - session: The session. Default: one without a cache, because Larder caches icons.
-        ///   - maximumBytes: The maximum size of a body, in bytes. Default: 16 MiB.
+        /// Creates a fetcher. The default session has no cache, because Larder caches icons.
         public init(session: URLSession? = nil, maximumBytes: Int = 16 << 20) {
             let configuration = URLSessionConfiguration.ephemeral
             configuration.urlCache = nil
@@ -30,10 +26,8 @@
 
         deinit { if isOwnSession { session.finishTasksAndInvalidate() } }
 
-        /// Fetches one icon. Does not retry.
-        ///
-        /// - Throws: ``IconFailure`` if the response is too long or not a complete image with
-        ///   status 200 or 203; errors of `URLSession`.
+        /// Fetches one icon, without retries. Throws ``IconFailure`` unless the response is a
+        /// complete image with status 200 or 203.
         public func fetch(_ request: IconRequest) async throws -> FetchedIcon {
             let (bytes, response) = try await session.bytes(
                 for: URLRequest(url: request.url), delegate: PriorityKeeper(request))

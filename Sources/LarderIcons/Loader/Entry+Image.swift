@@ -7,9 +7,7 @@
         /// Decodes the icon at the given size. Returns nil if the system cannot decode the format,
         /// for example SVG. Decoding is slow, so do not call this function on the main thread.
         ///
-        /// - Parameters:
-        ///   - pointSize: The maximum width and height, in points. Smaller icons are not enlarged.
-        ///   - scale: The number of pixels per point, as in `UITraitCollection.displayScale`.
+        /// - Parameter pointSize: The maximum size, in points. Smaller icons are not enlarged.
         public func image(pointSize: CGFloat, scale: CGFloat) -> CGImage? {
             let pixels = pointSize * scale
             guard pixels >= 1, pixels.isFinite,
@@ -28,9 +26,7 @@
     }
 
     extension IconLoader {
-        /// Loads an icon and decodes it, but never on the main thread.
-        ///
-        /// - Throws: ``IconFailure``, `CancellationError` if the task is cancelled.
+        /// Loads an icon, like ``icon(for:priority:)``, and decodes it, never on the main thread.
         public func image(
             for url: URL, pointSize: CGFloat, scale: CGFloat, priority: IconPriority = .normal
         ) async throws -> CGImage {

@@ -107,10 +107,8 @@ public final class IconLoader: @unchecked Sendable {
         }
     }
 
-    /// Loads the icon. Returns a task that can cancel the load or change its priority.
-    ///
-    /// Calls `then` once, on any thread, with `image` or `failed`, unless the task is cancelled
-    /// first. If the result is in memory, calls `then` before returning.
+    /// Loads the icon. Calls `then` once, on any thread, with `image` or `failed`, unless the task
+    /// is cancelled first. If the result is in memory, calls `then` before returning.
     @discardableResult
     public func load(
         _ url: URL, priority: IconPriority = .normal,
@@ -149,9 +147,7 @@ public final class IconLoader: @unchecked Sendable {
         }
     }
 
-    /// Loads the icon.
-    ///
-    /// - Throws: ``IconFailure``, `CancellationError` if the task is cancelled.
+    /// Loads the icon. Throws ``IconFailure``, or `CancellationError` if the task is cancelled.
     public func icon(
         for url: URL, priority: IconPriority = .normal
     ) async throws -> MemoryCache.Entry {

@@ -63,8 +63,6 @@ extension IconLoader {
     public static var shared: IconLoader { SharedLoader.app.loader }
 
     /// Makes `loader` the ``shared`` loader. Call this function once, when the app starts.
-    ///
-    /// - Throws: ``ConfigurationError`` if ``shared`` has been configured or used.
     public static func configure(_ loader: IconLoader) throws(ConfigurationError) {
         try SharedLoader.app.configure(loader)
     }

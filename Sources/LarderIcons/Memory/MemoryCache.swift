@@ -49,11 +49,9 @@ public final class MemoryCache: @unchecked Sendable {
         return lock.withLock { store.contains(key) }
     }
 
-    /// Adds or replaces an entry, and makes it the most recently used. Evicts the least recently
-    /// used entries until the limits are met.
-    ///
-    /// - Returns: False if the entry costs more than ``entryCostLimit``, or if ``countLimit`` is 0.
-    ///   In this case, the entry is not added, and the key's previous entry is removed.
+    /// Adds or replaces an entry, and evicts the least recently used ones until the limits are met.
+    /// Returns false, and removes the key's previous entry, if the entry costs more than
+    /// ``entryCostLimit`` or ``countLimit`` is 0.
     @discardableResult
     public func insert(_ entry: Entry, for key: String) -> Bool {
         let item = MemoryStore.Item(
@@ -149,9 +147,8 @@ public final class MemoryCache: @unchecked Sendable {
 }
 
 extension MemoryCache {
-    /// The statistics of a cache since it was created.
-    ///
-    /// `insertions` is always `entries + replacements + evictions + removals`.
+    /// The statistics of a cache since it was created. `insertions` is always `entries +
+    /// replacements + evictions + removals`.
     public struct Counts: Sendable, Equatable {
         /// The current number of entries.
         public internal(set) var entries = 0

@@ -1,9 +1,6 @@
 import Foundation
 
-/// A source of memory pressure events.
-///
-/// On Apple's platforms, ``system()`` reports the system's events. On Linux, the app must call
-/// ``report(_:)``.
+/// A source of memory pressure events. On Linux, the app must report them to ``system()``.
 public final class MemoryPressure: @unchecked Sendable {
     // Unchecked because `lock` guards the handlers, and `watch` is set before the source is shared.
     private let lock = NSLock()

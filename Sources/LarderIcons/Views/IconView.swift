@@ -15,12 +15,7 @@
         @State private var shown: (url: URL, image: CGImage?)?
         @Environment(\.displayScale) private var scale
 
-        /// Creates a view.
-        ///
-        /// - Parameters:
-        ///   - url: The icon's URL.
-        ///   - pointSize: The width and height of the view, in points. Default: 44.
-        ///   - loader: The loader of the icon. Default: ``IconLoader/shared``.
+        /// Creates a view with the width and height `pointSize`.
         public init(_ url: URL, pointSize: CGFloat = 44, loader: IconLoader = .shared) {
             (self.url, self.pointSize, self.loader) = (url, pointSize, loader)
         }
