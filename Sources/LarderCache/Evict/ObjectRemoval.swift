@@ -36,9 +36,12 @@ final class ObjectRemoval {
                 let next = rest.prefix(512)
                 let row = try db.prepared("SELECT 1 FROM objects WHERE digest = ?")
                 let files = try next.filter { try row.firstInteger($0) == nil }
-                let outcome = try step.remove(files, shares: min(threads, files.count / 16 + 1))
+                let outcome = step.remove(files, shares: min(threads, files.count / 16 + 1))
+                if let error = outcome.failure {
+                    guard error.errno == EMFILE, threads > 1 else { throw error }
+                    threads = 1  // Several threads need too many descriptors.
+                }
                 failure = failure ?? outcome.refusal
-                if outcome.lacksDescriptors { threads = 1 }
                 removed += outcome.removed
                 rest = outcome.left + rest.dropFirst(next.count)
             }
@@ -50,29 +53,26 @@ final class ObjectRemoval {
 struct FileRemoval: Sendable {
     struct Outcome: Sendable {
         var removed = ObjectTally()
-        /// Objects not removed because time or file descriptors ran out.
+        /// Objects not removed because time ran out or the removal failed.
         var left: [Digest] = []
-        var lacksDescriptors = false
         var refusal: CacheError?
-        fileprivate var failure: CacheError?
+        var failure: CacheError?
     }
 
     let objects: FileDescriptor
     let end: ContinuousClock.Instant
     let isRemovable: @Sendable (stat) -> Bool
 
-    func remove(_ files: [Digest], shares: Int) throws(CacheError) -> Outcome {
+    func remove(_ files: [Digest], shares: Int) -> Outcome {
         let size = (files.count + shares - 1) / shares
         let sum = Locked(Outcome())
         HelperThread.share(shares) { share in
-            remove(files.dropFirst(share * size).prefix(size), isAlone: shares == 1, sum)
+            remove(files.dropFirst(share * size).prefix(size), sum)
         }
-        let outcome = sum.withLock { $0 }
-        if let failure = outcome.failure { throw failure }
-        return outcome
+        return sum.withLock { $0 }
     }
 
-    private func remove(_ own: ArraySlice<Digest>, isAlone: Bool, _ sum: Locked<Outcome>) {
+    private func remove(_ own: ArraySlice<Digest>, _ sum: Locked<Outcome>) {
         var open: (name: String, fanOut: FileDescriptor?)?
         var rest = own
         do throws(CacheError) {
@@ -94,9 +94,6 @@ struct FileRemoval: Sendable {
                 }
                 rest.removeFirst()
             }
-        } catch  where error.errno == EMFILE && !isAlone {
-            // Other threads use all available descriptors.
-            sum.withLock { $0.lacksDescriptors = true }
         } catch { sum.withLock { $0.failure = $0.failure ?? error } }
         sum.withLock { $0.left += rest }
     }

@@ -20,7 +20,11 @@ struct Repairer {
             do throws(CacheError) {
                 switch findings[position].kind {
                 case .misplaced: try moveHome(&findings[position])
-                case .mode: try restoreMode(&findings[position])
+                case .mode:
+                    guard let digest = findings[position].digest,
+                        try Self.makeReadOnly(directory.fanOut(digest).file(digest.hex))
+                    else { continue }
+                    findings[position].repair = .restored
                 case .obstructed, .foreign: try clear(&findings[position])
                 default: continue
                 }
@@ -149,13 +153,6 @@ struct Repairer {
         else { return }
         finding.quarantine = try directory.quarantine(name, from: parent, inode: status.st_ino)
         finding.repair = .removed
-    }
-
-    private func restoreMode(_ finding: inout VerifyReport.Finding) throws(CacheError) {
-        guard let digest = finding.digest else { return }
-        if try Self.makeReadOnly(directory.fanOut(digest).file(digest.hex)) {
-            finding.repair = .restored
-        }
     }
 
     /// Sets an object's mode to 0444. Returns false if the file has other hard links.

@@ -99,11 +99,7 @@ public final class IconLoader: @unchecked Sendable {
             if let failure = failures.failure(of: key, at: now()) {
                 return .failed(failure, from: .memory)
             }
-            return switch loads[key]?.stage {
-            case .reading: .placeholder(.disk)
-            case .fetching: .placeholder(.network)
-            case nil: .placeholder(nil)
-            }
+            return .placeholder(loads[key].map { $0.stage == .reading ? .disk : .network })
         }
     }
 
@@ -252,9 +248,9 @@ public final class IconLoader: @unchecked Sendable {
             loads[key]?.task = Task(priority: .userInitiated) { [cache, weak self] in
                 do {
                     let entry = try await cache.entry(onDiskFor: load.url)
-                    self?.readEnded(key, load.serial, .success(entry))
+                    self?.readEnded(key, load.serial, entry, nil)
                 } catch {
-                    self?.readEnded(key, load.serial, .failure(error))
+                    self?.readEnded(key, load.serial, nil, error)
                 }
             }
         }
@@ -295,28 +291,23 @@ public final class IconLoader: @unchecked Sendable {
     }
 
     private func readEnded(
-        _ key: String, _ serial: Int, _ result: Result<MemoryCache.Entry?, any Error>
+        _ key: String, _ serial: Int, _ entry: MemoryCache.Entry?, _ error: (any Error)?
     ) {
         withEffects { effects in
             lanes[.reading]?.taken -= 1
             guard let load = loads[key], load.serial == serial else { return }
-            if case .success(let entry?) = result {
+            if let entry {
                 return finish(key, .image(entry, from: IconSource(entry.source)), &effects)
             }
             guard fetcher == nil else {
                 loads[key]?.stage = .fetching
                 loads[key]?.task = nil
-                if case .failure(let error as CacheError) = result, error.isOfDamagedObject {
-                    loads[key]?.isDamaged = true
-                }
+                loads[key]?.isDamaged = (error as? CacheError)?.isOfDamagedObject ?? false
                 return reorder(key, &effects)
             }
             let failure =
-                switch result {
-                case .success: IconFailure(.notCached, url: load.url, "is not cached")
-                case .failure(let error):
-                    IconFailure(.unreadable, url: load.url, "\(error)", underlying: error)
-                }
+                error.map { IconFailure(.unreadable, url: load.url, "\($0)", underlying: $0) }
+                ?? IconFailure(.notCached, url: load.url, "is not cached")
             finish(key, .failed(failure, from: .disk), &effects)
         }
     }

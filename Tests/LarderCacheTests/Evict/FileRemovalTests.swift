@@ -29,12 +29,12 @@ import Testing
 
     @Test func filesNotRemovedBeforeTheDeadlineAreReturned() throws {
         try withFiles(20) { objects, directory, files in
-            let outcome = try FileRemoval(objects: objects, end: .now) { _ in true }
+            let outcome = FileRemoval(objects: objects, end: .now) { _ in true }
                 .remove(files, shares: 3)
             // One file of each share is always removed, so that every step makes progress.
             #expect(outcome.removed.count == 3)
             #expect(Set(outcome.left.map(\.hex)) == Set(names(directory)))
-            let rest = try FileRemoval(objects: objects, end: .now + .seconds(600)) { _ in true }
+            let rest = FileRemoval(objects: objects, end: .now + .seconds(600)) { _ in true }
                 .remove(outcome.left, shares: 3)
             #expect(rest.removed.count == 17)
             #expect(names(directory).isEmpty)
@@ -43,7 +43,7 @@ import Testing
 
     @Test func concurrentThreadsRemoveEachFileOnce() throws {
         try withFiles(200) { objects, directory, files in
-            let outcome = try FileRemoval(
+            let outcome = FileRemoval(
                 objects: objects, end: .now + .seconds(600)
             ) { _ in true }.remove(files, shares: 40)
             #expect(outcome.removed.count == 200)
@@ -57,12 +57,12 @@ import Testing
             try FileManager.default.removeItem(atPath: folder)
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: false)
-            func remove(_ isRemovable: Bool) throws -> Int {
-                try FileRemoval(objects: objects, end: .now + .seconds(600)) { _ in isRemovable }
+            func remove(_ isRemovable: Bool) -> Int {
+                FileRemoval(objects: objects, end: .now + .seconds(600)) { _ in isRemovable }
                     .remove(files, shares: 1).removed.count
             }
-            #expect(try remove(false) == 0)
-            #expect(try remove(true) == 2)
+            #expect(remove(false) == 0)
+            #expect(remove(true) == 2)
             #expect(FileManager.default.fileExists(atPath: folder))
             #expect(names(directory).isEmpty)
         }
