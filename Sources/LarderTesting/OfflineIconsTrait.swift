@@ -3,14 +3,8 @@
     import Testing
 
     /// A trait of Swift Testing that gives each test an ``OfflineIcons``, in
-    /// ``OfflineIcons/current``. The test fails if icons are missing.
-    ///
-    ///     @Test(.offlineIcons(cache: cache, manifest: lock))
-    ///     func theListShowsItsIcons() async throws {
-    ///         let icons = try #require(OfflineIcons.current)
-    ///         let session = URLSession(configuration: icons.configuration)
-    ///
-    /// In a suite, the trait applies to all tests.
+    /// ``OfflineIcons/current``. The test fails if icons are missing. In a suite, the trait applies
+    /// to all tests.
     public struct OfflineIconsTrait: TestTrait, SuiteTrait, TestScoping {
         let makeIcons: @Sendable () throws -> OfflineIcons
 

@@ -40,7 +40,9 @@ public enum VerifySelection: Sendable {
         case .part(let number, let count):
             return { Self.part(of: $0.leadingBits, count: count) == number }
         case .share(let share, let seed):
-            return { Double(Self.mix($0.leadingBits ^ Self.mix(seed)) >> 11) / 0x1p53 < share }
+            // Fibonacci hashing (Knuth 6.4) mixes the seed with the digest, which is random itself.
+            let factor: UInt64 = 0x9E37_79B9_7F4A_7C15
+            return { Double((($0.leadingBits ^ seed) &* factor) >> 11) / 0x1p53 < share }
         case .named(let digests):
             let named = try digests(byte)
             return { named.contains($0) }
@@ -74,14 +76,6 @@ public enum VerifySelection: Sendable {
     /// Multiplication, unlike division, puts every value in exactly one part.
     private static func part(of bits: UInt64, count: Int) -> Int {
         Int(bits.multipliedFullWidth(by: UInt64(count)).high) + 1
-    }
-
-    /// Mixes bits with the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
-    private static func mix(_ bits: UInt64) -> UInt64 {
-        var bits = bits &+ 0x9E37_79B9_7F4A_7C15
-        bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-        return bits ^ (bits >> 31)
     }
 }
 

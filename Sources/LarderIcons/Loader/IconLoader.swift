@@ -5,9 +5,6 @@ import LarderCore
 /// A loader that gets icons for views from memory, the disk or the network, in this order.
 /// Concurrent calls for a URL share one load.
 ///
-///     let loader = IconLoader(cache: icons, fetcher: URLSessionFetcher())
-///     for await state in loader.states(for: app.icon, priority: .veryHigh) { show(state) }
-///
 /// All functions can be called on any thread and do not block. Releasing the loader cancels all
 /// loads, and their callers receive a failure.
 ///

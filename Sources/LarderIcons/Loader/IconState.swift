@@ -56,8 +56,6 @@ public final class IconTask: @unchecked Sendable {
 extension IconLoader {
     /// The loader of the app and of its views.
     ///
-    ///     let icon = try await IconLoader.shared.icon(for: url)
-    ///
     /// By default, it reads the cache directory `AppIcons` in the app's bundle and stores fetched
     /// icons in ``IconCache/defaultDirectory``. It fetches only on Apple's platforms.
     public static var shared: IconLoader { SharedLoader.app.loader }

@@ -4,8 +4,6 @@
 
     /// A square view of an icon, with a symbol until it is loaded or if that fails.
     ///
-    ///     List(urls, id: \.self) { IconView($0, pointSize: 60) }
-    ///
     /// The load has a very high priority, and is cancelled when the view disappears.
     public struct IconView: View {
         private let url: URL
