@@ -126,12 +126,8 @@ public final class IconLoader: @unchecked Sendable {
     /// Cancelling the task that reads the stream cancels the load.
     public func states(for url: URL, priority: IconPriority = .normal) -> AsyncStream<IconState> {
         AsyncStream { states in
-            let key = url.absoluteString
             // A look-up would count a miss.
-            let mustWait =
-                !cache.memory.contains(key)
-                && lock.withLock { failures.failure(of: key, at: now()) == nil }
-            if mustWait { states.yield(.placeholder(.disk)) }
+            if !cache.memory.contains(url.absoluteString) { states.yield(.placeholder(.disk)) }
             let task = load(url, priority: priority) { state in
                 states.yield(state)
                 states.finish()
