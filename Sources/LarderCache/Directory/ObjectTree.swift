@@ -6,11 +6,14 @@ struct ObjectTree {
     struct Entry {
         let parent: FileDescriptor
         let name: String
-        let digest: Digest?
-        /// The digest in the file's name, if the file is in the wrong directory.
-        let misplaced: Digest?
+        fileprivate let isHome: Bool
 
         var path: String { parent.path(of: name) }
+        var digest: Digest? { isHome ? named : nil }
+        /// The digest in the file's name, if the file is in the wrong directory.
+        var misplaced: Digest? { isHome ? nil : named }
+        // On most file systems, a name in upper case is a different file, not an object.
+        private var named: Digest? { Digest(hex: name).flatMap { $0.hex == name ? $0 : nil } }
     }
 
     private let directory: CacheDirectory
@@ -26,7 +29,7 @@ struct ObjectTree {
         guard let root = try root() else { return }
         for name in try root.names() {
             guard Self.isFanOut(name), try root.status(of: name)?.isDirectory == true else {
-                try body(Self.entry(name, in: root, isHome: false))
+                try body(Entry(parent: root, name: name, isHome: false))
                 continue
             }
             do throws(CacheError) {
@@ -47,7 +50,7 @@ struct ObjectTree {
     ) throws(CacheError) {
         let fanOut = try root.directory(name)
         for file in try fanOut.names() {
-            try body(entry(file, in: fanOut, isHome: file.hasPrefix(name)))
+            try body(Entry(parent: fanOut, name: file, isHome: file.hasPrefix(name)))
         }
     }
 
@@ -55,14 +58,6 @@ struct ObjectTree {
 
     static func isFanOut(_ name: String) -> Bool {
         name.utf8.count == 2 && name.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
-    }
-
-    private static func entry(_ name: String, in parent: FileDescriptor, isHome: Bool) -> Entry {
-        // On most file systems, a name in upper case is a different file, not an object.
-        let digest = Digest(hex: name).flatMap { $0.hex == name ? $0 : nil }
-        return Entry(
-            parent: parent, name: name, digest: isHome ? digest : nil,
-            misplaced: isHome ? nil : digest)
     }
 }
 
