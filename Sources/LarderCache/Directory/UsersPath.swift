@@ -123,9 +123,9 @@ package struct UsersPath {
                 taking: try FileDescriptor.open(
                     "/", beneath: AT_FDCWD, flags: flags, subject: named), subject: "/")
             for name in Self.names(in: place) {
-                let flags = flags | (current.isOfProcesses ? 0 : O_NOFOLLOW)
+                let linkFlag = current.isOfProcesses ? 0 : O_NOFOLLOW
                 let raw = try FileDescriptor.open(
-                    name, beneath: current.raw, flags: flags, subject: named)
+                    name, beneath: current.raw, flags: flags | linkFlag, subject: named)
                 current = FileDescriptor(taking: raw, subject: current.path(of: name))
             }
             return current
