@@ -84,8 +84,7 @@ final class CacheDirectory: Sendable {
     }
 
     func isWhole(_ digest: Digest) -> Bool {
-        let read = try? ObjectReader(sparse).digest(open(digest), expecting: digest)
-        return read?.digest == digest
+        (try? ObjectReader(sparse).digest(open(digest), expecting: digest))?.digest == digest
     }
 
     func open(_ digest: Digest) throws(CacheError) -> FileDescriptor {

@@ -17,19 +17,17 @@ public struct CacheLog: Sendable {
         public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
     }
 
-    private let write: (@Sendable (Level, () -> String) -> Void)?
+    private let write: @Sendable (Level, () -> String) -> Void
 
     /// Creates a log that calls `write` on any thread. `message` computes the text.
     public init(_ write: @escaping @Sendable (_ level: Level, _ message: () -> String) -> Void) {
         self.write = write
     }
 
-    private init() { write = nil }
-
     /// A log that ignores messages without computing them.
-    public static let none = CacheLog()
+    public static let none = CacheLog { _, _ in }
 
     package func callAsFunction(_ level: Level, _ message: @autoclosure () -> String) {
-        write?(level, message)
+        write(level, message)
     }
 }

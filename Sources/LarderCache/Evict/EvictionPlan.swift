@@ -66,6 +66,8 @@ final class EvictionPlan {
                 var excess = EvictionExcess(policy: policy, left: all, free: free)
                 // The excess if no object were held, which determines the held objects to report.
                 var unheldExcess = excess
+                // The clock of a run in progress may be ahead.
+                let runEnd = runStart < instant ? .infinity : now + Freshness.clockSkew
                 let insert = try db.prepared(
                     """
                     INSERT INTO victims (object, digest, size, used_at, room, reason, age)
@@ -91,7 +93,8 @@ final class EvictionPlan {
                     }
                     let isExcess = (mandate ?? useful(unheldExcess.reason)) != nil
                     if isExcess { unheldExcess.take(size, freeing: room) }
-                    if let hold = hold ?? runHold(usedAt, since: runStart, instant) {
+                    let isInRun = usedAt >= runStart.timeIntervalSince1970 && usedAt <= runEnd
+                    if let hold = hold ?? (isInRun ? Hold.run : nil) {
                         guard isExcess else { continue }
                         held[hold, default: .init()].add(size)
                     } else if let reason = mandate ?? useful(excess.reason) {
@@ -200,12 +203,6 @@ final class EvictionPlan {
         try statement.bind(
             ObjectUse.earliest, policy.only != nil, now, policy.maximumAge, policy.maximumBytes)
         return statement
-    }
-
-    /// Returns `.run` if a run in progress, whose clock may be ahead, may have used the object.
-    private func runHold(_ usedAt: Double, since start: Date, _ instant: Date) -> Hold? {
-        let end = start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
-        return usedAt >= start.timeIntervalSince1970 && usedAt <= end ? .run : nil
     }
 
     private func room(of digest: Digest) throws -> Int64 {

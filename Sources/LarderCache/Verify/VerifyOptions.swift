@@ -81,9 +81,6 @@ public enum VerifySelection: Sendable {
 
 /// The leading bytes of completed directories, saved in an expendable file.
 struct VerifyPosition {
-    /// The number of saved positions at which all are deleted.
-    private static let limit = 100
-
     private var bits = [UInt8](repeating: 0, count: Digest.byteCount)
 
     init() {}
@@ -100,7 +97,6 @@ struct VerifyPosition {
     func save(as name: String, in directory: CacheDirectory) throws(CacheError) {
         var positions = Self.all(in: directory)
         guard !isEmpty || positions[name] != nil else { return }
-        if positions.count >= Self.limit { positions = [:] }
         positions[name] = isEmpty ? nil : Digest(bytes: bits)?.hex
         guard !positions.isEmpty else {
             unlinkat(directory.root.raw, CacheLayout.verifyPosition, 0)
@@ -111,6 +107,7 @@ struct VerifyPosition {
         try directory.replace(CacheLayout.verifyPosition, in: directory.root, Array(text.utf8))
     }
 
+    /// Returns the saved positions, or none if there are more than about 300.
     private static func all(in directory: CacheDirectory) -> [String: String] {
         let bytes = try? directory.root.file(CacheLayout.verifyPosition).read(atMost: 32_768)
         return (try? JSONDecoder().decode([String: String].self, from: Data(bytes ?? []))) ?? [:]
