@@ -51,8 +51,7 @@ public struct LockWait: Sendable {
     }
 }
 
-/// The wait for SQLite's lock on the index. Even ``LockWait/none`` waits up to ``grace``, because
-/// transactions are short.
+/// The wait for SQLite's lock on the index, up to ``grace`` or longer.
 final class WriterWait: Sendable {
     static let grace = Duration.seconds(5)
     static let moment = Duration.milliseconds(100)
@@ -66,8 +65,7 @@ final class WriterWait: Sendable {
         state = Locked((wait.limit.map { max($0, Self.grace) }, .now, false))
     }
 
-    /// Sleeps, and returns whether SQLite should retry. SQLite's own busy handler sleeps longer and
-    /// would miss an eviction's short pauses.
+    /// Sleeps, and returns whether to retry. SQLite's handler misses an eviction's short pauses.
     func retry(_ attempt: Int) -> Bool {
         let (waited, isOver, isReporting) = state.withLock { state in
             if attempt == 0 { (state.start, state.isReported) = (.now, false) }

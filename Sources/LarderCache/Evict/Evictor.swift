@@ -303,8 +303,7 @@ struct Evictor {
 }
 
 extension Cache {
-    /// Opens the cache like ``open(at:wait:log:)``. If the disk is nearly full, first removes
-    /// expendable files, because SQLite's log needs space.
+    /// Opens the cache. If the disk is nearly full, first removes files to make room for a log.
     public static func openMakingRoom(
         at path: String, wait: LockWait = .none, log: CacheLog = .none
     ) throws(CacheError) -> Cache {

@@ -5,8 +5,7 @@ import LarderCore
 public struct VerifyOptions: Sendable {
     /// The objects to verify. Default: all.
     public var selection = VerifySelection.all
-    /// Whether to compare sizes instead of digests. Only files whose size differs from the index
-    /// are read. Default: false.
+    /// Whether to compare sizes, and read only files whose size is wrong. Default: false.
     public var isQuick = false
     /// The time limit, after which no further directory is started. The next verification with a
     /// time limit, the same selection and the same ``isQuick`` continues from there. Needs

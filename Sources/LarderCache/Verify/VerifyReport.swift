@@ -139,8 +139,7 @@ public struct VerifyReport: Sendable {
             case orphaned
             /// An object in the wrong directory.
             case misplaced
-            /// A file that does not belong to the cache. Repairs move only directories that are in
-            /// place of objects.
+            /// A file that does not belong to the cache.
             case foreign
             /// An intact object whose mode is not 0444, for example after copying.
             case mode

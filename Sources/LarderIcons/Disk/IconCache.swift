@@ -10,10 +10,8 @@ import LarderCore
 /// A URL matches a URL in the manifest if both are equal by the WHATWG URL standard, or by RFC 3986
 /// with normalized escapes.
 ///
-/// No function blocks the calling thread on the disk, a file lock or another process.
-///
-/// Bytes are verified at the first read, and again only if the file has changed. Times of use are
-/// recorded in batches, for `larder evict`.
+/// No function blocks the calling thread on the disk, a file lock or another process. Bytes are
+/// verified at the first read, and again only if the file has changed.
 public final class IconCache: @unchecked Sendable {
     // Unchecked because `lock` guards `reads`.
     static let maximumReads = 4

@@ -52,8 +52,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
     func entry(_ key: String) -> MemoryCache.Entry? { lock.withLock { waiting[key]?.entry } }
     var lastFailure: CacheError? { lock.withLock { failure } }
 
-    /// Queues an icon for storage. Until it is stored, ``entry(_:)`` returns it. Returns false, and
-    /// queues nothing, if the response has `no-store`.
+    /// Queues an icon for storage, or returns false if the response has `no-store`.
     func take(
         _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: HTTPURL, isReplacing: Bool
     ) -> Bool {
