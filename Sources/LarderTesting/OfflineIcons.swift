@@ -162,10 +162,8 @@ public final class OfflineIcons: @unchecked Sendable {
                 throw missing("is cached with bytes other than in the lock; \(advice)")
             }
             return (data, resource.object.mediaType ?? "application/octet-stream")
-        } catch let error as MissingIconError {
-            throw error
         } catch {
-            throw missing("cannot be read from the cache: \(error)")
+            throw error as? MissingIconError ?? missing("cannot be read from the cache: \(error)")
         }
     }
 }

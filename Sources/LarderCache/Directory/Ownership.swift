@@ -26,11 +26,9 @@ package enum Ownership {
 
     private static func isTrusted(group: gid_t) -> Bool {
         if group == getegid() || group == 0 { return true }
-        let count = getgroups(0, nil)
-        guard count > 0 else { return false }
-        var groups = [gid_t](repeating: 0, count: Int(count))
-        let found = getgroups(count, &groups)
-        return groups.prefix(max(0, Int(found))).contains(group)
+        var groups = [gid_t](repeating: 0, count: 1 << 16)  // NGROUPS_MAX
+        let count = getgroups(Int32(groups.count), &groups)
+        return groups.prefix(max(0, Int(count))).contains(group)
     }
 
     static func name(of user: uid_t) -> String {

@@ -36,13 +36,8 @@ public final class IconCache: @unchecked Sendable {
         return caches.appendingPathComponent(app).appendingPathComponent("icons")
     }
 
-    /// Creates a cache of one or two directories, which the first read opens. Both may be missing.
-    ///
-    /// - Parameters:
-    ///   - directory: The writable cache directory, created when the first fetched icon is stored.
-    ///   - bundle: A read-only cache directory, for example in the app's bundle. If both
-    ///     directories contain an icon, the copy received later is used. Default: nil.
-    ///   - log: Receives messages about reads and loads. Default: none.
+    /// Creates a cache of a writable directory and a read-only one, usually in the app's bundle.
+    /// Both may be missing. If both contain an icon, the copy received later is used.
     public convenience init(
         directory: URL, bundle: URL? = nil, memory: MemoryCache = MemoryCache(),
         log: CacheLog = .none
