@@ -15,8 +15,6 @@ public struct OfflineIconsError: Error, Sendable, CustomStringConvertible {
         case shared
     }
 
-    private static let shownLimit = 50
-
     /// The kind of error.
     public let code: Code
     /// The file or session concerned, or the number of missing icons.
@@ -39,7 +37,7 @@ public struct OfflineIconsError: Error, Sendable, CustomStringConvertible {
     init(_ missing: [OfflineIcons.MissingIconError], list: String?, _ failure: OfflineIconsError?) {
         code = .missing
         subject = missing.count == 1 ? "1 icon" : "\(missing.count) icons"
-        var lines = missing.prefix(Self.shownLimit).map { "  \($0)" }
+        var lines = missing.prefix(50).map { "  \($0)" }
         if missing.count > lines.count { lines.append("  and \(missing.count - lines.count) more") }
         if let list { lines.append("These URLs are also in \(list), for `larder prefetch`.") }
         if let failure { lines.append("\(failure)") }

@@ -14,8 +14,7 @@ package struct UsersPath {
         named = isAbsolute ? path : "\(Self.workingDirectory)/\(path)"
         var rest = Self.names(in: named).reversed().map { (name: $0, isOfLink: false) }
         var place = ""
-        var links = 0
-        var (isDangling, isMissing) = (false, false)
+        var (links, isDangling, isMissing) = (0, false, false)
         var foreignLink: (path: String, owner: uid_t, isLast: Bool)?
         while let (name, isOfLink) = rest.popLast() {
             // If a directory is missing, the system rejects `..` after it.

@@ -104,7 +104,7 @@ struct MemoryStore {
             items.append(item)
         }
         places[item.key] = place
-        links.withUnsafeMutableBufferPointer { Self.link(place, in: $0) }
+        link(place)
     }
 
     mutating func remove(_ key: CacheKey, _ removed: inout [Item]) -> MemoryCache.Entry? {
@@ -139,7 +139,7 @@ struct MemoryStore {
     private mutating func vacate(_ place: Int32, _ removed: inout [Item]) {
         forget(items[Int(place)], &removed)
         items[Int(place)] = .none
-        links.withUnsafeMutableBufferPointer { Self.unlink(place, in: $0) }
+        unlink(place)
         links[Int(place)].older = free
         free = place
     }
@@ -151,21 +151,19 @@ struct MemoryStore {
     }
 
     private mutating func makeNewest(_ place: Int32) {
-        links.withUnsafeMutableBufferPointer { links in
-            guard links[Int(Self.end)].older != place else { return }
-            Self.unlink(place, in: links)
-            Self.link(place, in: links)
-        }
+        guard links[Int(Self.end)].older != place else { return }
+        unlink(place)
+        link(place)
     }
 
-    private static func link(_ place: Int32, in links: UnsafeMutableBufferPointer<Link>) {
-        let newest = links[Int(end)].older
-        links[Int(place)] = Link(newer: end, older: newest)
+    private mutating func link(_ place: Int32) {
+        let newest = links[Int(Self.end)].older
+        links[Int(place)] = Link(newer: Self.end, older: newest)
         links[Int(newest)].newer = place
-        links[Int(end)].older = place
+        links[Int(Self.end)].older = place
     }
 
-    private static func unlink(_ place: Int32, in links: UnsafeMutableBufferPointer<Link>) {
+    private mutating func unlink(_ place: Int32) {
         let link = links[Int(place)]
         links[Int(link.older)].newer = link.newer
         links[Int(link.newer)].older = link.older
