@@ -1,7 +1,6 @@
 import CLarderSystem
 import Foundation
 
-/// Checks for files that other users could change.
 package enum Ownership {
     static func isTrusted(_ owner: uid_t) -> Bool { owner == geteuid() || owner == 0 }
 

@@ -231,7 +231,6 @@ struct Evictor {
         try onVictim(victim)
     }
 
-    /// Removes leftover files that have not changed during the policy's grace period.
     mutating func sweep() throws {
         // Directories of runs need no grace period, because a lock shows whether a run has ended.
         report.swept[.runs] = try directory.sweepRuns(isDryRun: policy.isDryRun)

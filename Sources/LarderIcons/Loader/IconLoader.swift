@@ -32,7 +32,6 @@ public final class IconLoader: @unchecked Sendable {
         var taken = 0
         var waiting = TurnQueue()
 
-        /// Takes a slot for the next waiting key, if both exist.
         mutating func next() -> String? {
             guard taken < slots, let key = waiting.next() else { return nil }
             taken += 1

@@ -85,26 +85,20 @@ struct MemoryStore {
             forget(items[Int(place)], &removed)
             items[Int(place)] = item
         } else {
-            add(item)
+            if free == Self.end {
+                free = Int32(items.count)
+                links.append(Link())
+                items.append(.none)
+            }
+            let place = free
+            free = links[Int(place)].older
+            items[Int(place)] = item
+            places[item.key] = place
+            link(place)
         }
         evict(to: limits, &removed)
         tally.peakCost = max(tally.peakCost, tally.cost)
         return true
-    }
-
-    private mutating func add(_ item: Item) {
-        let place: Int32
-        if free != Self.end {
-            place = free
-            free = links[Int(place)].older
-            items[Int(place)] = item
-        } else {
-            place = Int32(items.count)
-            links.append(Link())
-            items.append(item)
-        }
-        places[item.key] = place
-        link(place)
     }
 
     mutating func remove(_ key: CacheKey, _ removed: inout [Item]) -> MemoryCache.Entry? {
