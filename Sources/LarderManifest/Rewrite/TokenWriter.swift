@@ -6,7 +6,6 @@ final class TokenWriter {
     private let format: ManifestFormat
     private let encoding: XMLEncoding
     private var previous: UInt8 = 0
-    private var anchors = YAMLAnchors()
 
     init(_ format: ManifestFormat, _ encoding: XMLEncoding) {
         self.format = format
@@ -14,12 +13,8 @@ final class TokenWriter {
     }
 
     func pass(_ bytes: UnsafeRawBufferPointer) {
-        switch format {
-        case .yaml: anchors.pass(bytes)
         // Text in UTF-16 contains zeros, which are skipped.
-        case .xml, .xmlPlist: previous = bytes.last { !$0.isMarkupBlank && $0 != 0 } ?? previous
-        case .json, .jsonLines, .urlList, .binaryPlist: break
-        }
+        previous = bytes.last { !$0.isMarkupBlank && $0 != 0 } ?? previous
     }
 
     func token(_ value: String, replacing token: UnsafeBufferPointer<UInt8>.SubSequence) -> [UInt8]
@@ -36,11 +31,6 @@ final class TokenWriter {
             return text.flatMap { isBigEndian ? [0, $0] : [$0, 0] }
         case .json, .jsonLines: return Self.quoted(value)
         case .yaml:
-            // An alias is kept if the value equals its anchor's new value.
-            if first == UInt8(ascii: "*"), anchors.values[Array(token.dropFirst())] == value {
-                return Array(token)
-            }
-            anchors.set(value)
             let comment = Self.commentOfBlockScalar(token)
             switch first {
             case UInt8(ascii: "'"):
@@ -87,63 +77,6 @@ final class TokenWriter {
     ) -> [UInt8] {
         value.utf8.reduce(into: []) { text, byte in
             if special.contains(byte) { text += escape(byte) } else { text.append(byte) }
-        }
-    }
-}
-
-/// The new values of anchored scalars. An alias of such a scalar can be kept.
-private struct YAMLAnchors {
-    /// libyaml reads longer names, but no program writes them.
-    private static let longestName = 256
-    private static let limit = 10_000
-
-    private enum State {
-        case text
-        case name([UInt8])
-        case ended([UInt8])
-        case skipping([UInt8], isTag: Bool)
-    }
-
-    private var state = State.text
-    private(set) var values: [[UInt8]: String] = [:]
-
-    /// Stores the new value of a scalar if it has an anchor. Replaces an earlier anchor with the
-    /// same name.
-    mutating func set(_ value: String) {
-        if case .ended(let name) = state, values.count < Self.limit { values[name] = value }
-        state = .text
-    }
-
-    mutating func pass(_ bytes: UnsafeRawBufferPointer) {
-        let bytes = bytes.bindMemory(to: UInt8.self)
-        var place = 0
-        while place < bytes.count {
-            let byte = bytes[place]
-            switch state {
-            case .text:
-                guard let found = bytes.place(of: UInt8(ascii: "&"), from: place) else { return }
-                state = .name([])
-                place = found
-            case .name(var name):
-                let isEnd = byte.isMarkupBlank || ",[]{}".utf8.contains(byte)
-                if isEnd || name.count > Self.longestName {
-                    values[name] = nil
-                    state = byte.isMarkupBlank ? .ended(name) : .text
-                } else {
-                    name.append(byte)
-                    state = .name(name)
-                }
-            case .ended where byte.isMarkupBlank: break
-            case .ended(let name) where "!#".utf8.contains(byte):
-                state = .skipping(name, isTag: byte == UInt8(ascii: "!"))
-            case .skipping(let name, let isTag):
-                let isEnd = isTag ? byte.isMarkupBlank : byte == 0x0A || byte == 0x0D
-                if isEnd { state = .ended(name) }
-            case .ended:
-                state = .text
-                if byte == UInt8(ascii: "&") { continue }
-            }
-            place += 1
         }
     }
 }
