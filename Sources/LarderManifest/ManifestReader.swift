@@ -113,31 +113,26 @@ public struct ManifestReader: Sendable {
                 if let values, case .success(let element) = entry.content {
                     try values(position, decoder.values(of: element))
                 }
-                var icons = decoder.decode(entry)
-                for index in icons.indices {
-                    if let error = keyed.conflict(of: icons[index].result, at: position) {
-                        icons[index].result = .failed(error)
+                var items = decoder.decode(entry, at: position)
+                for index in items.indices {
+                    if let error = keyed.conflict(of: items[index].result, at: position) {
+                        items[index].result = .failed(error)
                     }
                 }
                 let usable = summary.usable
-                summary.count(icons.lazy.map { $0.result }, of: entry.content)
+                summary.count(items.lazy.map { $0.result }, of: entry.content)
                 if !recognition.namesIcons, case .success(let element) = entry.content {
                     let hasIcon = summary.usable > usable
                     recognition.unread.look(at: element, reading: decoder.paths, hasIcon: hasIcon)
                 }
-                total += icons.count
+                total += items.count
                 guard total <= limits.maximumEntries else {
                     throw ManifestError(
                         .tooLarge, source: source.name, at: entry.line.map { .line($0) },
                         "more than \(limits.maximumEntries) entries, counting each icon;"
                             + " use --max-entries to allow more")
                 }
-                for (index, icon) in icons.enumerated() {
-                    try body(
-                        ManifestItem(
-                            position: position, icon: index + 1, line: entry.line, name: icon.name,
-                            value: icon.value, result: icon.result))
-                }
+                try items.forEach(body)
             }
             try input.whenRead?(hasCredentials)
             summary.places = recognition.places(base: current?.decoder.urls.baseURL)

@@ -18,15 +18,8 @@ final class EntryDecoder {
         hasDescendants = paths.contains(where: \.hasDescendants)
     }
 
-    /// A structure, because an array of tuples takes ten times as long to copy.
-    struct DecodedIcon {
-        let name: String?
-        let value: IconValue?
-        var result: ManifestItem.Result
-    }
-
-    func decode(_ entry: RawEntry) -> [DecodedIcon] {
-        var name: String?
+    func decode(_ entry: RawEntry, at position: Int) -> [ManifestItem] {
+        var item = ManifestItem(position: position, line: entry.line)
         do throws(EntryError) {
             let element = try entry.content.get()
             var members: [ManifestValue.Member] = []
@@ -39,31 +32,31 @@ final class EntryDecoder {
                 if case .string = element { reason += "; use --icon-key @ if strings are icons" }
                 throw EntryError(.notADictionary, reason)
             }
-            name = (self.name(of: element) ?? entry.key)?.shortenedName
+            item.name = (name(of: element) ?? entry.key)?.shortenedName
             var found = try icons(of: element)
             if found.isEmpty, let template = shape.template {
                 let text = ManifestValue.string(try template.filled(from: element))
                 let match = PathMatch(value: text, container: [], key: "", wildcard: nil)
                 found = [Icon(match: match, place: .init(path: "@", target: .convention))]
             }
-            guard !found.isEmpty else {
-                return [DecodedIcon(name: name, value: nil, result: .skipped("no icon"))]
-            }
+            guard !found.isEmpty else { return [item] }
             let key = value(at: shape.key, in: element)
             let common = Common(
-                name: name, members: members,
-                priority: try priority(value(at: shape.priority, in: element)),
+                members: members, priority: try priority(value(at: shape.priority, in: element)),
                 integrity: value(at: shape.integrity, in: element), isKeyed: key != .null,
                 // A key can identify only one icon.
                 key: found.count <= 1 ? self.key(key) : nil)
-            return found.map { result(of: $0, common) }
+            return found.enumerated().map { index, icon in
+                item.icon = index + 1
+                return self.item(item, with: icon, common)
+            }
         } catch {
-            return [DecodedIcon(name: name, value: nil, result: .failed(error))]
+            item.result = .failed(error)
+            return [item]
         }
     }
 
     private struct Common {
-        var name: String?
         let members: [ManifestValue.Member]
         let priority: Int
         let integrity: ManifestValue
@@ -90,51 +83,51 @@ final class EntryDecoder {
         return value
     }
 
-    private func result(of icon: Icon, _ entry: Common) -> DecodedIcon {
-        var entry = entry
+    private func item(_ element: ManifestItem, with icon: Icon, _ entry: Common) -> ManifestItem {
+        var item = element
         if shape.isGroup, !icon.match.container.isEmpty {
             let container = ManifestValue.dictionary(icon.match.container)
-            entry.name = (name(of: container) ?? icon.match.wildcard)?.shortenedName ?? entry.name
+            item.name = (name(of: container) ?? icon.match.wildcard)?.shortenedName ?? item.name
         }
-        guard let value = value(of: icon, isKeyed: entry.isKeyed) else {
-            let kind = icon.match.value.kind
-            let error = EntryError(.iconNotAString, "icon is \(kind), not a string")
-            return DecodedIcon(name: entry.name, value: nil, result: .failed(error))
+        guard var value = value(of: icon, isKeyed: entry.isKeyed) else {
+            let reason = "icon is \(icon.match.value.kind), not a string"
+            item.result = .failed(EntryError(.iconNotAString, reason))
+            return item
         }
-        let result = result(of: icon, value, entry)
-        // A built URL is not in the manifest. It is returned only to explain why it is not fetched.
-        if icon.target == .convention {
-            guard case .unfetched = result else {
-                return DecodedIcon(name: entry.name, value: nil, result: result)
+        item.result = result(of: icon, value, entry, name: item.name ?? "")
+        if case .unfetched = item.result {
+            if !value.files.isEmpty, let file = IconURLs.file(value, icon, of: entry.members) {
+                value.files = [file]
             }
+        } else if icon.target == .convention {
+            // A built URL is not in the manifest. It is kept only to explain why it is not fetched.
+            return item
         }
-        guard case .unfetched = result, !value.files.isEmpty,
-            let file = IconURLs.file(value, icon, of: entry.members)
-        else { return DecodedIcon(name: entry.name, value: value, result: result) }
-        var named = value
-        named.files = [file]
-        return DecodedIcon(name: entry.name, value: named, result: result)
+        item.value = value
+        return item
     }
 
-    private func result(of icon: Icon, _ value: IconValue, _ entry: Common) -> ManifestItem.Result {
+    private func result(
+        of icon: Icon, _ value: IconValue, _ entry: Common, name: String
+    ) -> ManifestItem.Result {
         do throws(EntryError) {
-            let siblings = shape.hasDigests ? icon.match.container : []
             let target = try urls.target(value, icon, of: entry.members)
             if case .unfetched(let kind) = target { return .unfetched(kind) }
-            let expectedDigest = try digest(of: icon, siblings, named: entry.integrity)
-            let expectedSize = size(siblings["size"] ?? .null)
+            let siblings = shape.hasDigests ? icon.match.container : []
+            let digest = try digest(of: icon, siblings, named: entry.integrity)
+            let size = size(siblings["size"] ?? .null)
             switch target {
             case .remote(let url, let text):
                 return .entry(
                     Entry(
-                        name: entry.name ?? "", icon: url, priority: entry.priority,
-                        expectedDigest: expectedDigest, expectedSize: expectedSize, key: entry.key,
+                        name: name, icon: url, priority: entry.priority, expectedDigest: digest,
+                        expectedSize: size, key: entry.key,
                         spelling: text?.isSame(as: url.string) == true ? nil : text))
             case .inline(let bytes):
                 return .inline(
                     InlineEntry(
-                        name: entry.name ?? "", bytes: bytes, priority: entry.priority,
-                        expectedDigest: expectedDigest, expectedSize: expectedSize, key: entry.key))
+                        name: name, bytes: bytes, priority: entry.priority, expectedDigest: digest,
+                        expectedSize: size, key: entry.key))
             case .unfetched(let kind): return .unfetched(kind)
             }
         } catch {
@@ -270,10 +263,9 @@ final class EntryDecoder {
     private func digest(
         of icon: Icon, _ siblings: [ManifestValue.Member], named: ManifestValue
     ) throws(EntryError) -> Digest? {
-        let name = ManifestSummary.IgnoredMember.Name(rawValue: shape.digestKey) ?? .sha256
-        let sha256 = digestText(siblings[shape.digestKey], name)
+        let sha256 = digestText(shape.digestKey, in: siblings)
         guard named == .null else { return try digest(integrity: named, sha256: sha256) }
-        let integrity = digestText(siblings["integrity"], .integrity)
+        let integrity = digestText(.integrity, in: siblings)
         do {
             return try digest(integrity: integrity, sha256: sha256)
         } catch {
@@ -285,11 +277,11 @@ final class EntryDecoder {
     }
 
     private func digestText(
-        _ value: ManifestValue?, _ name: ManifestSummary.IgnoredMember.Name
+        _ name: ManifestSummary.IgnoredMember.Name, in siblings: [ManifestValue.Member]
     ) -> ManifestValue {
-        guard let value, value != .null else { return .null }
+        let value = siblings[name.rawValue] ?? .null
         if case .string = value, !value.isBlank { return value }
-        if value == .invalidText { return value }
+        if value == .null || value == .invalidText { return value }
         ignored.add(name)
         return .null
     }
@@ -302,7 +294,7 @@ final class EntryDecoder {
         guard case .string(let hex, _) = sha256, let digest = Digest(hex: hex) else {
             throw EntryError(
                 .badIntegrity,
-                "\(shape.digestKey) is \(sha256.shown); expected 64 hexadecimal digits")
+                "\(shape.digestKey.rawValue) is \(sha256.shown); expected 64 hexadecimal digits")
         }
         guard fromList == nil || fromList == digest else {
             throw EntryError(.badIntegrity, "integrity and sha256 are different digests")

@@ -83,15 +83,15 @@ public struct ManifestItem: Sendable {
     /// The number of the element, from 1, including failed elements.
     public let position: Int
     /// The number of the icon in its element, from 1. It is 1 without an icon.
-    public let icon: Int
+    public internal(set) var icon = 1
     /// The line where the element starts. Nil in a binary plist.
     public let line: Int?
     /// The element's name, if readable. Foreign text.
-    public let name: String?
+    public internal(set) var name: String?
     /// The icon as written, or nil if the element has no readable icon.
-    public let value: IconValue?
+    public internal(set) var value: IconValue?
     /// The outcome for the icon or element.
-    public let result: Result
+    public internal(set) var result = Result.skipped("no icon")
 
     /// The outcome for an icon or element.
     public enum Result: Sendable {

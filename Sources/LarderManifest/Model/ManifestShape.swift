@@ -18,7 +18,7 @@ struct ManifestShape: Equatable, Sendable {
     var isGroup = false
     /// Whether `integrity`, `size` and ``digestKey`` next to an icon describe the icon.
     var hasDigests = false
-    var digestKey = "sha256"
+    var digestKey = ManifestSummary.IgnoredMember.Name.sha256
     var priority: ManifestPath?
     var integrity: ManifestPath?
     var key: ManifestPath?
@@ -105,7 +105,7 @@ extension ManifestShape {
         requires: PathList = "", names: PathList? = nil, places: [IconPlace] = [],
         icons: PathList = "", images: PathList = "", base: ManifestPath? = nil,
         needsBase: Bool = true, isGroup: Bool = false, hasDigests: Bool = false,
-        digestKey: String = "sha256"
+        digestKey: ManifestSummary.IgnoredMember.Name = .sha256
     ) {
         let icons =
             places + icons.paths.map { IconPlace(path: $0) }
@@ -207,7 +207,7 @@ extension ManifestShape {
             "winget manifest", "$", marks: "Icons Localization ManifestType PackageVersion",
             requires: "PackageIdentifier", names: "PackageName PackageIdentifier",
             icons: "Icons[*].IconUrl Localization[*].Icons[*].IconUrl", hasDigests: true,
-            digestKey: "IconSha256"),
+            digestKey: .wingetDigest),
         .init(
             "webOS Homebrew package", "$ $.packages[*]", marks: "iconUri manifestUrl ipkUrl",
             requires: "title", names: "title", icons: "iconUri detailIconUri manifest.iconUri"),
@@ -224,7 +224,7 @@ extension ManifestShape {
             places: [
                 IconPlace(path: "icon_name", template: "../icons/{.png}"),
                 IconPlace(path: "name", template: "../icons/{.png}", target: .convention),
-            ], hasDigests: true, digestKey: "icon_hash"),
+            ], hasDigests: true, digestKey: .munkiDigest),
         .init(
             "Nextcloud apps", "$[*]", marks: "screenshots[*].url certificate",
             requires: "id translations", names: "translations.en.name id",
