@@ -107,42 +107,30 @@ struct ManifestSurvey {
             rules.nameKey = name
             rules.priorityKey = nil
             rules.integrityKey = nil
-            let trial = Trial(of: source, rules, isPart: isPart)
-            if trial.isSound {
+            var (found, relative, failed, seen) = (0, 0, 0, 0)
+            var isCut: Bool { seen == ManifestSuggestion.mostEntries }
+            do {
+                _ = try ManifestReader(source: source, rules: rules).read(source.open()) { item in
+                    guard item.icon == 1 else { return }
+                    switch item.result {
+                    case .failed, .unfetched(.data), .unfetched(.template): failed += 1
+                    case .entry, .inline, .unfetched: found += 1
+                    case .skipped: break
+                    }
+                    if case .unfetched(.relative) = item.result { relative += 1 }
+                    // Entries without an icon are also counted, because they take as long to read.
+                    seen += 1
+                    if isCut { throw Enough() }
+                }
+            } catch {
+                guard error is Enough || isPart else { continue }
+            }
+            if found > 0, failed * 10 <= found {
                 return ManifestSuggestion(
-                    entries: entries, icon: icon, name: name, count: trial.found,
-                    isPart: isPart || trial.isCut, isRelative: trial.relative * 2 > trial.found)
+                    entries: entries, icon: icon, name: name, count: found,
+                    isPart: isPart || isCut, isRelative: relative * 2 > found)
             }
         }
         return nil
-    }
-
-    private struct Trial {
-        private(set) var found = 0
-        private(set) var relative = 0
-        private var failed = 0
-        private var seen = 0
-        private var isBroken = false
-        var isCut: Bool { seen == ManifestSuggestion.mostEntries }
-        var isSound: Bool { !isBroken && found > 0 && failed * 10 <= found }
-
-        init(of source: ManifestSource, _ rules: ManifestRules, isPart: Bool) {
-            do { try read(source, rules) } catch { isBroken = !(error is Enough) && !isPart }
-        }
-
-        private mutating func read(_ source: ManifestSource, _ rules: ManifestRules) throws {
-            _ = try ManifestReader(source: source, rules: rules).read(source.open()) { item in
-                guard item.icon == 1 else { return }
-                switch item.result {
-                case .failed, .unfetched(.data), .unfetched(.template): failed += 1
-                case .entry, .inline, .unfetched: found += 1
-                case .skipped: break
-                }
-                if case .unfetched(.relative) = item.result { relative += 1 }
-                // Entries without an icon are also counted, because they take as long to read.
-                seen += 1
-                if isCut { throw Enough() }
-            }
-        }
     }
 }

@@ -17,9 +17,9 @@ final class SurveyedPlace {
     /// The places of members and elements. All members of a map have the place `.members`.
     private(set) var inner: [ManifestPath.Segment: SurveyedPlace] = [:]
     private var hasMappedValues = false
-    /// The number of icons, including those in descendants. Set by ``settle()``.
-    private(set) var totalIcons = 0
-    private var totalPlaces = 0
+    /// The number of icons, including those in descendants.
+    var totalIcons: Int { inner.values.reduce(icons) { $0 + $1.totalIcons } }
+    private var totalPlaces: Int { inner.values.reduce(1) { $0 + $1.totalPlaces } }
     private let rank: Int?
     /// Whether the place may be a map. In XML, the names of elements are not keys.
     private let mayBeMap: Bool
@@ -96,12 +96,6 @@ final class SurveyedPlace {
         }
     }
 
-    func settle() {
-        for place in inner.values { place.settle() }
-        totalIcons = inner.values.reduce(icons) { $0 + $1.totalIcons }
-        totalPlaces = inner.values.reduce(1) { $0 + $1.totalPlaces }
-    }
-
     /// Returns one place for all members if they are similar, such as entries keyed by ID.
     func map(_ room: inout Int) -> SurveyedPlace? {
         if let map = inner[.members] { return map }
@@ -126,7 +120,6 @@ final class SurveyedPlace {
         guard isAlike else { return nil }
         let map = SurveyedPlace(rank: rank)
         for place in alike { map.merge(place) }
-        map.settle()
         return map
     }
 
@@ -177,7 +170,6 @@ struct SurveyCandidate {
     static func all(in survey: ManifestSurvey) -> [SurveyCandidate] {
         var found: [SurveyCandidate] = []
         var room = 25 * ManifestSurvey.maximumPlaces
-        survey.root.settle()
         collect(at: [], [survey.root], &room, &found)
         found.sort { one, other in
             guard one.isScreenshot == other.isScreenshot else { return other.isScreenshot }
