@@ -1,3 +1,5 @@
+import Foundation
+
 // A fast path for URLs in canonical spelling, the most common case.
 extension HTTPURL {
     init?(plain text: String) {
@@ -44,23 +46,9 @@ extension HTTPURL {
             }
         }
         guard label < host.endIndex else { return false }
-        return isLetter(host[label]) || isIPv4(host)
-    }
-
-    /// Whether a host is an IPv4 address as ``URLHost`` writes it.
-    private static func isIPv4(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-        var (labels, digits, number) = (1, 0, 0)
-        for byte in host {
-            if byte == UInt8(ascii: ".") {
-                (labels, digits, number) = (labels + 1, 0, 0)
-            } else if byte.isDigit, digits == 0 || number > 0 {
-                (digits, number) = (digits + 1, number * 10 + Int(byte - 0x30))
-                if number > 255 { return false }
-            } else {
-                return false
-            }
-        }
-        return labels == 4
+        if isLetter(host[label]) { return true }
+        var address = in_addr()
+        return inet_pton(AF_INET, String(decoding: host, as: UTF8.self), &address) == 1
     }
 
     /// Whether the path or query has escapes. Nil if the spelling may not be canonical.
