@@ -75,11 +75,12 @@ struct XMLWellFormedness {
         else { return }
         try reader.skip(5)
         skipSpace()
-        guard try accept("version"), try skipEquals(), let quote = reader.next,
-            quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'")
-        else { throw damaged("has a damaged XML declaration") }
-        try reader.skip(1)
-        guard try accept("1.") else { throw damaged("has an unknown XML version") }
+        guard try accept("version"), try skipEquals() else {
+            throw damaged("has a damaged XML declaration")
+        }
+        guard reader.bytes[try takeValue()].starts(with: "1.".utf8) else {
+            throw damaged("has an unknown XML version")
+        }
         try skip(past: "?>")
     }
 
@@ -155,33 +156,27 @@ struct XMLWellFormedness {
         }
         try reader.skip(1)
         let start = reader.offset
-        while true {
-            reader.skip { $0 != quote && $0 != UInt8(ascii: "&") && $0 != UInt8(ascii: "<") }
-            switch reader.next {
-            case nil: throw isCut
-            case quote:
-                try reader.skip(1)
-                return start..<reader.offset - 1
-            case UInt8(ascii: "&"): try skipReference()
-            default: throw damaged("has a tag inside an attribute value")
-            }
-        }
+        guard let end = try skipText(to: quote) else { throw isCut }
+        guard end == quote else { throw damaged("has a tag inside an attribute value") }
+        try reader.skip(1)
+        return start..<reader.offset - 1
     }
 
     private mutating func skipText() throws(ImageError) {
+        while try skipText(to: UInt8(ascii: "]")) == UInt8(ascii: "]") {
+            guard try !accept("]]>") else {
+                throw damaged("has the end of a CDATA section without its start")
+            }
+            try reader.skip(1)
+        }
+    }
+
+    /// Skips text and references to the next `end` or `<`, which is returned.
+    private mutating func skipText(to end: UInt8) throws(ImageError) -> UInt8? {
         while true {
-            reader.skip {
-                $0 != UInt8(ascii: "<") && $0 != UInt8(ascii: "&") && $0 != UInt8(ascii: "]")
-            }
-            switch reader.next {
-            case UInt8(ascii: "&"): try skipReference()
-            case UInt8(ascii: "]"):
-                guard try !accept("]]>") else {
-                    throw damaged("has the end of a CDATA section without its start")
-                }
-                try reader.skip(1)
-            default: return
-            }
+            reader.skip { $0 != end && $0 != UInt8(ascii: "<") && $0 != UInt8(ascii: "&") }
+            guard reader.next == UInt8(ascii: "&") else { return reader.next }
+            try skipReference()
         }
     }
 
