@@ -1,11 +1,9 @@
 /// GIF 87a and 89a (CompuServe's specification).
 enum GIFStructure {
-    /// Walks the blocks to the trailer.
-    ///
-    /// Ignores bytes after the trailer and zeros before it, as every decoder does. The trailer may
-    /// be missing after a complete image, unless an extension announces another image. Zeros
-    /// without a trailer mean that the file's end was never written. If the logical screen has no
-    /// size, the first image's size is used, as in browsers.
+    /// Walks the blocks. Ignores bytes after the trailer and zeros before it, as all decoders do.
+    /// The trailer may be missing after a complete image, unless an extension announces another
+    /// image. Zeros without a trailer mean that the file's end was never written. If the logical
+    /// screen has no size, the first image's size is used, as in browsers.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .gif)
         let version = try reader.take(6)

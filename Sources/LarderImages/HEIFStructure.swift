@@ -32,10 +32,8 @@ enum HEIFStructure {
     }
 
     /// Checks that the bytes of all images are inside the file. Returns the primary item's size,
-    /// rotated by its `irot`. A clean aperture (`clap`) is ignored.
-    ///
-    /// An image sequence also needs a still image. Bytes after a still image are ignored unless
-    /// they are a box, as in libavif and libheif.
+    /// rotated by its `irot`. Ignores a clean aperture (`clap`). An image sequence also needs a
+    /// still image. Bytes after it are ignored unless they are a box, as in libavif and libheif.
     static func inspect(
         _ bytes: UnsafeRawBufferPointer, as claimed: MediaType
     ) throws(ImageError) -> ImageInfo {

@@ -1,10 +1,8 @@
 /// JPEG (ITU-T T.81): marker segments and entropy-coded scans from SOI to EOI.
 enum JPEGStructure {
-    /// Walks the marker segments and scans.
-    ///
-    /// Ignores bytes after EOI, where cameras store further images and videos, as every decoder
-    /// does. Ignores bytes between segments, which follow a comment or profile with too small a
-    /// length, as libjpeg does. The size ignores the Exif orientation.
+    /// Walks the segments and scans. Ignores bytes after EOI, where cameras store further images
+    /// and videos, as every decoder does. Ignores bytes between segments, which follow a comment or
+    /// profile with too small a length, as libjpeg does. The size ignores the Exif orientation.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .jpeg)
         try reader.skip(2)

@@ -1,8 +1,7 @@
 extension ManifestSource {
     /// Calls `body` with the cache key of each icon, including duplicates. Skips unusable entries,
-    /// because a prefetch stores nothing for them.
+    /// because a prefetch stores nothing for them, unless `mustBeUsable` is true.
     ///
-    /// - Parameter mustBeUsable: Whether an unusable entry is an error. Default: false.
     /// - Throws: The errors of `body`. ``ManifestError`` if the manifest cannot be read, if the
     ///   rules lack the base URL, IPFS gateway or icon paths that it needs, or if an entry must be
     ///   usable but is not.

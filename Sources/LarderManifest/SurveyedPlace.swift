@@ -1,8 +1,7 @@
 /// A path in a manifest, with counts of its values. Elements of an array share a place, as do
 /// members of a map.
 final class SurveyedPlace {
-    /// A dictionary is a map if it has more arrays and dictionaries, or more scalars, than these
-    /// limits.
+    /// A dictionary with more containers or more scalars than these limits is a map.
     private static let maximumContainers = 16
     private static let maximumValues = 128
     private static let maximumNameSize = 200

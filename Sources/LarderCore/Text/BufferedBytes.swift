@@ -6,7 +6,6 @@ package final class BufferedBytes {
     private var start = 0
     private var end = 0
     package private(set) var isAtEnd = false
-    /// The line number of the next byte.
     package private(set) var line: Int
     package private(set) var offset = 0
     private var lineOffset = 0

@@ -29,10 +29,8 @@ package enum UTCTime {
 
 /// A parser for HTTP dates in all three formats (RFC 9110, section 5.6.7).
 package enum HTTPDate {
-    /// Parses a date, ignoring case. Returns nil for an invalid date, which counts as a date in the
-    /// past (RFC 9111, section 5.3).
-    ///
-    /// - Parameter now: The time that determines the century of two-digit years.
+    /// Parses a date, ignoring case. `now` determines the century of two-digit years. Returns nil
+    /// for an invalid date, which counts as a date in the past (RFC 9111, section 5.3).
     package static func parse(_ text: String, now: Date = Date()) -> Date? {
         let bytes = Array(text.utf8)
         guard days.contains(word(bytes[...])) else { return nil }

@@ -157,8 +157,7 @@ final class EntryDecoder {
 
         var isFile: Bool { target == .file }
 
-        /// A directory of icons does not contain AppStream's local icons, which belong to installed
-        /// packages.
+        /// False for AppStream's local icons, which belong to installed packages.
         var mayBeInFolder: Bool {
             if place.target == .convention { return place.template != nil }
             guard place.target == .typed, let type else { return true }
@@ -167,8 +166,7 @@ final class EntryDecoder {
 
         private var type: String? { text("@type") }
 
-        /// Whether the attribute `medium` or `type` names an image. Without both, the file name
-        /// decides.
+        /// Whether the attribute `medium`, `type` or, without them, the file name is an image's.
         var isImage: Bool {
             if let kind = text("@medium") ?? type { return kind.begins(with: "image") }
             guard case .string(let url, _) = match.value else { return false }
@@ -228,8 +226,7 @@ final class EntryDecoder {
         return found
     }
 
-    /// Whether another path selects icons inside the value, as `Icon.cached[*].name` does in
-    /// DEP-11.
+    /// Whether another path selects icons inside the value, as in DEP-11.
     private func leads(_ path: ManifestPath, into value: ManifestValue) -> Bool {
         switch value {
         case .array, .dictionary:
@@ -332,16 +329,14 @@ final class EntryDecoder {
         return found
     }
 
-    /// Returns the size in bytes. Ignores a value that is not a byte count, such as image
-    /// dimensions.
+    /// Returns the size in bytes. Ignores other values, such as image dimensions.
     private func size(_ value: ManifestValue) -> Int64? {
         let size = value.exactInteger.flatMap { $0 >= 0 ? Int64($0) : nil }
         if size == nil, value != .null { ignored.add(.size) }
         return size
     }
 
-    /// Returns the key without credentials. Ignores a key with a null character, because SQLite and
-    /// C would truncate it.
+    /// Returns the key without credentials. Ignores keys with a null character, which C truncates.
     private func key(_ value: ManifestValue) -> String? {
         guard value != .null else { return nil }
         guard case .string(let key, _) = value, key.utf8.count <= ManifestLimits.maximumURLSize,
@@ -400,10 +395,9 @@ final class IgnoredMembers {
 }
 
 extension PathMatch {
-    /// The icon's width in pixels, or 0 if unknown.
-    ///
-    /// Sources, in order: `sizes` as in a web app manifest (`any` is the largest), `width`,
-    /// `attributes.height` as in Apple's feeds, and digits in a name such as `artworkUrl512`.
+    /// The icon's width in pixels, or 0 if unknown. Sources, in order: `sizes` as in a web app
+    /// manifest (`any` is the largest), `width`, `attributes.height` as in Apple's feeds, digits in
+    /// a name such as `artworkUrl512`.
     var pixels: Int {
         if case .string(let sizes, _) = container["sizes"] ?? container["@sizes"] {
             return sizes.utf8.split(whereSeparator: \.isSpace).reduce(0) { largest, size in

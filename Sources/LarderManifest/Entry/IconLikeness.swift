@@ -8,8 +8,7 @@ enum IconLikeness {
         return ranks.first { _, words in words.contains { name.holds($0) } }?.rank
     }
 
-    /// Returns a member's rank inside another member. Inside screenshots, only icons keep their
-    /// rank.
+    /// Returns a member's rank inside another one. In screenshots, only icons keep their rank.
     static func rank(_ own: Int?, in outer: Int?) -> Int? {
         outer == 1 && own != rankOfIcon ? 1 : own ?? outer
     }

@@ -101,8 +101,7 @@ final class IconURLs {
         return url.credentials != nil && !url.inheritsCredentials
     }
 
-    /// Returns the gateway URL for `ipfs://CID/path`. Keeps the gateway's query, which may be a
-    /// token.
+    /// Returns the URL for `ipfs://CID/path`. Keeps the gateway's query, which may be a token.
     private static func url(of text: String, from ipfsGateway: HTTPURL) -> String {
         var path = text.utf8.dropFirst("ipfs:".utf8.count).drop { $0 == UInt8(ascii: "/") }
         if path.starts(with: "ipfs/".utf8) { path = path.dropFirst("ipfs/".utf8.count) }
@@ -191,8 +190,7 @@ enum DataURL {
         return type.dropLast(6).last { $0 != 0x20 } == UInt8(ascii: ";")
     }
 
-    /// Decodes Base64 as in the Infra standard, which ignores white space and makes padding
-    /// optional.
+    /// Decodes Base64 as in the Infra standard: without white space, and with optional padding.
     private static func base64Decoded(_ text: [UInt8]) -> [UInt8]? {
         var text = text.filter { !$0.isSpace }
         if text.count % 4 == 0 {

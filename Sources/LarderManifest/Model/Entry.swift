@@ -16,7 +16,6 @@ public struct Entry: Equatable, Sendable {
     /// credentials identifies it.
     public let key: String?
 
-    /// The value of ``spelling`` for an entry without a ``key``.
     package let writtenSpelling: String?
 
     /// The manifest's spelling of the URL, if it is absolute, not canonical and without
@@ -28,9 +27,7 @@ public struct Entry: Equatable, Sendable {
     /// The icon's cache key (a `ResourceKey`).
     public var resourceKey: String { key.map(ResourceKey.named) ?? icon.key }
 
-    /// Creates an entry.
-    ///
-    /// - Parameter spelling: The manifest's spelling of the URL, if different.
+    /// Creates an entry. `spelling` is the manifest's spelling of the URL, if different.
     public init(
         name: String = "", icon: HTTPURL, priority: Int = 0, expectedDigest: Digest? = nil,
         expectedSize: Int64? = nil, key: String? = nil, spelling: String? = nil

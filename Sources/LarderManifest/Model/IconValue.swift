@@ -32,15 +32,13 @@ public struct IconValue: Equatable, Sendable {
     let isPlain: Bool
     /// Whether the whole query of the URL is secret, because the entry has a key.
     private let isKeyed: Bool
-    /// Possible paths of the icon in a directory of icons, the most likely first. Empty unless the
-    /// value names a file.
+    /// The icon's possible paths in a directory of icons, the most likely first.
     package internal(set) var files: [String] = []
 
     /// The offsets of the value's bytes in the decompressed manifest. Empty if unknown.
     package var span: Range<Int> { source.bytes }
 
-    /// - Parameter isFileName: Whether the value is a file name whose directory the manifest's
-    ///   shape implies.
+    /// - Parameter isFileName: Whether the value names a file in a directory of the shape.
     init(
         _ text: String, at source: SourceSpan, isFileName: Bool = false,
         isThemeName: Bool = false, isKeyed: Bool = false
@@ -176,7 +174,6 @@ extension IconValue.Kind {
             }
     }
 
-    /// The prefixes of Font Awesome, Material Design Icons, Simple Icons, selfh.st and Homelab
-    /// icons.
+    /// The prefixes of Font Awesome, Material Design Icons, Simple Icons, selfh.st and Homelab.
     private static let sets = ["fa", "mdi", "si", "sh", "hl"]
 }

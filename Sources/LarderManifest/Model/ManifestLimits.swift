@@ -1,8 +1,7 @@
 /// Memory limits for reading a manifest.
 public struct ManifestLimits: Equatable, Sendable {
-    /// The maximum depth of arrays and dictionaries in an entry. The entry itself has depth 1. A
-    /// deeper entry fails. Outside entries, YAML has the same limit, and XML has a limit of 256.
-    /// Default: 64.
+    /// The maximum depth of arrays and dictionaries in an entry, which itself has depth 1. Deeper
+    /// entries fail. YAML has this limit outside entries, too, and XML has 256. Default: 64.
     public var maximumDepth: Int
     /// The maximum size of an entry in bytes. JSON counts from brace to brace. Other formats count
     /// all texts, plus 8 bytes for each value. A larger entry fails. Default: 1 MiB.
@@ -14,8 +13,7 @@ public struct ManifestLimits: Equatable, Sendable {
     public static let maximumURLSize = 8 << 10
     /// The maximum size of a name in bytes. Longer names are truncated.
     public static let maximumNameSize = 1 << 10
-    /// The maximum number of entries. An entry with several icons counts once for each icon.
-    /// Default: 2,000,000.
+    /// The maximum number of entries. An entry counts once for each icon. Default: 2,000,000.
     public var maximumEntries = 2_000_000
     /// The maximum size of a decompressed gzip file in bytes. Default: 256 MiB.
     public var maximumUnpackedSize: Int64 = 256 << 20

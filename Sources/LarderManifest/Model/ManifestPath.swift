@@ -26,8 +26,7 @@ public struct ManifestPath: Equatable, Sendable {
         /// The value and all values in it. Can occur only once and not at the end, so that no value
         /// is selected twice.
         case descendants
-        /// The elements whose member has a given value. In XML, the member is an attribute, named
-        /// with an `@`.
+        /// The elements whose member has a value. In XML, the member is an attribute (`@name`).
         case elementsWhere(String, String)
 
         static func == (left: Segment, right: Segment) -> Bool {

@@ -7,7 +7,6 @@ public struct ManifestRules: Equatable, Sendable {
     public var baseURL: HTTPURL?
     /// The paths to the entries, or to arrays of entries, which can be nested. A path with a filter
     /// before its end (``ManifestPath/isFilter``) finds nothing. If empty, the shape's paths apply.
-    /// Default: empty.
     public var entries: [ManifestPath] = []
     /// The path to an entry's name. If nil, the shape's paths apply. Default: nil.
     public var nameKey: ManifestPath?
@@ -16,17 +15,14 @@ public struct ManifestRules: Equatable, Sendable {
     /// The template of the icon URL, for entries without icons at ``iconKeys``. With a template,
     /// the shape's paths to icons do not apply. Default: nil.
     public var iconTemplate: IconTemplate?
-    /// The icon sets that are fetched. If several sets match a value, the first is used. Default:
-    /// none.
+    /// The icon sets that are fetched. The first set that matches a value is used. Default: none.
     public var iconSets: [IconSet] = []
-    /// The path to an entry's priority. If nil, only `priority` in the plain form is read. Default:
-    /// nil.
+    /// The path to an entry's priority. If nil, only `priority` in the plain form is read.
     public var priorityKey: ManifestPath?
     /// The path to an entry's digest, as Subresource Integrity or 64 hexadecimal digits. If nil,
     /// the digest next to the icon is read if the shape has digests. Default: nil.
     public var integrityKey: ManifestPath?
-    /// The value of `{size}`, `{width}`, `{height}`, `{w}` and `{h}` in URLs, in pixels. Default:
-    /// 512.
+    /// The pixels for `{size}`, `{width}`, `{height}`, `{w}` and `{h}` in URLs. Default: 512.
     public var iconSize = 512
     /// The gateway for `ipfs:` URLs, such as `https://ipfs.io`. If nil, they are not fetched.
     /// Default: nil.

@@ -88,8 +88,7 @@ struct RawEntry {
 /// In text, this is the whole token with its quotation marks. In a binary plist, it is the
 /// reference to the value, because several references may share an object.
 struct SourceSpan: Equatable, Sendable {
-    /// The start in 40 bits and the length in 24 bits, to save memory, because each string has a
-    /// span.
+    /// The start in 40 bits and the length in 24 bits, because each string has a span.
     private let packed: UInt64
 
     static let unknown = SourceSpan(0..<0)

@@ -8,8 +8,7 @@ package struct URLPlaceholders {
         .map { Array($0.utf8) }
 
     package let text: String
-    /// The first placeholder that was not filled. An unknown word counts only if a size was filled
-    /// in.
+    /// The first unfilled placeholder. An unknown word counts only if a size was filled in.
     package let unfilled: String?
 
     /// A percent escape (RFC 3986, section 2.1) is not a placeholder.
