@@ -17,10 +17,7 @@ extension String {
     /// Decodes UTF-8, or returns nil. (`String(validating:as:)` needs iOS 18.)
     init?(valid bytes: some Collection<UInt8>) {
         self.init(decoding: bytes, as: UTF8.self)
-        let isSame = bytes.withContiguousStorageIfAvailable { bytes in
-            utf8.withContiguousStorageIfAvailable { $0.elementsEqual(bytes) } ?? false
-        }
-        guard isSame ?? utf8.elementsEqual(bytes) else { return nil }
+        guard utf8.elementsEqual(bytes) else { return nil }
     }
 }
 

@@ -14,8 +14,6 @@ package enum SecretParameter {
     /// The maximum depth of nested URLs. Deeper parameters count as secrets.
     private static let deepest = 3
 
-    package static func isToken(_ text: Substring.UTF8View) -> Bool { isToken(text.percentDecoded) }
-
     /// Whether a parameter is a secret, or its value is a URL that contains one after `?` or `#`.
     package static func hasOne(
         _ name: some Collection<UInt8>, _ value: some Collection<UInt8>, depth: Int = 0
@@ -40,12 +38,12 @@ package enum SecretParameter {
         if parts.contains(where: { joined.holds($0) }) { return true }
         // Some tokens, such as Akamai's, can have any name. A nested URL may contain a password.
         let value = value.percentDecoded
-        return value.holds("hmac=") || isToken(value)
+        return value.holds("hmac=") || isToken(decoded: value)
             || value.holds("://") && value.contains(UInt8(ascii: "@"))
     }
 
     /// Whether a value is a JSON Web Token (RFC 7519) or HTTP credentials (RFC 9110, section 11.4).
-    private static func isToken(_ value: [UInt8]) -> Bool {
+    package static func isToken(decoded value: [UInt8]) -> Bool {
         // A signed token starts with a JSON object in base64url (`eyJ…`).
         let parts = value.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         if 3...5 ~= parts.count, parts[0].starts(with: "eyJ".utf8), parts[0].count >= 16 {

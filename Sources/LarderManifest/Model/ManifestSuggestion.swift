@@ -1,28 +1,26 @@
 import LarderCore
 
 /// Options that find icons in a manifest of unknown shape.
-public struct ManifestSuggestion: Equatable, Sendable {
-    /// The path for `--entries`, if needed.
-    public let entries: ManifestPath?
-    /// The path to an entry's icon.
-    public let icon: ManifestPath
-    /// The path to an entry's name, if found.
-    public let name: ManifestPath?
+package struct ManifestSuggestion: Equatable, Sendable {
+    /// Nil if `--entries` is not needed.
+    let entries: ManifestPath?
+    let icon: ManifestPath
+    let name: ManifestPath?
     /// The number of entries with an icon at ``icon``.
-    public let count: Int
+    package let count: Int
     /// Whether ``count`` covers only the manifest's start or ``mostEntries`` entries.
-    public let isPart: Bool
+    let isPart: Bool
     /// Whether most URLs need a base URL.
-    public let isRelative: Bool
+    let isRelative: Bool
 
     /// The maximum number of entries to examine.
-    public static let mostEntries = 100_000
+    static let mostEntries = 100_000
     static let advice =
         "use --entries and --icon-key to say where the icons are,"
         + " or --icon-template to build their URLs"
 
     /// The options, quoted for a shell.
-    public var options: String {
+    package var options: String {
         let options = [("--entries", entries), ("--icon-key", icon), ("--name-key", name)]
         return options.compactMap { option, path in
             path.map { String.shellOption(option, $0.textForShell) }

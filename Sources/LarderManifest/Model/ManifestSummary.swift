@@ -6,21 +6,18 @@ public struct ManifestSummary: Equatable, Sendable {
     public internal(set) var format = ManifestFormat.json
     /// The number of entries, including skipped and failed entries.
     public internal(set) var entries = 0
-    /// The paths of entries and members. Nil for an unknown shape.
-    public internal(set) var places: ManifestPlaces?
+    /// Nil for an unknown shape.
+    package internal(set) var places: ManifestPlaces?
     /// The options whose path matched nothing.
-    public internal(set) var unmet: [NamedPart] = []
-    /// The paths of ``ManifestRules/entries`` that lead to no entry.
-    public internal(set) var unusedEntries: [ManifestPath] = []
+    package internal(set) var unmet: [NamedPart] = []
+    var unusedEntries: [ManifestPath] = []
     /// Options that may find icons, the best first. Empty unless the shape is unknown or no icon is
     /// usable.
-    public internal(set) var suggestions: [ManifestSuggestion] = []
+    package internal(set) var suggestions: [ManifestSuggestion] = []
     /// The number of unread values that look like icons, such as those in a second list.
-    public internal(set) var unread = 0
-    /// The first paths to unread values that look like icons.
-    public internal(set) var unreadPlaces: [UnreadPlace] = []
-    /// The ignored members, whose values do not describe an icon.
-    public internal(set) var ignored: [IgnoredMember] = []
+    package internal(set) var unread = 0
+    package internal(set) var unreadPlaces: [UnreadPlace] = []
+    package internal(set) var ignored: [IgnoredMember] = []
     private var unreadable = 0
     private(set) var usable = 0
     private(set) var failed = 0
@@ -32,7 +29,7 @@ public struct ManifestSummary: Equatable, Sendable {
     package var ambiguousDemands: Int { packages * 2 > demands ? demands : 0 }
 
     /// A member of entries whose path can be set by an option.
-    public enum NamedPart: String, Sendable {
+    package enum NamedPart: String, Sendable {
         case name = "--name-key"
         case priority = "--priority-key"
         case integrity = "--integrity-key"
@@ -40,18 +37,15 @@ public struct ManifestSummary: Equatable, Sendable {
         package var warning: String { "no entry has a value at the \(rawValue) path" }
     }
 
-    /// A path to unread values that look like icons.
-    public struct UnreadPlace: Equatable, Sendable {
+    package struct UnreadPlace: Equatable, Sendable {
         /// The path from the manifest's root (`$`) or an entry (`@`).
-        public let path: String
-        /// The number of unread values at the path.
-        public let count: Int
+        package let path: String
+        package let count: Int
     }
 
     /// A member of entries that was ignored because its value does not describe an icon.
-    public struct IgnoredMember: Equatable, Sendable {
-        /// A member that describes an icon.
-        public enum Name: String, Sendable {
+    package struct IgnoredMember: Equatable, Sendable {
+        package enum Name: String, Sendable {
             case size, key, priority, sha256, integrity
             case wingetDigest = "IconSha256"
             case munkiDigest = "icon_hash"
@@ -66,12 +60,11 @@ public struct ManifestSummary: Equatable, Sendable {
             }
         }
 
-        /// The member's name.
-        public let name: Name
+        package let name: Name
         /// The number of icons or entries for which the member was ignored.
-        public internal(set) var count: Int
+        package internal(set) var count: Int
         /// The number of the first entry whose member was ignored, from 1.
-        public let position: Int
+        package let position: Int
     }
 
     init(format: ManifestFormat = .json, entries: Int = 0) {
@@ -169,23 +162,18 @@ public struct ManifestSummary: Equatable, Sendable {
 }
 
 /// The paths to entries and their members, for `plan --explain`.
-public struct ManifestPlaces: Equatable, Sendable {
-    /// The shape's name, such as `F-Droid index v2`.
-    public let shape: String
-    /// The paths to entries. Empty if each line is an entry.
-    public let entries: [ManifestPath]
-    /// The paths to an entry's name. The first with a value is used.
-    public let names: [ManifestPath]
-    /// The paths to an entry's icons. All paths are used.
-    public let icons: [ManifestPath]
-    /// The template of the icon's URL, if any. It can contain a password.
-    public let template: String?
-    /// The path to an entry's priority, if any.
-    public let priority: ManifestPath?
-    /// The path to an entry's digest. Nil if the digest is next to the icon.
-    public let integrity: ManifestPath?
-    /// The base URL of relative icon URLs, if any.
-    public let base: HTTPURL?
+package struct ManifestPlaces: Equatable, Sendable {
+    package let shape: String
+    /// Empty if each line is an entry.
+    package let entries: [ManifestPath]
+    package let names: [ManifestPath]
+    package let icons: [ManifestPath]
+    /// The template of the icon's URL. It can contain a password.
+    package let template: String?
+    package let priority: ManifestPath?
+    /// Nil if the digest is next to the icon.
+    package let integrity: ManifestPath?
+    package let base: HTTPURL?
     /// Whether the manifest itself states the base URL.
     package let hasOwnBase: Bool
 }

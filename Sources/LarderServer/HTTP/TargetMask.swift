@@ -78,7 +78,7 @@ struct TargetMask {
             let equals = parameter.firstIndex(of: UInt8(ascii: "="))
             let isSecret =
                 equals.map { Self.isSecret(parameter[..<$0], parameter[$0...].dropFirst()) }
-                ?? SecretParameter.isToken(parameter)
+                ?? SecretParameter.isToken(decoded: parameter.percentDecoded)
             guard isSecret else {
                 result += Substring(parameter)
                 continue
