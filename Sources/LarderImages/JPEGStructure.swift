@@ -18,7 +18,11 @@ enum JPEGStructure {
             case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
                 guard frame == nil else { throw reader.damaged("has two frame headers") }
                 var segment = try nextSegment(&reader, "the frame header")
-                frame = try Self.frame(&segment)
+                let (precision, height) = (try segment.big(1), try segment.big(2))
+                let (width, components) = (try segment.big(2), try segment.big(1))
+                guard 2...16 ~= precision, components > 0, segment.remaining == 3 * components
+                else { throw segment.damaged("has an invalid frame header") }
+                frame = (width, height)
             case 0xDA:
                 guard frame != nil else { throw reader.damaged("has a scan before its frame") }
                 var segment = try nextSegment(&reader, "a scan header")
@@ -44,16 +48,6 @@ enum JPEGStructure {
                 throw reader.damaged("has an unexpected marker, 0x\(String(marker, radix: 16))")
             }
         }
-    }
-
-    private static func frame(
-        _ segment: inout ByteReader
-    ) throws(ImageError) -> (width: Int, height: Int) {
-        let (precision, height) = (try segment.big(1), try segment.big(2))
-        let (width, components) = (try segment.big(2), try segment.big(1))
-        guard (2...16).contains(precision), components > 0, segment.remaining == 3 * components
-        else { throw segment.damaged("has an invalid frame header") }
-        return (width, height)
     }
 
     /// Returns the second byte of the next marker, after fill bytes 0xFF.

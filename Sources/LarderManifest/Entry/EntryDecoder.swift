@@ -36,8 +36,8 @@ final class EntryDecoder {
             var found = try icons(of: element)
             if found.isEmpty, let template = shape.template {
                 let text = ManifestValue.string(try template.filled(from: element))
-                let match = PathMatch(value: text, container: [], key: "", wildcard: nil)
-                found = [Icon(match: match, place: .init(path: "@", target: .convention))]
+                let place = ManifestShape.IconPlace(path: "@", target: .convention)
+                found = [Icon(match: PathMatch(value: text), place: place)]
             }
             guard !found.isEmpty else { return [item] }
             let key = value(at: shape.key, in: element)

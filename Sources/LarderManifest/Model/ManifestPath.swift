@@ -229,10 +229,10 @@ extension String {
 }
 
 struct PathMatch {
-    let value: ManifestValue
-    let container: [ManifestValue.Member]
-    let key: String
-    let wildcard: String?
+    var value: ManifestValue
+    var container: [ManifestValue.Member] = []
+    var key = ""
+    var wildcard: String?
 
     fileprivate func with(
         _ value: ManifestValue, in container: [ManifestValue.Member]? = nil, key: String? = nil,
@@ -279,13 +279,10 @@ extension ManifestPath {
         if segments.count == 1, !isXML, case .member(let key) = segments[0],
             case .dictionary(let members) = value
         {
-            return members[key].map {
-                [PathMatch(value: $0, container: members, key: key, wildcard: nil)]
-            } ?? []
+            return members[key].map { [PathMatch(value: $0, container: members, key: key)] } ?? []
         }
         var found: [PathMatch] = []
-        let whole = PathMatch(value: value, container: [], key: "", wildcard: nil)
-        collect(segments[...], whole, limit, &found)
+        collect(segments[...], PathMatch(value: value), limit, &found)
         return found
     }
 
