@@ -134,7 +134,7 @@ extension IconValue.Kind {
         for tag in tags where text.count > tag.utf8CodeUnitCount {
             if text.prefix(tag.utf8CodeUnitCount).isWord(tag) { return true }
         }
-        guard text.count <= ManifestLimits.maximumURLSize, URLPlaceholders.mayOccur(in: text)
+        guard text.count <= ManifestLimits.maximumURLSize, text.contains(where: "{%".utf8.contains)
         else { return false }
         return URLPlaceholders(String(decoding: text, as: UTF8.self), size: 1).unfilled != nil
     }

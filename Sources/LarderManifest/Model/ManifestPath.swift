@@ -1,24 +1,11 @@
 // all text: paths come from the user or from the table of shapes
 
-/// A path to values in a manifest of any format, in a subset of JSONPath (RFC 9535) or XPath.
-///
-///     feed.results                a member of a member
-///     ['im:name'].label           a name that is not a plain word
-///     icons[*].src                every element of an array
-///     localized.*.icon            every member of a dictionary
-///     assets[?@.kind=='x'].url    the elements whose member `kind` is 'x'
-///     ..icon                      `icon` at any depth
+/// A path to values in a manifest of any format, in a subset of JSONPath (RFC 9535), such as
+/// `assets[?@.kind=='x'].url`, or of XPath, such as `icon[@type='remote']/@href`.
 ///
 /// A leading `$` or `@` is optional. Paths to entries start at the manifest's root, other paths at
 /// an entry, `@`. Unlike in the RFC, `[*]` selects only elements of arrays, and `.*` only members
-/// of dictionaries.
-///
-/// In XML (``XMLCursor``), a member's name selects every child element of that name:
-///
-///     /components/component       elements, from the document's root
-///     icon/@href                  an attribute
-///     icon[@type='remote']        the elements with this attribute
-///     //item, .//icon             elements at any depth
+/// of dictionaries. In XML, a member's name selects every child element of that name.
 public struct ManifestPath: Equatable, Sendable {
     enum Segment: Hashable, Sendable {
         case member(String)

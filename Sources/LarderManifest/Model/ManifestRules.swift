@@ -81,11 +81,9 @@ public struct ManifestRules: Equatable, Sendable {
 public enum IconSelection: String, Sendable, CaseIterable {
     /// All icons, because an offline app may request any of them.
     case all
-    /// The largest icon, or the first of several equally large icons. Unknown sizes are the
-    /// smallest.
+    /// The largest icon, or the first of several. Unknown sizes are the smallest.
     case largest
-    /// The smallest icon, or the first of several equally small icons. Unknown sizes are the
-    /// smallest.
+    /// The smallest icon, or the first of several. Unknown sizes are the smallest.
     case smallest
     /// The first icon, in the order of the shape's paths and then of the manifest.
     case first

@@ -11,22 +11,6 @@ package struct URLPlaceholders {
     /// The first unfilled placeholder. An unknown word counts only if a size was filled in.
     package let unfilled: String?
 
-    /// A percent escape (RFC 3986, section 2.1) is not a placeholder.
-    static func mayOccur(in text: some RandomAccessCollection<UInt8>) -> Bool {
-        var escape = 0
-        for byte in text {
-            if escape > 0 {
-                guard byte.hexDigit != nil else { return true }
-                escape -= 1
-            } else if byte == UInt8(ascii: "%") {
-                escape = 2
-            } else if byte == UInt8(ascii: "{") {
-                return true
-            }
-        }
-        return false
-    }
-
     package init(_ text: String, size: Int) {
         let bytes = Array(text.utf8)
         var rest = bytes[...]
