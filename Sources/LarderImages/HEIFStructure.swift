@@ -34,9 +34,8 @@ enum HEIFStructure {
     /// Checks that the bytes of all images are inside the file. Returns the primary item's size,
     /// rotated by its `irot`. Ignores a clean aperture (`clap`). An image sequence also needs a
     /// still image. Bytes after it are ignored unless they are a box, as in libavif and libheif.
-    static func inspect(
-        _ bytes: UnsafeRawBufferPointer, as claimed: MediaType
-    ) throws(ImageError) -> ImageInfo {
+    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
+        let claimed = recognise(bytes) ?? .heic
         var reader = ByteReader(bytes, of: claimed)
         var meta: HEIFItems?
         var isFilm = false

@@ -26,13 +26,12 @@ package struct ImageFormat: Sendable {
         ImageFormat(
             mediaType: .svg, suffixes: ["svg"], isForAssetCatalogs: true, isVector: true,
             inspect: SVGStructure.inspect, recognises: SVGStructure.recognises),
-        ImageFormat(
-            mediaType: .avif, suffixes: ["avif"],
-            inspect: { bytes throws(ImageError) in try HEIFStructure.inspect(bytes, as: .avif) }
-        ) { HEIFStructure.recognise($0) == .avif },
+        ImageFormat(mediaType: .avif, suffixes: ["avif"], inspect: HEIFStructure.inspect) {
+            HEIFStructure.recognise($0) == .avif
+        },
         ImageFormat(
             mediaType: .heic, suffixes: ["heic"], isForAssetCatalogs: true,
-            inspect: { bytes throws(ImageError) in try HEIFStructure.inspect(bytes, as: .heic) }
+            inspect: HEIFStructure.inspect
         ) { HEIFStructure.recognise($0) == .heic },
     ]
 

@@ -41,6 +41,14 @@ struct ManifestReading {
     }
 }
 
+extension ManifestSummary {
+    init(format: ManifestFormat, entries: Int) {
+        self.init()
+        self.format = format
+        self.entries = entries
+    }
+}
+
 func readManifest(
     _ source: ManifestSource, base: String? = nil, rules: ManifestRules = .init(),
     limits: ManifestLimits = .init()

@@ -21,12 +21,9 @@ package struct URLAuthority {
 
     private static func port(_ digits: ByteSlice) throws(HTTPURL.ParseError) -> Int? {
         guard !digits.isEmpty else { return nil }
-        var port = 0
-        for digit in digits {
-            guard digit.isDigit else { throw .malformed("the port is not a number") }
-            port = port * 10 + Int(digit - 0x30)
-            guard port <= 65_535 else { throw .malformed("the port is greater than 65535") }
-        }
+        guard digits.allSatisfy(\.isDigit) else { throw .malformed("the port is not a number") }
+        let port = digits.reduce(0) { min($0 * 10 + Int($1 - 0x30), 65_536) }
+        guard port <= 65_535 else { throw .malformed("the port is greater than 65535") }
         guard port > 0 else { throw .malformed("the port is 0") }
         return port
     }

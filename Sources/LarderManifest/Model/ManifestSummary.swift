@@ -67,11 +67,6 @@ public struct ManifestSummary: Equatable, Sendable {
         package let position: Int
     }
 
-    init(format: ManifestFormat = .json, entries: Int = 0) {
-        self.format = format
-        self.entries = entries
-    }
-
     mutating func count(
         _ icons: some Sequence<ManifestItem.Result>, of content: Result<ManifestValue, EntryError>
     ) {
