@@ -4,14 +4,19 @@ import LarderCore
 /// strings get the next numbers. A replaced string becomes empty if nothing else refers to it.
 struct BinaryPlistWriter {
     private let plist: BinaryPlist
-    private let output: CatalogueOutput
+    private let images: ImageURLCounter
+    private let output: (UnsafeRawBufferPointer) throws -> Void
     private var buffer: [UInt8] = []
     private var count = 0
     /// The new object of each replaced reference, keyed by the reference's place.
     private var replaced: [Int: Int] = [:]
 
-    init(_ bytes: BinaryPlistBytes, to output: CatalogueOutput) throws {
+    init(
+        _ bytes: BinaryPlistBytes, counting images: ImageURLCounter,
+        _ output: @escaping (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
         plist = try BinaryPlist(bytes)
+        self.images = images
         self.output = output
     }
 
@@ -88,12 +93,12 @@ struct BinaryPlistWriter {
             let part = try plist.bytes.run(at: start, count: min(64 << 10, end - start))
             // Without the zeros, URLs are found in UTF-16, too.
             if let textStart, start >= textStart {
-                part.filter { $0 != 0 }.withUnsafeBytes(output.images.add)
+                part.filter { $0 != 0 }.withUnsafeBytes(images.add)
             }
             start += part.count
             try put(part)
         }
-        output.images.finish()
+        images.finish()
         for index in 0..<references.count {
             try put(reference(index, of: references), width: width)
         }
@@ -118,7 +123,7 @@ struct BinaryPlistWriter {
     }
 
     private mutating func flush() throws {
-        try buffer.withUnsafeBytes { try output.writeBinary($0) }
+        try buffer.withUnsafeBytes(output)
         buffer.removeAll(keepingCapacity: true)
     }
 

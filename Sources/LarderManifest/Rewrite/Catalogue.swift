@@ -50,17 +50,29 @@ package final class Catalogue {
         let (window, isPacked) = try ByteWindow.unpacking(input, limits)
         self.isPacked = isPacked
         let encoding = try XMLEncoding.of(window)
-        let output = try CatalogueOutput(isPacked: isPacked, isUTF16: encoding.unitSize == 2, sink)
+        let images = ImageURLCounter()
+        let deflater = isPacked ? try Deflater() : nil
+        func write(_ bytes: UnsafeRawBufferPointer) throws {
+            if let deflater { try deflater.add(bytes, to: sink) } else { try sink(bytes) }
+        }
         if format == .binaryPlist {
             let bytes = try BinaryPlistBytes(window, limits: limits)
-            var writer = try BinaryPlistWriter(bytes, to: output)
+            var writer = try BinaryPlistWriter(bytes, counting: images, write)
             try writer.write(replacing: nextEdit)
         } else {
-            try copy(window, TokenWriter(format, encoding), replacing: nextEdit, to: output)
+            try copy(window, TokenWriter(format, encoding), replacing: nextEdit) { part in
+                if encoding.unitSize == 2 {
+                    part.filter { $0 != 0 }.withUnsafeBytes(images.add)
+                } else {
+                    images.add(part)
+                }
+                try write(part)
+            }
         }
-        try output.finish()
+        images.finish()
+        try deflater?.finish(to: sink)
         if Self.identity(of: descriptor) != identity { throw changed }
-        return output.images.count
+        return images.count
     }
 
     private var changed: ManifestError {
@@ -70,14 +82,15 @@ package final class Catalogue {
 
     private func copy(
         _ window: ByteWindow, _ writer: TokenWriter,
-        replacing nextEdit: () throws -> CatalogueEdit?, to output: CatalogueOutput
+        replacing nextEdit: () throws -> CatalogueEdit?,
+        to output: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
         func copy(upTo end: Int) throws {
             while window.offset < end, try window.peek() != nil {
                 let part = UnsafeRawBufferPointer(
                     UnsafeBufferPointer(rebasing: window.unread.prefix(end - window.offset)))
                 writer.pass(part)
-                try output.write(part)
+                try output(part)
                 window.consume(part.count)
             }
         }
@@ -90,7 +103,7 @@ package final class Catalogue {
                 throw changed
             }
             let new = writer.token(edit.text, replacing: window.unread.prefix(edit.span.count))
-            try new.withUnsafeBytes { try output.write($0) }
+            try new.withUnsafeBytes(output)
             window.consume(edit.span.count)
         }
         try copy(upTo: .max)
@@ -118,38 +131,5 @@ package struct CatalogueEdit {
         self.span = span
         self.number = number
         self.text = text
-    }
-}
-
-final class CatalogueOutput {
-    let images = ImageURLCounter()
-    private let deflater: Deflater?
-    private let isUTF16: Bool
-    private let sink: (UnsafeRawBufferPointer) throws -> Void
-
-    init(
-        isPacked: Bool, isUTF16: Bool, _ sink: @escaping (UnsafeRawBufferPointer) throws -> Void
-    ) throws {
-        deflater = isPacked ? try Deflater() : nil
-        self.isUTF16 = isUTF16
-        self.sink = sink
-    }
-
-    func write(_ bytes: UnsafeRawBufferPointer) throws {
-        if isUTF16 {
-            bytes.filter { $0 != 0 }.withUnsafeBytes { images.add($0) }
-        } else {
-            images.add(bytes)
-        }
-        try writeBinary(bytes)
-    }
-
-    func writeBinary(_ bytes: UnsafeRawBufferPointer) throws {
-        if let deflater { try deflater.add(bytes, to: sink) } else { try sink(bytes) }
-    }
-
-    func finish() throws {
-        images.finish()
-        try deflater?.finish(to: sink)
     }
 }
