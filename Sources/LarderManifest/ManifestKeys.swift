@@ -2,9 +2,8 @@ extension ManifestSource {
     /// Calls `body` with the cache key of each icon, including duplicates. Skips unusable entries,
     /// because a prefetch stores nothing for them, unless `mustBeUsable` is true.
     ///
-    /// - Throws: The errors of `body`. ``ManifestError`` if the manifest cannot be read, if the
-    ///   rules lack the base URL, IPFS gateway or icon paths that it needs, or if an entry must be
-    ///   usable but is not.
+    /// - Throws: The errors of `body`. ``ManifestError`` if the manifest cannot be read, or needs a
+    ///   base URL, IPFS gateway or icon paths that the rules lack.
     public func forEachKey(
         rules: ManifestRules = .init(), mustBeUsable: Bool = false, _ body: (String) throws -> Void
     ) throws {

@@ -54,8 +54,7 @@ public struct ManifestReader: Sendable {
             var summary = try read(input, values: values, body)
             if summary.entries > 0, summary.places == nil || summary.usable == 0 {
                 let found = suggestions(from: isFile ? nil : input.first)
-                // If the best suggestion has the same paths as this reading, only a base URL is
-                // missing.
+                // If the best suggestion repeats this reading's paths, only a base URL is missing.
                 let known = summary.places?.icons ?? []
                 let isKnown = found.first.map { $0.isRelative && $0.isAny(of: known) } ?? false
                 if !isKnown { summary.suggestions = found }

@@ -51,8 +51,7 @@ final class IconURLs {
         }
         var text = ofSet ?? value.text
         if let template { text = try Self.fill(template, text, icon.match, entry) }
-        // URL parsers ignore white space. It is removed before placeholders are filled and the
-        // spelling is stored.
+        // URL parsers ignore white space, so placeholders and the stored spelling have none.
         if !value.isPlain {
             text = String(decoding: text.bytesOfURL, as: UTF8.self)
             if text.utf8.count <= ManifestLimits.maximumURLSize {

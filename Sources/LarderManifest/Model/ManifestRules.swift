@@ -25,7 +25,6 @@ public struct ManifestRules: Equatable, Sendable {
     /// The pixels for `{size}`, `{width}`, `{height}`, `{w}` and `{h}` in URLs. Default: 512.
     public var iconSize = 512
     /// The gateway for `ipfs:` URLs, such as `https://ipfs.io`. If nil, they are not fetched.
-    /// Default: nil.
     public var ipfsGateway: HTTPURL?
     /// The icons to use from an entry. Default: all.
     public var icons = IconSelection.all

@@ -86,8 +86,7 @@ struct ManifestShape: Equatable, Sendable {
             requires.allSatisfy({ $0.first(in: element) != nil })
         else { return false }
         return marks.contains { mark in
-            // Longer marks are excluded, because their lists, such as `children`, occur in any
-            // tree.
+            // The lists of longer marks, such as `children`, occur in any tree.
             guard mark.segments.count == 3, case .member(let list) = mark.segments[0]
             else { return false }
             return members[list] == .null || members[list] == .array([])

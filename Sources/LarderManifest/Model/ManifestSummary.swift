@@ -11,8 +11,7 @@ public struct ManifestSummary: Equatable, Sendable {
     /// The options whose path matched nothing.
     package internal(set) var unmet: [NamedPart] = []
     var unusedEntries: [ManifestPath] = []
-    /// Options that may find icons, the best first. Empty unless the shape is unknown or no icon is
-    /// usable.
+    /// The best first. Empty unless the shape is unknown or no icon is usable.
     package internal(set) var suggestions: [ManifestSuggestion] = []
     /// The number of unread values that look like icons, such as those in a second list.
     package internal(set) var unread = 0
