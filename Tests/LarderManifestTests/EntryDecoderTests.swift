@@ -36,7 +36,10 @@ import Testing
 
     @Test func anEntryNeedsOnlyAnIcon() throws {
         let url = try HTTPURL("https://a.example/i.png")
-        #expect(try entry(Self.icon) == Entry(icon: url))
+        let plain = Entry(
+            name: "", icon: url, priority: 0, expectation: .init(digest: nil, size: nil), key: nil,
+            writtenSpelling: nil)
+        #expect(try entry(Self.icon) == plain)
     }
 
     @Test(arguments: [#""name":"x""#, #""icon":null"#, #""icon":"""#, #""icon":" \n\t\u00a0""#])

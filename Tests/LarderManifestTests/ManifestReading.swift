@@ -41,6 +41,11 @@ struct ManifestReading {
     }
 }
 
+extension Entry {
+    var expectedDigest: Digest? { expectation.digest }
+    var expectedSize: Int64? { expectation.size }
+}
+
 extension ManifestSummary {
     init(format: ManifestFormat, entries: Int) {
         self.init()

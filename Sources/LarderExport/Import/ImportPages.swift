@@ -137,10 +137,6 @@ private final class StoreOutcomes: Depositor, Sendable {
 }
 
 extension Entry {
-    fileprivate var expectation: Expectation {
-        Expectation(digest: expectedDigest, size: expectedSize)
-    }
-
     fileprivate func accepts(_ digest: Digest, _ size: Int64) -> Bool {
         expectation.mismatch(digest: digest, size: size) == nil
     }

@@ -114,20 +114,21 @@ final class EntryDecoder {
             let target = try urls.target(value, icon, of: entry.members)
             if case .unfetched(let kind) = target { return .unfetched(kind) }
             let siblings = shape.hasDigests ? icon.match.container : []
-            let digest = try digest(of: icon, siblings, named: entry.integrity)
-            let size = size(siblings["size"] ?? .null)
+            let expectation = Expectation(
+                digest: try digest(of: icon, siblings, named: entry.integrity),
+                size: size(siblings["size"] ?? .null))
             switch target {
             case .remote(let url, let text):
                 return .entry(
                     Entry(
-                        name: name, icon: url, priority: entry.priority, expectedDigest: digest,
-                        expectedSize: size, key: entry.key,
-                        spelling: text?.isSame(as: url.string) == true ? nil : text))
+                        name: name, icon: url, priority: entry.priority, expectation: expectation,
+                        key: entry.key,
+                        writtenSpelling: text?.isSame(as: url.string) == true ? nil : text))
             case .inline(let bytes):
                 return .inline(
                     InlineEntry(
-                        name: name, bytes: bytes, priority: entry.priority, expectedDigest: digest,
-                        expectedSize: size, key: entry.key))
+                        name: name, bytes: bytes, priority: entry.priority,
+                        expectation: expectation, key: entry.key))
             case .unfetched(let kind): return .unfetched(kind)
             }
         } catch {

@@ -2,44 +2,25 @@ import LarderCore
 
 /// An app whose icon is at a URL.
 public struct Entry: Equatable, Sendable {
-    /// The app's name, or "" if unknown. Foreign text.
-    public let name: String
-    /// The absolute URL of the icon.
-    public let icon: HTTPURL
-    /// Higher priorities are fetched first. Default: 0.
-    public let priority: Int
-    /// The required digest. Nil permits any.
-    public let expectedDigest: Digest?
-    /// The required size in bytes. Nil permits any.
-    public let expectedSize: Int64?
+    /// Empty if unknown. Foreign text.
+    package let name: String
+    package let icon: HTTPURL
+    /// Higher priorities are fetched first.
+    package let priority: Int
+    package let expectation: Expectation
     /// The resource's identity, for a URL that is signed or changes. If nil, the URL without
     /// credentials identifies it.
-    public let key: String?
-
+    package let key: String?
+    /// The manifest's spelling of an absolute URL that is not canonical and has no credentials.
     package let writtenSpelling: String?
 
-    /// The manifest's spelling of the URL, if it is absolute, not canonical and without
-    /// credentials. Nil with a ``key``, because then only the key finds the icon.
-    public var spelling: String? { key == nil ? writtenSpelling : nil }
+    /// Nil with a ``key``, because then only the key finds the icon.
+    package var spelling: String? { key == nil ? writtenSpelling : nil }
 
     package var writtenURL: String { writtenSpelling ?? icon.string }
 
     /// The icon's cache key (a `ResourceKey`).
-    public var resourceKey: String { key.map(ResourceKey.named) ?? icon.key }
-
-    /// Creates an entry. `spelling` is the manifest's spelling of the URL, if different.
-    public init(
-        name: String = "", icon: HTTPURL, priority: Int = 0, expectedDigest: Digest? = nil,
-        expectedSize: Int64? = nil, key: String? = nil, spelling: String? = nil
-    ) {
-        self.name = name
-        self.icon = icon
-        self.priority = priority
-        self.expectedDigest = expectedDigest
-        self.expectedSize = expectedSize
-        self.key = key
-        writtenSpelling = spelling
-    }
+    package var resourceKey: String { key.map(ResourceKey.named) ?? icon.key }
 }
 
 /// An app whose icon is a `data:` URL.
@@ -47,30 +28,24 @@ public struct InlineEntry: Equatable, Sendable {
     /// The maximum size of an icon in bytes, so that its Base64 fits into a lock file entry.
     package static let maximumSize = 764 << 10
 
-    /// The app's name, or "" if unknown. Foreign text.
-    public let name: String
-    /// The icon's bytes.
-    public let bytes: [UInt8]
-    /// Higher priorities are stored first. Default: 0.
-    public let priority: Int
-    /// The required digest. With a key, the default is the digest of ``bytes``, because the cache
-    /// may contain a different icon under that key.
-    public let expectedDigest: Digest?
-    /// The required size in bytes. Nil permits any.
-    public let expectedSize: Int64?
+    /// Empty if unknown. Foreign text.
+    package let name: String
+    package let bytes: [UInt8]
+    /// Higher priorities are stored first.
+    package let priority: Int
+    /// With a key, the default digest is the digest of ``bytes``, because the cache may contain a
+    /// different icon under that key.
+    package let expectation: Expectation
     /// The cache key: the manifest's key, or else `ni:///sha-256;<base64url>` (RFC 6920).
     public let resourceKey: String
 
-    init(
-        name: String, bytes: [UInt8], priority: Int, expectedDigest: Digest?,
-        expectedSize: Int64?, key: String?
-    ) {
+    init(name: String, bytes: [UInt8], priority: Int, expectation: Expectation, key: String?) {
         self.name = name
         self.bytes = bytes
         self.priority = priority
-        self.expectedSize = expectedSize
         let digest = Digest(of: bytes)
-        self.expectedDigest = expectedDigest ?? (key == nil ? nil : digest)
+        let expected = expectation.digest ?? (key == nil ? nil : digest)
+        self.expectation = Expectation(digest: expected, size: expectation.size)
         resourceKey = key.map(ResourceKey.named) ?? ResourceKey.name(of: digest)
     }
 }
@@ -105,8 +80,8 @@ public struct ManifestItem: Sendable {
 
         package var expectation: Expectation {
             switch self {
-            case .entry(let entry): .init(digest: entry.expectedDigest, size: entry.expectedSize)
-            case .inline(let entry): .init(digest: entry.expectedDigest, size: entry.expectedSize)
+            case .entry(let entry): entry.expectation
+            case .inline(let entry): entry.expectation
             case .skipped, .unfetched, .failed: .init(digest: nil, size: nil)
             }
         }
@@ -135,7 +110,7 @@ package enum PriorityName: String, CaseIterable {
     package var value: Int { 4 * (Self.allCases.firstIndex(of: self)! - 2) }
 }
 
-package struct Expectation: Sendable {
+package struct Expectation: Equatable, Sendable {
     package let digest: Digest?
     package let size: Int64?
 
