@@ -74,13 +74,9 @@ final class EntryDecoder {
 
     private func value(of icon: Icon, isKeyed: Bool) -> IconValue? {
         guard case .string(let text, let span) = icon.match.value else { return nil }
-        var value = IconValue(
+        return IconValue(
             text, at: span, isFileName: icon.place.template != nil || icon.isFile,
             isThemeName: icon.target == .theme, isKeyed: isKeyed)
-        if value.kind == .relative, icon.mayBeInFolder {
-            value.files = (icon.match.sizeFolder.map { ["\($0)/\(text)"] } ?? []) + [text]
-        }
-        return value
     }
 
     private func item(_ element: ManifestItem, with icon: Icon, _ entry: Common) -> ManifestItem {
@@ -96,8 +92,10 @@ final class EntryDecoder {
         }
         item.result = result(of: icon, value, entry, name: item.name ?? "")
         if case .unfetched = item.result {
-            if !value.files.isEmpty, let file = IconURLs.file(value, icon, of: entry.members) {
-                value.files = [file]
+            if value.kind == .relative, icon.mayBeInFolder {
+                let file = IconURLs.file(value, icon, of: entry.members)
+                let sized = icon.match.sizeFolder.map { ["\($0)/\(value.text)"] } ?? []
+                value.files = file.map { [$0] } ?? sized + [value.text]
             }
         } else if icon.target == .convention {
             // A built URL is not in the manifest. It is kept only to explain why it is not fetched.
@@ -111,25 +109,19 @@ final class EntryDecoder {
         of icon: Icon, _ value: IconValue, _ entry: Common, name: String
     ) -> ManifestItem.Result {
         do throws(EntryError) {
-            let target = try urls.target(value, icon, of: entry.members)
-            if case .unfetched(let kind) = target { return .unfetched(kind) }
-            let siblings = shape.hasDigests ? icon.match.container : []
-            let expectation = Expectation(
-                digest: try digest(of: icon, siblings, named: entry.integrity),
-                size: size(siblings["size"] ?? .null))
-            switch target {
+            switch try urls.target(value, icon, of: entry.members) {
+            case .unfetched(let kind): return .unfetched(kind)
             case .remote(let url, let text):
                 return .entry(
                     Entry(
-                        name: name, icon: url, priority: entry.priority, expectation: expectation,
-                        key: entry.key,
+                        name: name, icon: url, priority: entry.priority,
+                        expectation: try expectation(of: icon, entry), key: entry.key,
                         writtenSpelling: text?.isSame(as: url.string) == true ? nil : text))
             case .inline(let bytes):
                 return .inline(
                     InlineEntry(
                         name: name, bytes: bytes, priority: entry.priority,
-                        expectation: expectation, key: entry.key))
-            case .unfetched(let kind): return .unfetched(kind)
+                        expectation: try expectation(of: icon, entry), key: entry.key))
             }
         } catch {
             return .failed(error)
@@ -258,14 +250,23 @@ final class EntryDecoder {
                 + PriorityName.allCases.map(\.rawValue).joined(separator: ", "))
     }
 
-    private func digest(
-        of icon: Icon, _ siblings: [ManifestValue.Member], named: ManifestValue
-    ) throws(EntryError) -> Digest? {
+    private func expectation(of icon: Icon, _ entry: Common) throws(EntryError) -> Expectation {
+        let siblings = shape.hasDigests ? icon.match.container : []
+        let digest: Digest?
         let sha256 = digestText(shape.digestKey, in: siblings)
-        guard named == .null else { return try digest(integrity: named, sha256: sha256) }
-        let integrity = digestText(.integrity, in: siblings)
+        if entry.integrity != .null {
+            digest = try self.digest(integrity: entry.integrity, sha256: sha256)
+        } else {
+            digest = try siblingDigest(of: icon, in: siblings, sha256: sha256)
+        }
+        return Expectation(digest: digest, size: size(siblings["size"] ?? .null))
+    }
+
+    private func siblingDigest(
+        of icon: Icon, in siblings: [ManifestValue.Member], sha256: ManifestValue
+    ) throws(EntryError) -> Digest? {
         do {
-            return try digest(integrity: integrity, sha256: sha256)
+            return try digest(integrity: digestText(.integrity, in: siblings), sha256: sha256)
         } catch {
             throw EntryError(
                 error.code,
