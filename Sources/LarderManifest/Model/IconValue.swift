@@ -19,9 +19,7 @@ public struct IconValue: Equatable, Sendable {
         /// A blank text, which does not count as an icon.
         case empty
 
-        package static let unfetched: [Kind] = [
-            .data, .relative, .iconSet, .template, .otherScheme,
-        ]
+        package static let unfetched = allCases.filter { $0 != .url && $0 != .empty }
     }
 
     /// The decoded text. Foreign text, not safe to print.
@@ -46,7 +44,11 @@ public struct IconValue: Equatable, Sendable {
         self.text = text
         self.isKeyed = isKeyed
         self.source = source
-        isPlain = Self.isPlain(text)
+        let bytes = text.utf8
+        let isHTTP = bytes.starts(with: "http://".utf8) || bytes.starts(with: "https://".utf8)
+        isPlain =
+            isHTTP
+            && bytes.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "{") && $0 != UInt8(ascii: "%") }
         if isPlain {
             kind = .url
         } else if ManifestValue.string(text, at: source).isBlank {
@@ -57,17 +59,6 @@ public struct IconValue: Equatable, Sendable {
             kind = .relative
         } else {
             kind = Kind(of: text)
-        }
-    }
-
-    private static func isPlain(_ text: String) -> Bool {
-        var text = text
-        return text.withUTF8 { bytes in
-            guard bytes.starts(with: "http://".utf8) || bytes.starts(with: "https://".utf8)
-            else { return false }
-            return bytes.allSatisfy {
-                $0 > 0x20 && $0 != UInt8(ascii: "{") && $0 != UInt8(ascii: "%")
-            }
         }
     }
 
