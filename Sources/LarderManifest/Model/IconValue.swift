@@ -121,10 +121,8 @@ extension IconValue.Kind {
 
     private static func isTemplate(_ text: ArraySlice<UInt8>) -> Bool {
         // A template engine's tag can contain braces, which placeholders cannot.
-        let tags: [StaticString] = ["{{", "{%", "<%", "[[["]
-        for tag in tags where text.count > tag.utf8CodeUnitCount {
-            if text.prefix(tag.utf8CodeUnitCount).isWord(tag) { return true }
-        }
+        let tags = ["{{", "{%", "<%", "[[["]
+        if tags.contains(where: { text.dropLast().starts(with: $0.utf8) }) { return true }
         guard text.count <= ManifestLimits.maximumURLSize, text.contains(where: "{%".utf8.contains)
         else { return false }
         return URLPlaceholders(String(decoding: text, as: UTF8.self), size: 1).unfilled != nil
@@ -154,9 +152,8 @@ extension IconValue.Kind {
             text.allSatisfy({ $0.isASCIILetterOrDigit || "-_# ".utf8.contains($0) })
         else { return false }
         let words = text.split(separator: 0x20)
-        func hasPrefix(_ word: some Collection<UInt8>, _ prefix: some Collection<UInt8>) -> Bool {
-            word.count > prefix.count + 1 && word.starts(with: prefix)
-                && word.dropFirst(prefix.count).first == UInt8(ascii: "-")
+        func hasPrefix(_ word: ArraySlice<UInt8>, _ prefix: some Collection<UInt8>) -> Bool {
+            word.dropLast().starts(with: Array(prefix) + [UInt8(ascii: "-")])
         }
         if words.count == 1 { return sets.contains { hasPrefix(words[0], $0.utf8) } }
         return words.count <= 8
