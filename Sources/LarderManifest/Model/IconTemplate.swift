@@ -21,7 +21,7 @@ public struct IconTemplate: Equatable, Sendable {
         var rest = text[...]
         while let open = rest.firstIndex(of: "{") {  // text: the user's
             guard let close = rest[open...].firstIndex(of: "}") else {  // text: the user's
-                throw .init(description: "missing '}' in \(text.quoted())")
+                throw .init("missing '}' in \(text.quoted())")
             }
             let name = String(rest[rest.index(after: open)..<close])
             before += rest[..<open]
@@ -34,9 +34,7 @@ public struct IconTemplate: Equatable, Sendable {
                 before = ""
             }
         }
-        guard !members.isEmpty else {
-            throw .init(description: "expected a member in braces, such as {id}")
-        }
+        guard !members.isEmpty else { throw .init("expected a member in braces, such as {id}") }
         end = before + rest
     }
 
@@ -84,16 +82,13 @@ public struct IconSet: Equatable, Sendable {
         let parts = text.utf8.split(
             separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false
         ).map { String(Substring($0)) }
-        guard let name = parts.first, !name.isEmpty, name.utf8.allSatisfy(\.isOfIconName) else {
-            throw .init(description: "expected the name of a set before '='")
-        }
-        guard parts.count == 2, parts[1].utf8.holds("{name}") else {
-            throw .init(description: "expected a URL with {name} after '\(name)='")
-        }
+        guard let name = parts.first, !name.isEmpty, name.utf8.allSatisfy(\.isOfIconName)
+        else { throw .init("expected the name of a set before '='") }
+        guard parts.count == 2, parts[1].utf8.holds("{name}")
+        else { throw .init("expected a URL with {name} after '\(name)='") }
         (self.name, template) = (name, parts[1])
         guard (try? HTTPURL(url(ofName: "x"))) != nil else {
-            throw .init(
-                description: "\(template.maskingSecrets.quoted()) is not an http or https URL")
+            throw .init("\(template.maskingSecrets.quoted()) is not an http or https URL")
         }
     }
 

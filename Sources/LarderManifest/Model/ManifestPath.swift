@@ -39,6 +39,8 @@ public struct ManifestPath: Equatable, Sendable {
     public struct SyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
         /// The reason in words. Safe to print.
         public let description: String
+
+        init(_ description: String) { self.description = description }
     }
 
     enum Notation: Sendable { case json, element, document }
@@ -84,8 +86,7 @@ public struct ManifestPath: Equatable, Sendable {
         while let first = rest.first {
             if rest.hasPrefix("\(separator)\(separator)"), segments.last != .descendants {
                 guard !segments.contains(.descendants) else {
-                    throw SyntaxError(
-                        description: "'\(separator)\(separator)' can occur only once")
+                    throw SyntaxError("'\(separator)\(separator)' can occur only once")
                 }
                 rest.removeFirst(2)
                 segments.append(.descendants)
@@ -98,23 +99,19 @@ public struct ManifestPath: Equatable, Sendable {
             let isFirst = segments.isEmpty && (isXML || !isRooted) || segments.last == .descendants
             guard (first == separator) != isFirst else {
                 let wanted = isFirst ? "a name" : "'\(separator)' or '['"
-                throw SyntaxError(description: "expected \(wanted) before \(String(rest).quoted())")
+                throw SyntaxError("expected \(wanted) before \(String(rest).quoted())")
             }
             if !isFirst { rest.removeFirst() }
             let name = rest.prefix { $0 != separator && $0 != "[" }
             guard !name.allSatisfy({ $0 == "." }), name != "@",
                 !name.contains(where: { "]'\"?()".contains($0) })
-            else {
-                throw SyntaxError(description: "expected a name before \(String(rest).quoted())")
-            }
+            else { throw SyntaxError("expected a name before \(String(rest).quoted())") }
             rest = rest[name.endIndex...]
             segments.append(name == "*" ? .members : .member(String(name)))
         }
-        guard !segments.isEmpty || isRooted && !isXML else {
-            throw SyntaxError(description: "the path is empty")
-        }
+        guard !segments.isEmpty || isRooted && !isXML else { throw .init("the path is empty") }
         guard segments.last != .descendants else {
-            throw SyntaxError(description: "expected a name after '\(separator)\(separator)'")
+            throw SyntaxError("expected a name after '\(separator)\(separator)'")
         }
         let notation: Notation = isXML ? isRooted ? .document : .element : .json
         self.init(segments: segments, notation: notation)
@@ -147,11 +144,9 @@ public struct ManifestPath: Equatable, Sendable {
             segment = .elementsWhere(isXML ? "@\(name)" : String(name), value)
         } else {
             let wanted = isXML ? "[@name='value']" : "[*], ['name'] or [?@.name=='value']"
-            throw SyntaxError(description: "expected \(wanted) at \(String(whole).quoted())")
+            throw SyntaxError("expected \(wanted) at \(String(whole).quoted())")
         }
-        guard rest.hasPrefix("]") else {
-            throw SyntaxError(description: "missing ']' in \(String(whole).quoted())")
-        }
+        guard rest.hasPrefix("]") else { throw .init("missing ']' in \(String(whole).quoted())") }
         rest.removeFirst()
         return segment
     }
