@@ -3,8 +3,8 @@ import LarderImages
 
 /// A counter of http and https URLs of images in any text, including Markdown and HTML.
 ///
-/// A URL counts if its path ends like an image's file name, or if it is in `![…](…)`, in `src` or
-/// `srcset` of `<img>` or `<source>`, or in CSS's `url(…)`. The text can be escaped as in JSON, YAML
+/// A URL counts if its path ends like an image's file name, or if it is in `![…](…)`, `src` or
+/// `srcset` of `<img>` or `<source>`, or CSS's `url(…)`. The text can be escaped as in JSON, YAML
 /// or XML.
 package final class ImageURLCounter {
     private(set) var count = 0
