@@ -93,9 +93,7 @@ extension Planner {
     ) throws {
         try Plan.translatingErrors {
             let files = try directory.map(IconFiles.init)
-            let plan = try Plan(
-                of: manifests.map { $0.cached { try cache?.manifest($0)?.file } }, by: self,
-                onProgress: onProgress)
+            let plan = try plan(of: manifests, onProgress: onProgress)
             try plan.database.writeWithoutTransaction { db in
                 try db.execute(sql: HealthCheck.tables)
                 try db.inTransaction {

@@ -86,6 +86,7 @@ extension Plan {
         }
     }
 
+    /// With larger pages, the allocator would map and unmap memory for each page.
     static let pageLimit = 512
 
     /// Calls `body` with pages until one is shorter than ``pageLimit``. `body` may use the
@@ -110,7 +111,7 @@ extension Plan {
 
     static func select(_ columns: String = "", _ more: String = "") -> String {
         """
-        SELECT e.id, f.id, iif(f.id, coalesce(s.status, \(PlanStatus.cached.rawValue)), NULL),
+        SELECT e.id, f.id, iif(f.id, coalesce(s.status, 'cached'), NULL),
             x.code, x.status, x.failed_at, x.count,
             e.message, e.code, f.url, f.key, f.credentials IS NOT NULL, e.manifest, e.position,
             e.icon, e.name, e.leader IS NOT NULL, f.priority,
@@ -131,7 +132,7 @@ extension Plan {
     private func entry(
         _ id: Int64, _ pending: PlanStatus?, _ row: inout RowReader
     ) throws -> PlannedEntry {
-        let settled = row.optionalInteger().flatMap { PlanStatus(rawValue: Int($0)) }
+        let settled = row.text().flatMap(PlanStatus.init(rawValue:))
         let status = pending ?? settled
         let hasFailed = !row.isNull
         let pastFailure = PastFailure(&row)
@@ -195,7 +196,7 @@ public struct PlannedEntry: Sendable {
 
     package var statusWord: String {
         if let failure { return failure.isSkip ? "skipped" : "failed" }
-        return (status ?? .missing).name
+        return (status ?? .missing).rawValue
     }
 }
 

@@ -109,7 +109,7 @@ final class Plan: Sendable {
             entry INTEGER PRIMARY KEY, digest BLOB NOT NULL, size INTEGER NOT NULL,
             media_type TEXT);
         CREATE TABLE main.settled (    -- resources that are not cached and not fetched
-            fetch INTEGER PRIMARY KEY, status INTEGER NOT NULL);
+            fetch INTEGER PRIMARY KEY, status TEXT NOT NULL);
         CREATE TABLE main.spellings (  -- URLs as written, if that is not the canonical form
             entry INTEGER PRIMARY KEY, text TEXT NOT NULL);
         CREATE TABLE main.uses (       -- cached objects with a use to record

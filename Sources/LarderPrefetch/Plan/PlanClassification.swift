@@ -6,7 +6,7 @@ import LarderManifest
 import Synchronization
 
 /// The planning step that merges the entries of each resource and compares resources with a cache's
-/// index. Entries and index are read once, in key order, because random lookups take much longer.
+/// index. Resources are looked up in key order, because random lookups take much longer.
 final class PlanClassification {
     private let cache: Cache?
     private let presence: ObjectPresence?
@@ -17,15 +17,14 @@ final class PlanClassification {
     private(set) var summary: PlanSummary
     private(set) var pending: PendingFetches
     private(set) var hasFollowers = false
-    private var recall: ResourceRecall?
     private var demands = Demands(leader: 0)
-    private let recallFailure: PreparedStatement?
+    /// Nil if the cache has no resources.
+    private let selectKnown: PreparedStatement?
+    /// Nil if the cache has no failures.
+    private let selectFailure: PreparedStatement?
     private let setLeader: PreparedStatement
     private let insertSettled: PreparedStatement
     private let insertUse: PreparedStatement
-
-    /// With larger pages, the allocator would map and unmap memory for each page.
-    static let pageLimit = 512
 
     init(
         of db: Database, manifests: [String], by planner: Planner, _ summary: PlanSummary,
@@ -36,17 +35,29 @@ final class PlanClassification {
         self.planner = planner
         self.summary = summary
         self.pending = pending
-        cache = planner.cache?.indexURI == nil ? nil : planner.cache
+        let cache = planner.cache?.indexURI == nil ? nil : planner.cache
+        self.cache = cache
         presence = cache?.presence
         setLeader = try db.prepared("UPDATE entries SET leader = ? WHERE id = ?")
         insertSettled = try db.prepared("INSERT INTO settled VALUES (?, ?)")
         insertUse = try db.prepared("INSERT INTO uses VALUES (?, ?)")
-        recall = cache == nil ? nil : try ResourceRecall(db, at: now, policy: planner.policy)
-        let hasFailures =
-            try cache != nil
-            && db.prepared("SELECT 1 FROM cache.failures LIMIT 1").firstInteger() != nil
-        let failure = "SELECT code, status, failed_at, count, url FROM cache.failures WHERE key = ?"
-        recallFailure = hasFailures ? try db.prepared(failure) : nil
+        func lookup(in table: String, _ select: String) throws -> PreparedStatement? {
+            guard cache != nil,
+                try db.prepared("SELECT 1 FROM cache.\(table) LIMIT 1").firstInteger() != nil
+            else { return nil }
+            return try db.prepared(select)
+        }
+        // Only `always` needs the directives, to find immutable responses.
+        let directives = planner.policy.revalidation == .always ? "r.cache_control" : "NULL"
+        selectKnown = try lookup(
+            in: "resources",
+            """
+            SELECT \(NamedResource.Known.columns(at: now, directives: directives))
+            FROM cache.resources r CROSS JOIN cache.objects o ON o.id = r.object WHERE r.key = ?
+            """)
+        selectFailure = try lookup(
+            in: "failures",
+            "SELECT code, status, failed_at, count, url FROM cache.failures WHERE key = ?")
     }
 
     func apply() throws {
@@ -57,7 +68,6 @@ final class PlanClassification {
                     FROM main.former_keys f WHERE f.key = entries.key
                     """)
         }
-        defer { recall?.close() }
         // The next page is read while another thread looks up the current one.
         var settleLast: (() throws -> Void)?
         var page: [NamedResource] = []
@@ -69,17 +79,17 @@ final class PlanClassification {
             FROM main.entries e WHERE key IS NOT NULL ORDER BY key, id
             """
         ).forEach { row in
-            let isNext = current == nil || ResourceRecall.order(of: row, key) != 0
             let keyColumn = row.value()
+            let isNext = current == nil || !keyColumn.withBytes { $0.elementsEqual(key) }
             let id: Int64
             if isNext {
                 keyColumn.withBytes { key.replaceSubrange(key.indices, with: $0) }
                 if let resource = current { page.append(resource) }
-                if page.count == Self.pageLimit {
+                if page.count == Plan.pageLimit {
                     try settleLast?()
                     settleLast = look(for: page)
                     page = []
-                    page.reserveCapacity(Self.pageLimit)
+                    page.reserveCapacity(Plan.pageLimit)
                 }
                 let next = try resource(&row, keyColumn, key: key)
                 id = next.id
@@ -102,13 +112,30 @@ final class PlanClassification {
         var resource = NamedResource(
             id: row.integer(), url: row.text(), hasCredentials: row.bool(),
             priority: row.integer())
-        resource.known = try recall?.known(for: key, keyColumn)
-        resource.lastFailure =
-            try recallFailure?.rows(keyColumn, as: NamedResource.Failure.init).first
-        if resource.known?.variant != nil || resource.lastFailure != nil {
-            resource.key = keyColumn.text
+        let known: NamedResource.Known? =
+            try selectKnown?.rows(keyColumn) { NamedResource.Known(&$0) }.first ?? nil
+        if let known, ResourceKey.mayName(known.digest, key) { resource.known = known }
+        if resource.known?.variant != nil { resource.key = keyColumn.text }
+        let failures = try selectFailure?.rows(keyColumn) { (PastFailure(&$0), $0.text()) }
+        if let (failure, url) = failures?.first {
+            try db.prepared("INSERT INTO main.failures VALUES (?, ?, ?, ?, ?)").run(
+                resource.id, failure.code, failure.status,
+                failure.failedAt.timeIntervalSince1970, failure.count)
+            resource.hasFailed = true
+            let key = keyColumn.text
+            resource.isGivenUp =
+                isGivenUp(after: failure) && (url ?? key) == (resource.url ?? key)
         }
         return resource
+    }
+
+    /// Ignores failures dated in the future.
+    private func isGivenUp(after failure: PastFailure) -> Bool {
+        guard let status = failure.status, PastFailure.permanentStatuses.contains(status) else {
+            return false
+        }
+        let age = now.timeIntervalSince(failure.failedAt)
+        return age >= 0 && age < planner.policy.failureLifetime / .seconds(1)
     }
 
     /// Merges a follower's priority and credentials into its leader. Returns the follower's number.
@@ -190,11 +217,6 @@ final class PlanClassification {
         var resource = resource
         let policy = planner.policy
         summary.urls += 1
-        if let failure = resource.lastFailure?.failure {
-            try db.prepared("INSERT INTO main.failures VALUES (?, ?, ?, ?, ?)").run(
-                resource.id, failure.code, failure.status,
-                failure.failedAt.timeIntervalSince1970, failure.count)
-        }
         if let conflict = resource.conflict { try reject(&resource, conflict) }
         if resource.icons == 0 {
             try insertSettled.run(resource.id, PlanStatus.failed.rawValue)
@@ -212,11 +234,11 @@ final class PlanClassification {
             try insertSettled.run(resource.id, PlanStatus.unavailable.rawValue)
             summary.unavailable += 1
             summary.failed += resource.icons
-        } else if policy.retriesOnlyFailed, resource.lastFailure == nil {
+        } else if policy.retriesOnlyFailed, !resource.hasFailed {
             try insertSettled.run(resource.id, PlanStatus.skipped.rawValue)
             summary.leftAlone += 1
             summary.skipped += resource.icons
-        } else if !policy.retriesOnlyFailed, resource.isGivenUp(at: now, policy: policy) {
+        } else if resource.isGivenUp, !policy.retriesOnlyFailed, !policy.fetchesAll {
             try insertSettled.run(resource.id, PlanStatus.failed.rawValue)
             summary.remembered += 1
             summary.failed += resource.icons
@@ -277,63 +299,5 @@ private struct Demands {
             digest = digest ?? (value, entry)
         }
         return other
-    }
-}
-
-/// A lookup of ascending keys. Most keys exist, so stepping from row to row takes half the time of
-/// separate lookups.
-struct ResourceRecall {
-    private static let stepLimit = 2
-
-    private let rows: PreparedStatement
-    private var row: RowReader?
-    private var isAtEnd = false
-
-    init(_ db: Database, at now: Date, policy: PlanPolicy) throws {
-        // Only `always` needs the directives, to find immutable responses.
-        let directives = policy.revalidation == .always ? "r.cache_control" : "NULL"
-        rows = try db.prepared(
-            """
-            SELECT r.key, \(NamedResource.Known.columns(at: now, directives: directives))
-            FROM cache.resources r CROSS JOIN cache.objects o ON o.id = r.object
-            WHERE r.key >= ? ORDER BY r.key
-            """)
-    }
-
-    /// Returns nil if the key's row is missing or damaged. Keys must ascend from call to call.
-    mutating func known(
-        for key: [UInt8], _ column: RowReader.Column
-    ) throws -> NamedResource.Known? {
-        var passed = 0
-        while let row {
-            let order = Self.order(of: row, key)
-            if order == 0 { return Self.known(row, as: key) }
-            // After a greater key, looks up again, because a damaged row may have a wrong key.
-            guard order < 0, passed < Self.stepLimit else { break }
-            passed += 1
-            self.row = try rows.next()
-        }
-        guard !isAtEnd else { return nil }
-        try rows.bind(column)
-        row = try rows.next()
-        isAtEnd = row == nil
-        guard let row, Self.order(of: row, key) == 0 else { return nil }
-        return Self.known(row, as: key)
-    }
-
-    private static func known(_ row: RowReader, as key: [UInt8]) -> NamedResource.Known? {
-        var row = row
-        row.skip()
-        return NamedResource.Known(&row).flatMap { ResourceKey.mayName($0.digest, key) ? $0 : nil }
-    }
-
-    func close() { rows.reset() }
-
-    static func order(of row: RowReader, _ key: [UInt8]) -> Int {
-        var row = row
-        return row.value().withBytes { bytes in
-            let order = bytes.baseAddress.map { memcmp($0, key, min(bytes.count, key.count)) } ?? 0
-            return order == 0 ? bytes.count - key.count : Int(order)
-        }
     }
 }

@@ -60,7 +60,7 @@ final class PlannedResource: Sendable {
 
 struct NamedResource {
     let id: Int64
-    /// Nil if the resource has neither a variant nor a past failure.
+    /// Nil if the resource has no variant.
     var key: String?
     /// Nil if the URL equals the key.
     let url: String?
@@ -69,7 +69,9 @@ struct NamedResource {
     var entries = 0
     var icons = 0
     var known: Known?
-    var lastFailure: Failure?
+    var hasFailed = false
+    /// Whether a recent failure of the same URL was permanent.
+    var isGivenUp = false
     var conflict: (first: Int64, second: Int64)?
 
     struct Known {
@@ -86,27 +88,8 @@ struct NamedResource {
         var isAsDemanded = true
     }
 
-    // Variant and Failure are classes to save memory, because most resources have neither.
-
-    final class Variant: Sendable {
-        let digest: Digest?
-        let vary: String?
-
-        init(_ digest: Digest?, vary: String?) {
-            self.digest = digest
-            self.vary = vary
-        }
-    }
-
-    final class Failure: Sendable {
-        let failure: PastFailure
-        let url: String?
-
-        init(_ row: inout RowReader) {
-            failure = PastFailure(&row)
-            url = row.text()
-        }
-    }
+    /// Indirect to save memory, because most responses have no `Vary` field.
+    indirect enum Variant { case stored(Digest?, vary: String?) }
 
     func mayBeUsed(_ known: Known, policy: PlanPolicy, headers: RequestHeaders) -> Bool {
         if policy.isOffline { return true }
@@ -123,24 +106,13 @@ struct NamedResource {
 
     /// Whether the stored variant matches the request (RFC 9111, section 4.1).
     private func isWantedVariant(_ known: Known, _ headers: RequestHeaders) -> Bool {
-        guard let variant = known.variant else { return true }
-        guard let digest = variant.digest, let vary = variant.vary,
-            let address = self.url ?? key, let url = try? HTTPURL(address)
+        guard case .stored(let digest, vary: let vary)? = known.variant else { return true }
+        guard let digest, let vary, let address = self.url ?? key, let url = try? HTTPURL(address)
         else { return false }
         let target = known.redirectedTo.flatMap { try? HTTPURL($0) } ?? url
         let fields = headers.selecting(
             for: target, isRedirected: target.origin != url.origin, hasCredentials: hasCredentials)
         return Vary(vary).variant(for: fields) == digest
-    }
-
-    /// Ignores failures of different URLs with the same key, and failures dated in the future.
-    func isGivenUp(at now: Date, policy: PlanPolicy) -> Bool {
-        guard !policy.fetchesAll, let last = lastFailure, let status = last.failure.status,
-            PastFailure.permanentStatuses.contains(status)
-        else { return false }
-        let age = now.timeIntervalSince(last.failure.failedAt)
-        return age >= 0 && age < policy.failureLifetime / .seconds(1)
-            && (last.url ?? key) == (url ?? key)
     }
 }
 
@@ -161,7 +133,7 @@ extension NamedResource.Known {
             isImage: row.bool(), isFresh: row.bool(),
             isImmutable: CacheControl(row.text()).isImmutable, isUseDue: row.bool(),
             redirectedTo: row.text(),
-            variant: row.bool() ? NamedResource.Variant(row.digest(), vary: row.text()) : nil)
+            variant: row.bool() ? .stored(row.digest(), vary: row.text()) : nil)
     }
 }
 

@@ -2,55 +2,25 @@ import LarderCache
 import LarderManifest
 
 /// A planner of prefetches. It uses no network: manifests at URLs are read from the cache.
-public struct Planner: Sendable {
+package struct Planner: Sendable {
+    /// If nil, all resources are missing.
     let cache: Cache?
-    let rules: ManifestRules
-    let acceptsAnyContent: Bool
-    let policy: PlanPolicy
-    let headers: RequestHeaders
-    let shard: Shard?
+    var rules = ManifestRules()
+    var acceptsAnyContent = false
+    var policy = PlanPolicy()
+    var headers = RequestHeaders()
+    var shard: Shard?
 
-    /// Creates a planner.
-    ///
-    /// - Parameters:
-    ///   - cache: The cache to compare with. If nil, all resources are missing.
-    ///   - acceptsAnyContent: Whether objects that are not images count as cached.
-    ///   - shard: The worker whose icons are planned, or nil for all icons.
-    public init(
-        cache: Cache?, rules: ManifestRules = .init(), acceptsAnyContent: Bool = false,
-        policy: PlanPolicy = PlanPolicy(), headers: RequestHeaders = RequestHeaders(),
-        shard: Shard? = nil
-    ) {
-        self.cache = cache
-        self.rules = rules
-        self.acceptsAnyContent = acceptsAnyContent
-        self.policy = policy
-        self.headers = headers
-        self.shard = shard
-    }
-
-    /// Plans a prefetch, and calls `body` with every entry. Entries to fetch come first, in fetch
-    /// order and grouped by resource. Other entries follow in manifest order.
-    ///
-    /// - Parameter onProgress: Called a few times a second while manifests are read.
-    /// - Throws: `ManifestError`, `CacheError`, or an error that `body` throws.
-    public func plan(
-        _ manifests: [ManifestSource], _ body: ((PlannedEntry) throws -> Void)? = nil,
+    /// Calls `body` with every entry. Entries to fetch come first, in fetch order and grouped by
+    /// resource. Other entries follow in manifest order.
+    package func plan(
+        _ manifests: [ManifestSource], keepsValues: Bool = false,
+        _ body: ((PlannedEntry) throws -> Void)? = nil,
+        conclude: (PlanSummary, PlannedValues) throws -> Void = { _, _ in },
         onProgress: @escaping (PlanProgress) -> Void = { _ in }
     ) throws -> PlanSummary {
-        try plan(manifests, keepsValues: false, body, conclude: { _, _ in }, onProgress: onProgress)
-    }
-
-    package func plan(
-        _ manifests: [ManifestSource], keepsValues: Bool,
-        _ body: ((PlannedEntry) throws -> Void)?,
-        conclude: (PlanSummary, PlannedValues) throws -> Void,
-        onProgress: @escaping (PlanProgress) -> Void
-    ) throws -> PlanSummary {
         try Plan.translatingErrors {
-            let plan = try Plan(
-                of: manifests.map { $0.cached { try cache?.manifest($0)?.file } }, by: self,
-                keepsValues: keepsValues, onProgress: onProgress)
+            let plan = try plan(of: manifests, keepsValues: keepsValues, onProgress: onProgress)
             if let body {
                 try plan.forEachEntryInFetchOrder { try $0.forEach(body) }
                 try plan.forEachSettledEntry { try $0.forEach(body) }
@@ -59,6 +29,15 @@ public struct Planner: Sendable {
             try conclude(plan.summary, PlannedValues(plan: plan))
             return plan.summary
         }
+    }
+
+    func plan(
+        of manifests: [ManifestSource], keepsValues: Bool = false,
+        onProgress: @escaping (PlanProgress) -> Void = { _ in }
+    ) throws -> Plan {
+        try Plan(
+            of: manifests.map { $0.cached { try cache?.manifest($0)?.file } }, by: self,
+            keepsValues: keepsValues, onProgress: onProgress)
     }
 }
 
@@ -164,28 +143,17 @@ public struct PlanSummary: Sendable, Equatable {
 }
 
 /// The status of a resource in a plan.
-public enum PlanStatus: Int, Sendable {
+public enum PlanStatus: String, Sendable {
     /// The run fetches the resource.
-    case missing = 0
+    case missing
     /// The run revalidates the resource, which is cached but not fresh.
-    case stale = 1
+    case stale
     /// The resource is cached and fresh.
-    case cached = 2
+    case cached
     /// Not fetched, because of a recent permanent failure or contradictory entries.
-    case failed = 3
+    case failed
     /// Not fetched, because it has not failed before (``PlanPolicy/retriesOnlyFailed``).
-    case skipped = 4
+    case skipped
     /// The resource is missing and not fetched, because of ``PlanPolicy/isOffline``.
-    case unavailable = 5
-
-    /// The name that outputs use for the status.
-    public var name: String {
-        switch self {
-        case .missing: "missing"
-        case .stale: "stale"
-        case .cached: "cached"
-        case .failed, .unavailable: "failed"
-        case .skipped: "skipped"
-        }
-    }
+    case unavailable
 }

@@ -75,6 +75,15 @@ public struct PrefetchConfiguration: Sendable {
     public init(cache: String) { self.cache = cache }
 }
 
+extension Planner {
+    package init(_ configuration: PrefetchConfiguration, cache: Cache?) {
+        self.init(
+            cache: cache, rules: configuration.manifestRules,
+            acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
+            headers: configuration.requestHeaders, shard: configuration.shard)
+    }
+}
+
 extension CacheLog {
     /// Creates a log that writes to a swift-log `Logger`, or ``none`` if `logger` is nil.
     public init(_ logger: Logger?) {

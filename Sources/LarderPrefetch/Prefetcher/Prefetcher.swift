@@ -133,11 +133,7 @@ public final class Prefetcher: Sendable {
         do {
             plan = try Plan(
                 of: manifests.map { $0.opened(by: open) },
-                by: Planner(
-                    cache: cache, rules: configuration.manifestRules,
-                    acceptsAnyContent: configuration.acceptsAnyContent,
-                    policy: configuration.policy, headers: configuration.requestHeaders,
-                    shard: configuration.shard),
+                by: Planner(configuration, cache: cache),
                 at: writer?.scratchPath("plan.sqlite"), isCancelled: { self.isCancelled },
                 onProgress: { channel.offer(.planning($0)) })
         } catch is CancellationError {

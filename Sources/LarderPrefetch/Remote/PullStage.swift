@@ -188,7 +188,7 @@ final class PullStage: Depositor, Sendable {
             isImage: reference.record.mediaType != nil, isFresh: reference.isFresh(at: Date()),
             isImmutable: CacheControl(reference.validators.cacheControl).isImmutable,
             isUseDue: false, redirectedTo: reference.record.responseUrl,
-            variant: reference.validators.vary.map { .init(reference.variant, vary: $0) })
+            variant: reference.validators.vary.map { .stored(reference.variant, vary: $0) })
         return resource.mayBeUsed(row, policy: context.policy, headers: context.headers)
     }
 

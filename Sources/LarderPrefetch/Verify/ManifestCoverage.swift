@@ -10,11 +10,10 @@ final class ManifestCoverage: Sendable {
 
     init(of manifests: [ManifestSource], cache: Cache, configuration: PrefetchConfiguration) throws
     {
-        plan = try Plan(
-            of: manifests.map { $0.cached { try cache.manifest($0)?.file } },
-            by: Planner(
-                cache: cache, rules: configuration.manifestRules, acceptsAnyContent: true,
-                headers: configuration.requestHeaders))
+        let planner = Planner(
+            cache: cache, rules: configuration.manifestRules, acceptsAnyContent: true,
+            headers: configuration.requestHeaders)
+        plan = try planner.plan(of: manifests)
         hasDamaged = plan.hasIndex && cache.hasDamaged
         for (source, summary) in zip(manifests, plan.summary.manifests) {
             if let refusal = summary.refusal(of: source) { throw refusal }

@@ -10,7 +10,7 @@ import Testing
     /// pages.
     @Test func deletedObjectsAreMissingOnEveryPage() async throws {
         try await withTemporaryDirectory { directory in
-            let count = 4 * PlanClassification.pageLimit + 10
+            let count = 4 * Plan.pageLimit + 10
             // Inline icons need no origin.
             let urls = (0..<count).map { "data:text/plain,\($0)" }
             let path = directory.path("cache")

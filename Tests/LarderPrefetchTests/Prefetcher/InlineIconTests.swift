@@ -2,9 +2,10 @@ import Foundation
 import LarderCache
 import LarderCore
 import LarderManifest
-import LarderPrefetch
 import LarderTestSupport
 import Testing
+
+@testable import LarderPrefetch
 
 /// Icons embedded in a manifest as `data:` URLs.
 @Suite(.timeLimit(.minutes(30))) struct InlineIconTests {

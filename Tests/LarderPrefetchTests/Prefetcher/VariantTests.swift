@@ -1,8 +1,9 @@
 import Foundation
 import LarderCache
-import LarderPrefetch
 import LarderTestSupport
 import Testing
+
+@testable import LarderPrefetch
 
 /// Responses selected by request header fields (Vary).
 @Suite(.timeLimit(.minutes(30))) struct VariantTests {

@@ -72,11 +72,9 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
             configuration.manifestRules = try reading.rules()
             configuration.acceptsAnyContent = manifest.anyContent
             revalidation.apply(to: &configuration.policy)
+            configuration.shard = try workers.shard
             try applyNetwork(to: &configuration)
-            let planner = Planner(
-                cache: try cache.openIfThere(), rules: configuration.manifestRules,
-                acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
-                headers: configuration.requestHeaders, shard: try workers.shard)
+            let planner = Planner(configuration, cache: try cache.openIfThere())
             let sources = try manifest.sources()
             if health.isOn { return try report(on: sources, by: planner) }
             var common = CommonFailures()

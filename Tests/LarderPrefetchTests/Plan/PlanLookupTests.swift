@@ -6,7 +6,7 @@ import Testing
 @testable import LarderPrefetch
 
 /// Lookups in an index that has other rows between the wanted ones and lacks some of them.
-@Suite struct ResourceRecallTests {
+@Suite struct PlanLookupTests {
     private static let known = Set(stride(from: 10, to: 400, by: 3))
 
     @Test func everyKnownKeyIsFoundAmongOtherRows() async throws {
