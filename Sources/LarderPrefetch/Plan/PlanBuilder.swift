@@ -13,12 +13,8 @@ struct PlanBuilder {
     private var last: (url: HTTPURL, number: Int)?
     private let shard: Shard?
     private let seal: CredentialSeal
+    private let db: Database
     private let insertEntry: PreparedStatement
-    private let insertBytes: PreparedStatement
-    private let insertProblem: PreparedStatement
-    private let insertSpelling: PreparedStatement
-    private let insertValue: PreparedStatement
-    private let insertFile: PreparedStatement
 
     var areInOrder: Bool { origins.all.count <= 1 && priorities.lowest >= priorities.highest }
 
@@ -26,24 +22,12 @@ struct PlanBuilder {
         self.shard = shard
         summary.unusedSplits = Set(shard?.splits.map(\.host) ?? [])
         self.seal = seal
+        self.db = db
         insertEntry = try db.prepared(
             """
             INSERT INTO entries (manifest, position, icon, name, key, url, credentials, origin,
                 priority, digest, size)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """)
-        insertBytes = try db.prepared(
-            "INSERT OR IGNORE INTO inline (fetch, key, bytes) VALUES (?, ?, ?)")
-        insertSpelling = try db.prepared("INSERT INTO main.spellings (entry, text) VALUES (?, ?)")
-        insertValue = try db.prepared(
-            """
-            INSERT INTO icon_values (manifest, position, kind, text, start) VALUES (?, ?, ?, ?, ?)
-            """)
-        insertFile = try db.prepared("INSERT INTO files VALUES (?, ?, ?)")
-        insertProblem = try db.prepared(
-            """
-            INSERT INTO entries (manifest, position, icon, name, code, message)
-            VALUES (?, ?, ?, ?, ?, ?)
             """)
     }
 
@@ -58,8 +42,12 @@ struct PlanBuilder {
         if item.icon == 1 { summary.entries += 1 }
         summary.icons += 1
         func addProblem(_ code: String?, _ message: String) throws {
-            try insertProblem.run(
-                manifest, item.position, item.icon, item.name, code, message)
+            try db.prepared(
+                """
+                INSERT INTO entries (manifest, position, icon, name, code, message)
+                VALUES (?, ?, ?, ?, ?, ?)
+                """
+            ).run(manifest, item.position, item.icon, item.name, code, message)
         }
         switch item.result {
         case .entry(let entry):
@@ -71,11 +59,14 @@ struct PlanBuilder {
             try insert(
                 item, of: manifest, entry.name, key, url: url.isSame(as: key) ? nil : url,
                 credentials: entry.icon.credentials.map(seal.seal), last?.number, entry.priority)
-            if let spelling = entry.writtenSpelling { try insertSpelling.run(lastID, spelling) }
+            if let spelling = entry.writtenSpelling {
+                try db.prepared("INSERT INTO spellings VALUES (?, ?)").run(lastID, spelling)
+            }
         case .inline(let entry):
             let (key, origin) = (entry.resourceKey, origins.number(of: ""))
             try insert(item, of: manifest, entry.name, key, origin, entry.priority)
-            try insertBytes.run(lastID, key, Data(entry.bytes))
+            try db.prepared("INSERT OR IGNORE INTO inline VALUES (?, ?, ?)")
+                .run(lastID, key, Data(entry.bytes))
         case .skipped(let reason):
             summary.skipped += 1
             try addProblem(nil, reason)
@@ -84,7 +75,8 @@ struct PlanBuilder {
             summary.unfetched[kind.rawValue, default: 0] += 1
             try addProblem(kind.rawValue, item.value?.reason ?? "not fetched")
             if let files = item.value?.files, let first = files.first {
-                try insertFile.run(lastID, first, files.dropFirst().first)
+                try db.prepared("INSERT INTO files VALUES (?, ?, ?)")
+                    .run(lastID, first, files.dropFirst().first)
             }
         case .failed(let error):
             summary.failed += 1
@@ -94,8 +86,8 @@ struct PlanBuilder {
     }
 
     func add(_ value: IconValue, at position: Int, of manifest: Int) throws {
-        try insertValue.run(
-            manifest, position, value.kind.rawValue, value.shownText, value.span.lowerBound)
+        try db.prepared("INSERT INTO icon_values VALUES (NULL, ?, ?, ?, ?, ?)")
+            .run(manifest, position, value.kind.rawValue, value.shownText, value.span.lowerBound)
     }
 
     mutating func add(_ manifest: ManifestSummary) {
