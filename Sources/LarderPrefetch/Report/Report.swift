@@ -77,7 +77,7 @@ public struct Report: Sendable {
     }
 
     mutating func add(_ result: EntryResult) {
-        if result.icon == 1 { entries += 1 }
+        if result.entry.icon == 1 { entries += 1 }
         icons += 1
         outcomes[result.outcome, default: 0] += 1
         if result.outcome == .failed, let failure = result.failure {
@@ -86,7 +86,9 @@ public struct Report: Sendable {
     }
 }
 
-/// The result for one icon, or for an entry without an icon.
+/// The result for one icon, or for an entry without an icon. It has the properties of its
+/// ``PlannedEntry``, for example the name.
+@dynamicMemberLookup
 public struct EntryResult: Sendable {
     /// The outcome of an icon. New cases may be added.
     public enum Outcome: String, Sendable, CaseIterable {
@@ -113,16 +115,6 @@ public struct EntryResult: Sendable {
         case shared
     }
 
-    /// The manifest's name, as given by the caller.
-    public var manifest: String { entry.manifest }
-    /// The entry's position in the manifest, from 1.
-    public var position: Int { entry.position }
-    /// The icon's position in its entry, as in ``PlannedEntry/icon``.
-    public var icon: Int { entry.icon }
-    /// The app's name. Untrusted text.
-    public var name: String { entry.name }
-    /// The icon's URL with masked credentials, or nil without a URL.
-    public var url: String? { entry.url }
     /// The outcome of the icon.
     public let outcome: Outcome
     /// The icon's digest. The icon is in the cache, unless ``outcome`` is `unstored` or `shared`.
@@ -138,8 +130,12 @@ public struct EntryResult: Sendable {
     /// The reason why the icon failed or was skipped.
     public var failure: EntryFailure?
 
-    let entry: PlannedEntry
-    var hasDemand: Bool { entry.expectation.isDemanding }
+    package let entry: PlannedEntry
+
+    /// Returns a property of the entry.
+    public subscript<Value>(dynamicMember property: KeyPath<PlannedEntry, Value>) -> Value {
+        entry[keyPath: property]
+    }
 
     /// If the plan fails or skips the entry, the result has that outcome instead.
     init(_ entry: PlannedEntry, _ outcome: Outcome, failure: ResourceFailure? = nil) {

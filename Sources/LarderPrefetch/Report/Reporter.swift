@@ -119,17 +119,20 @@ final class Reporter: Sendable {
         state.withLock { state in
             for result in results {
                 state.report.add(result)
-                guard result.hasDemand, result.outcome == .failed else { continue }
-                let isRefused =
-                    [ResourceFailure.Reason.integrity, .size].contains {
-                        $0.rawValue == result.failure?.code
-                    } || result.failure?.code == EntryError.Code.integrityConflict.rawValue
-                state.demands[result.manifest, default: (0, 0)].failed += 1
-                if isRefused { state.demands[result.manifest, default: (0, 0)].refused += 1 }
+                let entry = result.entry
+                guard entry.expectation.isDemanding, result.outcome == .failed else { continue }
+                let isRefused = Self.refusals.contains(result.failure?.code ?? "")
+                state.demands[entry.manifest, default: (0, 0)].failed += 1
+                if isRefused { state.demands[entry.manifest, default: (0, 0)].refused += 1 }
             }
         }
         channel.send(results.map(PrefetchEvent.entry))
     }
+
+    private static let refusals = [
+        ResourceFailure.Reason.integrity.rawValue, ResourceFailure.Reason.size.rawValue,
+        EntryError.Code.integrityConflict.rawValue,
+    ]
 
     private static func result(
         of entry: PlannedEntry, _ fetch: ResourceResult, isFirst: Bool

@@ -71,30 +71,18 @@ public struct RequestHeaders: Sendable {
 /// value` are sent to that host only.
 public struct HeaderRule: Sendable, Equatable {
     /// The error for an invalid rule. The description omits the rule, which may contain a secret.
-    public enum ParseError: Error, Sendable, CaseIterable, CustomStringConvertible {
-        /// The text before the colon is empty.
-        case noName
-        /// The host before the first colon is invalid.
-        case badHost
-        /// The name is invalid, or the value has control characters.
-        case notSendable
-        /// The value looks like another field, so the name may be a host.
-        case ambiguous
-        /// Larder sets the field itself, for framing, the connection or conditions.
-        case reserved
+    public enum ParseError: String, Error, Sendable, CaseIterable, CustomStringConvertible {
+        case noName = "expected 'Name: value' or 'host: Name: value'"
+        case badHost = "the text before the first colon is not a valid host"
+        case notSendable = "the name is not a token, or the value contains control characters"
+        case ambiguous = """
+            the value looks like another field; if the name is a host without a dot, add a port, \
+            for example 'intranet:443: Name: value'
+            """
+        case reserved = "larder sets this field itself"
 
         /// The reason why the rule is invalid.
-        public var description: String {
-            switch self {
-            case .noName: "expected 'Name: value' or 'host: Name: value'"
-            case .badHost: "the text before the first colon is not a valid host"
-            case .notSendable: "the name is not a token, or the value contains control characters"
-            case .ambiguous:
-                "the value looks like another field; if the name is a host without a dot, add a "
-                    + "port, for example 'intranet:443: Name: value'"
-            case .reserved: "larder sets this field itself"
-            }
-        }
+        public var description: String { rawValue }
     }
 
     /// The name of the field.

@@ -43,8 +43,8 @@ public struct Shard: Sendable, Equatable {
         return owns(split.part(ofPiece: split.piece(ofKey: key)))
     }
 
-    /// Returns this worker's share of a host's limits, or nil if the host is not split.
-    public func share(ofHost host: String) -> HostShare? {
+    /// Returns nil if the host is not split.
+    func share(ofHost host: String) -> HostShare? {
         guard let split = split(ofHost: host) else { return nil }
         let pieces = (0..<split.pieces).count { owns(split.part(ofPiece: $0)) }
         return HostShare(pieces: max(1, pieces), total: split.pieces)
@@ -56,17 +56,14 @@ public struct Shard: Sendable, Equatable {
 }
 
 /// A worker's share of a split host's limits, in proportion to its pieces.
-public struct HostShare: Hashable, Sendable {
-    /// The number of pieces, at least 1, because redirects can lead to hosts of other workers.
+struct HostShare {
+    /// At least 1, because redirects can lead to hosts of other workers.
     let pieces: Int
     let total: Int
 
-    /// Returns the maximum number of requests in flight, at least one for each piece. The sum over
-    /// all workers can exceed `limit`.
-    public func requests(of limit: Int) -> Int { max(pieces, limit * pieces / total) }
-
-    /// Returns the maximum number of requests per second.
-    public func rate(of limit: Double) -> Double { limit * Double(pieces) / Double(total) }
+    /// Returns at least one request for each piece. The sum over all workers can exceed `limit`.
+    func requests(of limit: Int) -> Int { max(pieces, limit * pieces / total) }
+    func rate(of limit: Double) -> Double { limit * Double(pieces) / Double(total) }
 }
 
 /// A host divided among several workers.

@@ -343,21 +343,21 @@ extension RemoteReport {
 extension EntryResult {
     package func complaint(_ paint: Paint = .none) -> String? {
         guard outcome == .failed, let failure else { return nil }
-        let label = name.isEmpty ? "" : " \(name.sanitizedForTerminal)"
-        let place = url.map { " \($0.shownAsURL)" } ?? ""
-        return "\(manifest.sanitizedForTerminal): entry \(position)\(label):\(place)"
+        let label = entry.name.isEmpty ? "" : " \(entry.name.sanitizedForTerminal)"
+        let place = entry.url.map { " \($0.shownAsURL)" } ?? ""
+        return "\(entry.manifest.sanitizedForTerminal): entry \(entry.position)\(label):\(place)"
             + " \(paint.failed(failure.code)): \(failure.message.sanitizedForTerminal)"
     }
 
     package var json: JSONObject {
         [
-            "manifest": manifest.sanitizedForTerminal, "position": position,
-            "name": name.sanitizedForTerminal, "url": url?.shownAsURL, "outcome": outcome.rawValue,
-            "digest": digest?.description, "bytes": bytes, "media_type": attributes.mediaType,
-            "width": attributes.width, "height": attributes.height, "attempts": attempts,
-            "seconds": seconds,
+            "manifest": entry.manifest.sanitizedForTerminal, "position": entry.position,
+            "name": entry.name.sanitizedForTerminal, "url": entry.url?.shownAsURL,
+            "outcome": outcome.rawValue, "digest": digest?.description, "bytes": bytes,
+            "media_type": attributes.mediaType, "width": attributes.width,
+            "height": attributes.height, "attempts": attempts, "seconds": seconds,
             "error": failure.map { JSONObject(errorCode: $0.code, message: $0.message) },
-            "icon_number": icon,
+            "icon_number": entry.icon,
         ]
     }
 }
