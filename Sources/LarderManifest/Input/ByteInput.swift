@@ -11,7 +11,6 @@ package final class ByteInput {
     package var isCancelled: () -> Bool = { false }
     private let source: Source
     private var position = 0
-    private var isReadInOrder = true
 
     private enum Source {
         case descriptor(Int32, isOwned: Bool)
@@ -53,11 +52,6 @@ package final class ByteInput {
         if case .descriptor(let descriptor, _) = source { descriptor } else { nil }
     }
 
-    package var shareRead: Double? {
-        guard isReadInOrder, let file, let size = Self.fileSize(file), size > 0 else { return nil }
-        return min(1, Double(position) / Double(size))
-    }
-
     private static func fileSize(_ descriptor: Int32) -> Int? {
         var status = stat()
         let isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
@@ -79,8 +73,7 @@ package final class ByteInput {
     }
 
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
-        isReadInOrder = false
-        return switch source {
+        switch source {
         case .bytes(let bytes): Self.copy(bytes, from: offset, into: buffer)
         case .packed: 0
         case .descriptor(let descriptor, _):

@@ -5,7 +5,7 @@ import LarderManifest
 final class ManifestFeed: Sendable {
     enum Message: Sendable {
         case begin(Int)
-        case items([ManifestItem], values: [Value], of: Int, share: Double?)
+        case items([ManifestItem], values: [Value], of: Int)
         case end(ManifestSummary)
     }
 
@@ -36,13 +36,12 @@ final class ManifestFeed: Sendable {
     ) throws {
         for (number, manifest) in manifests.enumerated() {
             try send(.begin(number))
-            var input: ByteInput?
             var batch: [ManifestItem] = []
             var batchBytes = 0
             var values: [Value] = []
             func sendBatch() throws {
                 guard !batch.isEmpty || !values.isEmpty else { return }
-                try send(.items(batch, values: values, of: number, share: input?.shareRead))
+                try send(.items(batch, values: values, of: number))
                 (batch, values, batchBytes) = ([], [], 0)
                 batch.reserveCapacity(Self.batchLimit)
             }
@@ -54,10 +53,8 @@ final class ManifestFeed: Sendable {
             }
             let reader = ManifestReader(source: manifest, rules: rules)
             let summary = try reader.read(
-                opened: { opened in
-                    input = opened
-                    opened.isCancelled = { [channel] in !channel.hasConsumer }
-                }, values: sendsValues ? { note($1, at: $0) } : nil
+                opened: { [channel] in $0.isCancelled = { !channel.hasConsumer } },
+                values: sendsValues ? { note($1, at: $0) } : nil
             ) { item in
                 batch.append(item)
                 batchBytes += item.approximateBytes

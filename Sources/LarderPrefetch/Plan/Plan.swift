@@ -45,8 +45,8 @@ final class Plan: Sendable {
                         if isCancelled() { throw CancellationError() }
                         switch message {
                         case .begin(let number): meter.begin(manifests[number].name)
-                        case .items(let items, let values, let number, let share):
-                            meter.count(items.count, share: share)
+                        case .items(let items, let values, let number):
+                            meter.count(items.count)
                             for item in items { try builder.add(item, of: number) }
                             for (position, value) in values {
                                 try builder.add(value, at: position, of: number)
@@ -128,16 +128,16 @@ final class Plan: Sendable {
     /// Calls `body` with one inline icon at a time, to limit memory.
     func forEachInline(_ body: (_ fetch: Int64, _ key: String, _ bytes: Data) throws -> Void) throws
     {
-        try forEachPage { (page: [Int64]) in
-            for fetch in page where pendingStatus(of: fetch) != nil {
-                let inline = try read("SELECT key, bytes FROM inline WHERE fetch = ?") {
-                    try $0.rows(fetch) { ($0.text() ?? "", $0.data() ?? Data()) }
-                }
-                for (key, bytes) in inline { try body(fetch, key, bytes) }
+        let select = "SELECT fetch, key, bytes FROM inline WHERE fetch > ? ORDER BY fetch LIMIT 1"
+        func inline(after last: Int64) throws -> (fetch: Int64, key: String, bytes: Data)? {
+            try read(select) {
+                try $0.rows(last) { ($0.integer(), $0.text() ?? "", $0.data() ?? Data()) }.first
             }
-        } reading: { db, last in
-            try db.prepared("SELECT fetch FROM inline WHERE fetch > ? ORDER BY fetch LIMIT ?")
-                .rows(last ?? 0, Self.pageLimit) { $0.integer() }
+        }
+        var last: Int64 = 0
+        while let (fetch, key, bytes) = try inline(after: last) {
+            if pendingStatus(of: fetch) != nil { try body(fetch, key, bytes) }
+            last = fetch
         }
     }
 

@@ -42,33 +42,27 @@ package struct Planner: Sendable {
 }
 
 struct PlanMeter {
-    private static let interval: Duration = .milliseconds(200)
-
     private let onProgress: (PlanProgress) -> Void
     private let start = ContinuousClock.now
-    private var manifestStart = ContinuousClock.now
-    private var last: ContinuousClock.Instant?
+    private var last = ContinuousClock.now
     private var progress = PlanProgress()
 
     init(_ onProgress: @escaping (PlanProgress) -> Void) { self.onProgress = onProgress }
 
     mutating func begin(_ manifest: String?) {
-        manifestStart = .now
-        (progress.manifest, progress.share) = (manifest, nil)
-        show(manifestStart)
+        progress.manifest = manifest
+        show(.now)
     }
 
-    mutating func count(_ items: Int, share: Double?) {
+    mutating func count(_ items: Int) {
         progress.icons += items
-        progress.share = share
         let now = ContinuousClock.now
-        if last.map({ now - $0 >= Self.interval }) ?? true { show(now) }
+        if now - last >= .milliseconds(200) { show(now) }
     }
 
     private mutating func show(_ now: ContinuousClock.Instant) {
         last = now
         progress.seconds = (now - start) / .seconds(1)
-        progress.secondsOfManifest = (now - manifestStart) / .seconds(1)
         onProgress(progress)
     }
 }
@@ -79,19 +73,11 @@ public struct PlanProgress: Sendable, Equatable {
     public var manifest: String?
     /// The number of icons read. An entry without an icon counts as one.
     public var icons = 0
-    /// The fraction of the current manifest that was read, from 0 to 1, or nil if unknown.
-    public var share: Double?
     /// The seconds since the start of the first manifest.
     public var seconds: Double = 0
-    var secondsOfManifest: Double = 0
 
     /// The number of icons read per second.
     public var iconsPerSecond: Double { seconds > 0 ? Double(icons) / seconds : 0 }
-
-    /// The estimated seconds left for the current manifest, or nil if unknown.
-    public var secondsLeft: Double? {
-        share.flatMap { $0 > 0 ? secondsOfManifest / $0 * (1 - $0) : nil }
-    }
 }
 
 /// The counts of a plan.
@@ -137,9 +123,6 @@ public struct PlanSummary: Sendable, Equatable {
     var cachedEntries = 0
     /// The summary of each manifest, in order.
     public var manifests: [ManifestSummary] = []
-
-    /// Creates a summary of an empty plan.
-    public init() {}
 }
 
 /// The status of a resource in a plan.

@@ -94,8 +94,7 @@ public struct Progress: Sendable, Equatable {
     /// The seconds since fetching started.
     public var seconds: Double = 0
 
-    /// Creates the progress at the start of a run.
-    public init() {}
+    package init() {}
 
     /// The number of bytes received per second.
     public var bytesPerSecond: Double { seconds > 0 ? Double(receivedBytes) / seconds : 0 }
