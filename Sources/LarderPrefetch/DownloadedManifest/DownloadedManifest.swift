@@ -7,29 +7,19 @@ import Synchronization
 
 /// A manifest at an http or https URL, downloaded to an unnamed file. With a cached copy, an
 /// unchanged manifest costs one conditional request.
-package struct DownloadedManifest: Sendable {
-    package var url: HTTPURL
-    package var transfer: TransferConfiguration
-    package var retry = RetryPolicy()
-    package var headers: [HeaderRule] = []
-    package var allowsDowngrade = false
-    /// The maximum size of the decoded and unpacked manifest. Default: 256 MiB.
-    package var maximumBytes: Int64 = 256 << 20
-
-    package init(_ url: HTTPURL, transfer: TransferConfiguration = .init()) {
-        self.url = url
-        self.transfer = transfer
-    }
-
+struct DownloadedManifest: Sendable {
+    let url: HTTPURL
+    var transfer = TransferConfiguration()
+    var retry = RetryPolicy()
+    var headers: [HeaderRule] = []
+    var allowsDowngrade = false
+    /// The maximum size of the decoded and unpacked manifest.
+    var maximumBytes: Int64 = 256 << 20
     var copies: ManifestCopies?
     var isCancelled: @Sendable () -> Bool = { false }
 
-    /// Downloads the manifest. The result contains the URL after redirects, to resolve relative
-    /// URLs. A copy is always revalidated, because users who name a URL expect its current content.
-    ///
-    /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` if only copies are
-    ///   read. `CacheError` or `CancellationError`.
-    package func download() throws -> OpenedManifest {
+    /// Always revalidates a copy, because users who name a URL expect its current content.
+    func download() throws -> OpenedManifest {
         if let copies, copies.store == nil { return try copies.take(url) }
         let loop: TransferLoop
         do throws(TransferError) {

@@ -129,7 +129,7 @@ final class Plan: Sendable {
     func forEachInline(_ body: (_ fetch: Int64, _ key: String, _ bytes: Data) throws -> Void) throws
     {
         let select = "SELECT fetch, key, bytes FROM inline WHERE fetch > ? ORDER BY fetch LIMIT 1"
-        func inline(after last: Int64) throws -> (fetch: Int64, key: String, bytes: Data)? {
+        func inline(after last: Int64) throws -> (Int64, String, Data)? {
             try read(select) {
                 try $0.rows(last) { ($0.integer(), $0.text() ?? "", $0.data() ?? Data()) }.first
             }

@@ -120,14 +120,12 @@ public final class Prefetcher: Sendable {
             cache: cache, store: configuration.policy.isOffline ? nil : writer,
             storesUnstorable: configuration.storesUnstorable)
         let open: ManifestSource.Opener = { [configuration] url in
-            var manifest = DownloadedManifest(url, transfer: configuration.loggedTransfer)
-            manifest.retry = configuration.retry
-            manifest.headers = configuration.headers
-            manifest.allowsDowngrade = configuration.allowsDowngrade
-            manifest.maximumBytes = configuration.manifestRules.limits.maximumUnpackedSize
-            manifest.copies = copies
-            manifest.isCancelled = { self.isCancelled }
-            return try manifest.download()
+            try DownloadedManifest(
+                url: url, transfer: configuration.loggedTransfer, retry: configuration.retry,
+                headers: configuration.headers, allowsDowngrade: configuration.allowsDowngrade,
+                maximumBytes: configuration.manifestRules.limits.maximumUnpackedSize,
+                copies: copies, isCancelled: { self.isCancelled }
+            ).download()
         }
         let plan: Plan
         do {

@@ -51,24 +51,20 @@ final class ManifestCoverage: Sendable {
     }
 
     func findings() throws -> VerifyReport.EntryFindings {
-        var contradicted: Set<Int64> = []
         try plan.database.writeWithoutTransaction { db in
+            // All contradicting entries of a resource have the same message, which names two of
+            // them, so only the first is a finding.
             try db.execute(
-                sql: "CREATE TABLE main.findings (entry INTEGER PRIMARY KEY, problem TEXT)")
+                sql: """
+                    CREATE TABLE main.findings (
+                        entry INTEGER PRIMARY KEY, contradicted INTEGER UNIQUE, problem TEXT)
+                    """)
             try db.inTransaction {
-                let insert = try db.prepared("INSERT INTO findings VALUES (?, ?)")
+                let insert = try db.prepared("INSERT OR IGNORE INTO findings VALUES (?, ?, ?)")
                 try db.prepared(comparison).forEach { row in
-                    let (id, resource) = (row.integer(), row.integer())
-                    let isContradiction = row.bool()
+                    let (id, contradicted) = (row.integer(), row.optionalInteger())
                     guard let problem = Self.problem(&row) else { return }
-                    if isContradiction {
-                        // All contradicting entries have the same message, which names two of them.
-                        if contradicted.contains(resource) { return }
-                        if contradicted.count < Self.maximumContradictions {
-                            contradicted.insert(resource)
-                        }
-                    }
-                    try insert.run(id, problem)
+                    try insert.run(id, contradicted, problem)
                 }
                 return .commit
             }
@@ -112,10 +108,6 @@ final class ManifestCoverage: Sendable {
         }
     }
 
-    private static let notCached = "not cached"
-    /// The number of resources whose contradiction is reported only once. Limits memory.
-    private static let maximumContradictions = 4_096
-
     private var comparison: String {
         let known = """
             cache.resources r ON r.key = f.key LEFT JOIN cache.objects o ON o.id = r.object
@@ -124,8 +116,7 @@ final class ManifestCoverage: Sendable {
         let isDamaged =
             hasDamaged ? "EXISTS (SELECT 1 FROM cache.damaged d WHERE d.key = f.key)" : "FALSE"
         return """
-            SELECT e.id, coalesce(e.leader, e.id),
-                e.code IS '\(EntryError.Code.integrityConflict.rawValue)',
+            SELECT e.id, iif(e.code IS '\(EntryError.Code.integrityConflict.rawValue)', f.id, NULL),
                 e.message, \(Expectation.columns), f.key,
                 \(plan.hasIndex ? "o.digest, o.size" : "NULL, NULL")
             FROM entries e
@@ -140,7 +131,9 @@ final class ManifestCoverage: Sendable {
         if let message = row.text() { return message }
         let expected = Expectation(&row)
         let key = row.value().withBytes { Array($0) }
-        guard let digest = row.digest(), ResourceKey.mayName(digest, key) else { return notCached }
+        guard let digest = row.digest(), ResourceKey.mayName(digest, key) else {
+            return "not cached"
+        }
         let size = row.integer()
         guard expected.mismatch(digest: digest, size: size) != nil else { return nil }
         if let wanted = expected.digest, wanted != digest {

@@ -2,15 +2,16 @@ import Foundation
 import LarderCore
 import LarderHTTP
 import LarderManifest
-import LarderPrefetch
 import LarderTestSupport
 import Testing
+
+@testable import LarderPrefetch
 
 @Suite(.timeLimit(.minutes(30))) struct DownloadedManifestTests {
     private func manifest(_ url: String) throws -> DownloadedManifest {
         var transfer = TransferConfiguration()
         transfer.addressPolicy = .allowAll
-        var manifest = DownloadedManifest(try HTTPURL(url), transfer: transfer)
+        var manifest = DownloadedManifest(url: try HTTPURL(url), transfer: transfer)
         manifest.retry.base = .milliseconds(1)
         manifest.retry.overloadBase = .milliseconds(1)
         return manifest
@@ -99,7 +100,7 @@ import Testing
 
     @Test func aPrivateAddressIsRefusedWithoutAConnection() throws {
         let origin = try Origin(replies: ["/a": .ok("[]")])
-        let manifest = DownloadedManifest(try HTTPURL(origin.url("/a")))
+        let manifest = DownloadedManifest(url: try HTTPURL(origin.url("/a")))
         let refused = error(manifest)
         #expect(refused?.code == .unreadable)
         #expect(refused?.reason.contains("--allow-private-network") == true)
