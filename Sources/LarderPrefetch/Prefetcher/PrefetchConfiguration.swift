@@ -57,8 +57,7 @@ public struct PrefetchConfiguration: Sendable {
         return transfer
     }
 
-    /// The header fields of requests for icons.
-    public var requestHeaders: RequestHeaders {
+    var requestHeaders: RequestHeaders {
         RequestHeaders(
             rules: headers, userAgent: transfer.userAgent, usesNetrc: transfer.netrcFile != nil)
     }

@@ -4,16 +4,12 @@ import LarderHTTP
 
 /// The header fields of requests, except conditions and ranges. Plans use them to select the
 /// variant of a response (RFC 9111, section 4.1).
-public struct RequestHeaders: Sendable {
+struct RequestHeaders: Sendable {
     private let rules: [HeaderRule]
     private let defaults: FieldList
     private let usesNetrc: Bool
 
-    /// - Parameters:
-    ///   - rules: Fields chosen by the user.
-    ///   - userAgent: If empty, no `User-Agent` field is sent.
-    ///   - usesNetrc: Whether a `.netrc` file may add credentials.
-    public init(
+    init(
         rules: [HeaderRule] = [], accept: String = "image/*,*/*;q=0.8",
         userAgent: String = LarderVersion.userAgent, usesNetrc: Bool = false
     ) {
