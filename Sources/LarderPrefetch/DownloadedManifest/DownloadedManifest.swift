@@ -30,8 +30,8 @@ struct DownloadedManifest: Sendable {
         defer { loop.shutdown() }
         let policy = RequestPolicy(
             headers: RequestHeaders(
-                rules: headers, accept: "application/json, application/x-plist, */*;q=0.8",
-                userAgent: transfer.userAgent, usesNetrc: transfer.netrcFile != nil),
+                rules: headers, for: transfer,
+                accept: "application/json, application/x-plist, */*;q=0.8"),
             maximumBodyBytes: maximumBytes, storesUnstorable: copies?.storesUnstorable ?? false,
             allowsDowngrade: allowsDowngrade)
         let client = HTTPClient(loop: loop, policy: policy)

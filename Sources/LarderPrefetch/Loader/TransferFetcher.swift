@@ -31,14 +31,10 @@ public final class TransferFetcher: IconFetcher {
         acceptsAnyContent: Bool = false
     ) throws {
         let policy = RequestPolicy(
-            headers: RequestHeaders(
-                rules: headers, userAgent: transfer.userAgent,
-                usesNetrc: transfer.netrcFile != nil),
-            maximumBodyBytes: maximumBodyBytes, storesUnstorable: false,
-            allowsDowngrade: allowsDowngrade)
+            headers: RequestHeaders(rules: headers, for: transfer),
+            maximumBodyBytes: maximumBodyBytes, allowsDowngrade: allowsDowngrade)
         client = HTTPClient(
-            loop: try TransferLoop(configuration: transfer), policy: policy,
-            mayBeRepeated: true)
+            loop: try TransferLoop(configuration: transfer), policy: policy, mayBeRepeated: true)
         self.acceptsAnyContent = acceptsAnyContent
     }
 

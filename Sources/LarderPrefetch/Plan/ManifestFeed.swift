@@ -45,16 +45,14 @@ final class ManifestFeed: Sendable {
                 (batch, values, batchBytes) = ([], [], 0)
                 batch.reserveCapacity(Self.batchLimit)
             }
-            func note(_ found: [IconValue], at position: Int) {
-                for value in found {
-                    values.append((position, value))
-                    batchBytes += value.text.utf8.count
-                }
+            func note(_ position: Int, _ found: [IconValue]) {
+                values += found.map { (position, $0) }
+                batchBytes += found.reduce(0) { $0 + $1.text.utf8.count }
             }
             let reader = ManifestReader(source: manifest, rules: rules)
             let summary = try reader.read(
                 opened: { [channel] in $0.isCancelled = { !channel.hasConsumer } },
-                values: sendsValues ? { note($1, at: $0) } : nil
+                values: sendsValues ? note : nil
             ) { item in
                 batch.append(item)
                 batchBytes += item.approximateBytes

@@ -17,7 +17,7 @@ final class PlanClassification {
     private(set) var summary: PlanSummary
     private(set) var pending: PendingFetches
     private(set) var hasFollowers = false
-    private var demands = Demands(leader: 0)
+    private var demands = Demands()
     /// Nil if the cache has no resources.
     private let selectKnown: PreparedStatement?
     /// Nil if the cache has no failures.
@@ -94,6 +94,7 @@ final class PlanClassification {
                 let next = try resource(&row, keyColumn, key: key)
                 id = next.id
                 current = next
+                demands = Demands()
             } else {
                 id = try follow(&current, &row)
             }
@@ -164,18 +165,16 @@ final class PlanClassification {
     private func demand(
         _ current: inout NamedResource?, _ expectation: Expectation, by entry: Int64
     ) throws {
-        guard expectation.isDemanding, var resource = current else { return }
-        defer { current = resource }
-        if demands.leader != resource.id { demands = Demands(leader: resource.id) }
+        guard expectation.isDemanding, let resource = current else { return }
         if let first = demands.add(expectation, by: entry), resource.conflict == nil,
             try !isInline(resource)
         {
-            resource.conflict = (first, entry)
+            current?.conflict = (first, entry)
         }
         guard let known = resource.known else { return }
         // In a conflict, entries with a requirement fail. Entries without one accept any bytes.
-        resource.known?.isAsDemanded =
-            resource.conflict != nil
+        current?.known?.isAsDemanded =
+            current?.conflict != nil
             || known.isAsDemanded
                 && expectation.mismatch(digest: known.digest, size: known.size) == nil
     }
@@ -204,11 +203,10 @@ final class PlanClassification {
         }
         return { [self] in
             lookup.wait()
-            let present = try arePresent.withLock { $0 }.get()
-            var isPresent = [Bool](repeating: false, count: page.count)
-            for (place, found) in zip(wanted, present) { isPresent[place] = found }
+            let found = try arePresent.withLock { $0 }.get()
+            let present = Set(zip(wanted, found).filter(\.1).map(\.0))
             for (place, resource) in page.enumerated() {
-                try settle(resource, isPresent[place] ? resource.known : nil)
+                try settle(resource, present.contains(place) ? resource.known : nil)
             }
         }
     }
@@ -282,8 +280,8 @@ final class PlanClassification {
     }
 }
 
+/// The first requirements of the current resource's entries.
 private struct Demands {
-    let leader: Int64
     var digest: (value: Digest, entry: Int64)?
     var size: (value: Int64, entry: Int64)?
 

@@ -13,8 +13,6 @@ final class InlineStage: Depositor, Sendable {
         (self.reporter, self.check) = (reporter, check)
     }
 
-    private var store: Store { check.store }
-
     func run(unless isCancelled: () -> Bool) throws -> CacheError? {
         do {
             try check.plan.forEachInline { fetch, key, bytes in
@@ -25,7 +23,7 @@ final class InlineStage: Depositor, Sendable {
                     // On the queue of reports, events keep their order. Waiting limits the failures
                     // in memory.
                     let reported = DispatchSemaphore(value: 0)
-                    store.afterCommits { [reporter] in
+                    check.store.afterCommits { [reporter] in
                         reporter.report([ResourceResult(id: fetch, result: .failure(failure))])
                         reported.signal()
                     }
@@ -35,7 +33,7 @@ final class InlineStage: Depositor, Sendable {
         } catch let error as CacheError {
             return error
         }
-        store.flush()
+        check.store.flush()
         return failure.withLock { $0 }
     }
 
@@ -55,13 +53,13 @@ final class InlineStage: Depositor, Sendable {
     }
 
     private func deposit(_ fetch: Int64, _ key: String, _ bytes: Data) throws {
-        let body = try store.newBody { append in try bytes.withUnsafeBytes(append) }
+        let body = try check.store.newBody { append in try bytes.withUnsafeBytes(append) }
         let (content, success) = try check.stage(
             body, digest: body.finish(), of: fetch, hasExpectation: true, mayStore: true)
         var validators = Validators()
         validators.cacheControl = "max-age=31536000, immutable"
         let accepted = DispatchSemaphore(value: 0)
-        store.add(
+        check.store.add(
             Deposit(
                 context: ResourceResult(id: fetch, result: .success(success)), key: key,
                 url: ResourceKey.name(of: success.digest), validators: validators,

@@ -57,10 +57,7 @@ public struct PrefetchConfiguration: Sendable {
         return transfer
     }
 
-    var requestHeaders: RequestHeaders {
-        RequestHeaders(
-            rules: headers, userAgent: transfer.userAgent, usesNetrc: transfer.netrcFile != nil)
-    }
+    var requestHeaders: RequestHeaders { RequestHeaders(rules: headers, for: transfer) }
 
     var requestPolicy: RequestPolicy {
         RequestPolicy(
@@ -91,8 +88,6 @@ extension CacheLog {
             return
         }
         let levels: [Logger.Level] = [.debug, .info, .notice, .warning]
-        self.init { level, message in
-            logger.log(level: levels[level.rawValue], "\(message())")
-        }
+        self.init { logger.log(level: levels[$0.rawValue], "\($1())") }
     }
 }

@@ -24,14 +24,13 @@ final class Reporter: Sendable {
         self.isLocking = isLocking
         self.channel = channel
         self.namesSuccesses = namesSuccesses || isLocking
-        state = Mutex(State())
-        state.withLock { state in
-            state.progress.total = plan.summary.missing + plan.summary.stale
-            state.progress.failed = plan.summary.remembered + plan.summary.unavailable
-            state.report.otherShards = plan.summary.otherShards
-            state.report.unread = plan.summary.unread
-            state.report.unfetched = plan.summary.unfetched
-        }
+        var state = State()
+        state.progress.total = plan.summary.missing + plan.summary.stale
+        state.progress.failed = plan.summary.remembered + plan.summary.unavailable
+        state.report.otherShards = plan.summary.otherShards
+        state.report.unread = plan.summary.unread
+        state.report.unfetched = plan.summary.unfetched
+        self.state = Mutex(state)
     }
 
     var progress: Progress { state.withLock { $0.progress } }

@@ -10,13 +10,14 @@ struct RequestHeaders: Sendable {
     private let usesNetrc: Bool
 
     init(
-        rules: [HeaderRule] = [], accept: String = "image/*,*/*;q=0.8",
-        userAgent: String = LarderVersion.userAgent, usesNetrc: Bool = false
+        rules: [HeaderRule] = [], for transfer: TransferConfiguration = .init(),
+        accept: String = "image/*,*/*;q=0.8"
     ) {
-        (self.rules, self.usesNetrc) = (rules, usesNetrc)
-        var defaults = [(name: "Accept", value: accept)]
-        if !userAgent.isEmpty { defaults.append((name: "User-Agent", value: userAgent)) }
-        self.defaults = defaults
+        (self.rules, usesNetrc) = (rules, transfer.netrcFile != nil)
+        let agent = transfer.userAgent
+        defaults =
+            [(name: "Accept", value: accept)]
+            + (agent.isEmpty ? [] : [(name: "User-Agent", value: agent)])
     }
 
     /// A field for the host replaces a field for all hosts, and both replace a default.

@@ -6,7 +6,7 @@ import LarderHTTP
 struct RequestPolicy: Sendable {
     let headers: RequestHeaders
     let maximumBodyBytes: Int64
-    let storesUnstorable: Bool
+    var storesUnstorable = false
     let allowsDowngrade: Bool
     var asksOrigin = false
     /// Whether received bytes replace an existing object, which may be damaged.

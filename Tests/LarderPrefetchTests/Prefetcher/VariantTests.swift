@@ -1,5 +1,6 @@
 import Foundation
 import LarderCache
+import LarderHTTP
 import LarderTestSupport
 import Testing
 
@@ -117,7 +118,9 @@ import Testing
             _ = try await outcomes(origin, path, agents: "one")
             let cache = try Cache.open(at: path)
             for (agent, stale) in [("one", 0), ("other", 1)] {
-                let planner = Planner(cache: cache, headers: RequestHeaders(userAgent: agent))
+                var transfer = TransferConfiguration()
+                transfer.userAgent = agent
+                let planner = Planner(cache: cache, headers: RequestHeaders(for: transfer))
                 let text = Array(manifest([origin.url("/a")]).utf8)
                 let summary = try planner.plan([.bytes(text, name: "test")]) { _ in }
                 #expect(summary.stale == stale)

@@ -1,3 +1,4 @@
+import LarderHTTP
 import Testing
 
 @testable import LarderCore
@@ -7,7 +8,9 @@ import Testing
     private func headers(
         _ rules: [String], _ url: String = "http://a.example/", isRedirected: Bool = false
     ) throws -> [String] {
-        try RequestHeaders(rules: rules.map { try HeaderRule($0) }, userAgent: "larder/test")
+        var transfer = TransferConfiguration()
+        transfer.userAgent = "larder/test"
+        return try RequestHeaders(rules: rules.map { try HeaderRule($0) }, for: transfer)
             .sent(to: HTTPURL(url), isRedirected: isRedirected)
             .map { "\($0.name): \($0.value)" }
     }
