@@ -13,14 +13,26 @@ struct DownloadedManifest: Sendable {
     var retry = RetryPolicy()
     var headers: [HeaderRule] = []
     var allowsDowngrade = false
+    /// Whether to store copies of `no-store` responses.
+    var storesUnstorable = false
     /// The maximum size of the decoded and unpacked manifest.
     var maximumBytes: Int64 = 256 << 20
-    var copies: ManifestCopies?
+    /// The cache with copies of manifests, stored like icons.
+    var cache: Cache?
+    /// The store for new copies. If only this is nil, copies are read without the network.
+    var store: Store?
     var isCancelled: @Sendable () -> Bool = { false }
 
     /// Always revalidates a copy, because users who name a URL expect its current content.
     func download() throws -> OpenedManifest {
-        if let copies, copies.store == nil { return try copies.take(url) }
+        let kept = try cache?.manifest(url)
+        if let cache, store == nil {
+            guard let kept else { throw ManifestError.notCached(url) }
+            cache.noteUse(of: kept.resource.object)
+            return OpenedManifest(descriptor: kept.file.descriptor, baseURL: kept.file.baseURL)
+        }
+        var used: Int32?
+        defer { if let kept, kept.file.descriptor != used { close(kept.file.descriptor) } }
         let loop: TransferLoop
         do throws(TransferError) {
             loop = try TransferLoop(configuration: transfer)
@@ -32,28 +44,26 @@ struct DownloadedManifest: Sendable {
             headers: RequestHeaders(
                 rules: headers, for: transfer,
                 accept: "application/json, application/x-plist, */*;q=0.8"),
-            maximumBodyBytes: maximumBytes, storesUnstorable: copies?.storesUnstorable ?? false,
+            maximumBodyBytes: maximumBytes, storesUnstorable: storesUnstorable,
             allowsDowngrade: allowsDowngrade)
         let client = HTTPClient(loop: loop, policy: policy)
-        var used: Int32?
-        let kept = try copies?.cache.manifest(url)
-        defer { if let kept, kept.file.descriptor != used { close(kept.file.descriptor) } }
         let file = try UnnamedFile(for: "\(url)")
         defer { if file.descriptor != used { close(file.descriptor) } }
         let response = try fetch(with: client, about: kept?.resource, into: file)
         if let content = response.confirmation, let kept {
-            copies?.note(content, of: kept, by: response)
+            store?.add(response.deposit(content, on: kept.resource))
+            store?.flush()
             used = kept.file.descriptor
             return OpenedManifest(descriptor: kept.file.descriptor, baseURL: kept.file.baseURL)
         }
         lseek(file.descriptor, 0, SEEK_SET)
         used = file.descriptor
         var opened = OpenedManifest(descriptor: file.descriptor, baseURL: response.target.url)
-        if let copies, policy.mayStore(response.validators) {
+        if let store, policy.mayStore(response.validators) {
             // Stored only after it was read as a manifest, so that no other file replaces a copy.
             // Not stored with credentials.
             opened.whenRead = { hasCredentials in
-                if !hasCredentials { try copies.put(file.descriptor, of: response) }
+                if !hasCredentials { try keep(file.descriptor, of: response, in: store) }
             }
         }
         return opened
@@ -95,23 +105,8 @@ struct DownloadedManifest: Sendable {
             throw ResourceFailure(.storage, "cannot store the manifest: \(reason)")
         }
     }
-}
 
-/// Copies of downloaded manifests in a cache, stored like icons.
-struct ManifestCopies: Sendable {
-    let cache: Cache
-    /// The store for new copies. If nil, existing copies are read without the network.
-    let store: Store?
-    let storesUnstorable: Bool
-
-    func take(_ url: HTTPURL) throws -> OpenedManifest {
-        guard let kept = try cache.manifest(url) else { throw ManifestError.notCached(url) }
-        cache.noteUse(of: kept.resource.object)
-        return OpenedManifest(descriptor: kept.file.descriptor, baseURL: kept.file.baseURL)
-    }
-
-    func put(_ file: Int32, of response: HTTPClient.Response) throws {
-        guard let store else { return }
+    private func keep(_ file: Int32, of response: HTTPClient.Response, in store: Store) throws {
         let input = ByteInput(descriptor: file, isOwned: false, name: "\(response.target.first)")
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
         defer { buffer.deallocate() }
@@ -130,14 +125,6 @@ struct ManifestCopies: Sendable {
         // A copy that cannot be kept does not matter, because the downloaded file has the bytes.
         let failure = result.failure.withLock { $0 }
         if let failure, ![.obstructed, .missing].contains(failure.code) { throw failure }
-    }
-
-    func note(
-        _ content: Deposit.Content, of kept: Cache.KeptManifest, by response: HTTPClient.Response
-    ) {
-        guard let store else { return }
-        store.add(response.deposit(content, on: kept.resource))
-        store.flush()
     }
 
     private final class Result: Depositor {

@@ -116,15 +116,14 @@ public final class Prefetcher: Sendable {
         let writer = try cache.isReadOnly ? nil : cache.store()
         defer { writer?.close() }
 
-        let copies = ManifestCopies(
-            cache: cache, store: configuration.policy.isOffline ? nil : writer,
-            storesUnstorable: configuration.storesUnstorable)
         let open: ManifestSource.Opener = { [configuration] url in
             try DownloadedManifest(
                 url: url, transfer: configuration.loggedTransfer, retry: configuration.retry,
                 headers: configuration.headers, allowsDowngrade: configuration.allowsDowngrade,
-                maximumBytes: configuration.manifestRules.limits.maximumUnpackedSize,
-                copies: copies, isCancelled: { self.isCancelled }
+                storesUnstorable: configuration.storesUnstorable,
+                maximumBytes: configuration.manifestRules.limits.maximumUnpackedSize, cache: cache,
+                store: configuration.policy.isOffline ? nil : writer,
+                isCancelled: { self.isCancelled }
             ).download()
         }
         let plan: Plan
