@@ -34,7 +34,7 @@ public final class Prefetcher: Sendable {
     /// Returns the events of a run, which starts when the sequence is iterated. All manifests are
     /// read before the first request. The sequence throws only if the run cannot start.
     public func prefetch(_ manifests: [ManifestSource]) -> PrefetchEvents {
-        PrefetchEvents { [self] in
+        PrefetchEvents(cancel: { [self] in cancel() }) { [self] in
             let channel = EventChannel(capacity: 1024)
             let hasThread = HelperThread.start(stackSize: 4 << 20) { [self] in
                 channel.finish(
@@ -44,7 +44,7 @@ public final class Prefetcher: Sendable {
                     })
             }
             if !hasThread { channel.finish(.failure(HelperThread.shortage)) }
-            return (channel, { [self] in cancel() })
+            return channel
         }
     }
 

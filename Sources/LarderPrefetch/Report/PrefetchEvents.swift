@@ -6,13 +6,11 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
     /// The type of the events.
     public typealias Element = PrefetchEvent
 
-    let start: @Sendable () -> (EventChannel, cancel: @Sendable () -> Void)
+    let cancel: @Sendable () -> Void
+    let start: @Sendable () -> EventChannel
 
     /// Starts the run.
-    public func makeAsyncIterator() -> AsyncIterator {
-        let (channel, cancel) = start()
-        return AsyncIterator(channel: channel, cancel: cancel)
-    }
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(start(), cancel: cancel) }
 
     /// The iterator over the events of one run.
     public final class AsyncIterator: AsyncIteratorProtocol {
@@ -21,7 +19,7 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
         private var batch: ArraySlice<PrefetchEvent> = []
         private var isFinished = false
 
-        init(channel: EventChannel, cancel: @escaping @Sendable () -> Void) {
+        init(_ channel: EventChannel, cancel: @escaping @Sendable () -> Void) {
             self.channel = channel
             self.cancel = cancel
         }

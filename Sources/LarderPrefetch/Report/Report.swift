@@ -9,12 +9,8 @@ public struct Report: Sendable {
     public internal(set) var entries = 0
     /// The number of icons, the sum of all outcomes. An entry without an icon counts as one.
     public internal(set) var icons = 0
-    /// The number of icons of other shards, which have no outcome.
-    public internal(set) var otherShards = 0
-    /// The number of unread values, as in ``PlanSummary/unread``.
-    public internal(set) var unread = 0
-    /// The number of icons never fetched, as in ``PlanSummary/unfetched``.
-    public internal(set) var unfetched: [String: Int] = [:]
+    /// The counts of the plan. Icons of other shards have no outcome.
+    public internal(set) var plan = PlanSummary()
     /// The names of manifests whose digests and sizes match no icon.
     public internal(set) var foreignDemands: [String] = []
     /// The number of icons by outcome.
@@ -55,7 +51,7 @@ public struct Report: Sendable {
     /// Returns the number of icons with an outcome.
     public func count(_ outcome: EntryResult.Outcome) -> Int { outcomes[outcome, default: 0] }
 
-    mutating func addCached(_ plan: PlanSummary) {
+    mutating func addCached() {
         entries += plan.cachedEntries
         icons += plan.cachedIcons
         if plan.cachedIcons > 0 { outcomes[.cached, default: 0] += plan.cachedIcons }
@@ -71,7 +67,7 @@ public struct Report: Sendable {
         if waiting.icons > 1 { outcomes[.coalesced, default: 0] += waiting.icons - 1 }
     }
 
-    mutating func addUnfinished(of plan: PlanSummary) {
+    mutating func addUnfinished() {
         outcomes[.unfinished, default: 0] += max(0, plan.icons - icons)
         (entries, icons) = (max(entries, plan.entries), max(icons, plan.icons))
     }

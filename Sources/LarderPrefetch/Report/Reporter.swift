@@ -27,16 +27,14 @@ final class Reporter: Sendable {
         var state = State()
         state.progress.total = plan.summary.missing + plan.summary.stale
         state.progress.failed = plan.summary.remembered + plan.summary.unavailable
-        state.report.otherShards = plan.summary.otherShards
-        state.report.unread = plan.summary.unread
-        state.report.unfetched = plan.summary.unfetched
+        state.report.plan = plan.summary
         self.state = Mutex(state)
     }
 
     var progress: Progress { state.withLock { $0.progress } }
 
     func reportSettled() throws {
-        if !namesSuccesses { state.withLock { $0.report.addCached(plan.summary) } }
+        if !namesSuccesses { state.withLock { $0.report.addCached() } }
         try plan.forEachSettledEntry(includesCached: namesSuccesses) { page in
             try emit(
                 page.map { entry in
@@ -96,7 +94,7 @@ final class Reporter: Sendable {
         } catch let error as CacheError where error.code == .storage {
             // The plan is on the failed disk, so the unfinished entries have no names.
             failure = failure ?? error
-            state.withLock { $0.report.addUnfinished(of: plan.summary) }
+            state.withLock { $0.report.addUnfinished() }
         }
         return state.withLock { [failure] state in
             state.report.receivedBytes = receivedBytes

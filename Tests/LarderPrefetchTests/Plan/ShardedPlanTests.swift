@@ -84,7 +84,7 @@ import Testing
                 $0.onLocked = { _ in }
             }
             #expect(report.isLocked == isLocked)
-            #expect(report.icons == 2 / count && report.otherShards == 2 - 2 / count)
+            #expect(report.icons == 2 / count && report.plan.otherShards == 2 - 2 / count)
             #expect(report.failure == nil && report.count(.fetched) == 2 / count)
         }
     }

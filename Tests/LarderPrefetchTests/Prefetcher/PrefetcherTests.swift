@@ -48,7 +48,7 @@ import Testing
             let byPosition = results.sorted { $0.position < $1.position }.map(\.outcome)
             #expect(byPosition == [.fetched, .coalesced, .skipped, .failed, .failed, .skipped])
             #expect(report.failures == ["not-an-image": 1, "http-404": 1])
-            #expect(report.unfetched == ["other-scheme": 1])
+            #expect(report.plan.unfetched == ["other-scheme": 1])
             for outcome in EntryResult.Outcome.allCases {
                 #expect(report.count(outcome) == results.count { $0.outcome == outcome })
             }

@@ -213,11 +213,12 @@ extension Report {
             part(.coalesced, "coalesced"),
             (count(.failed), paint.failed("failed \(count(.failed))")),
             (count(.unstored), unstored), part(.skipped, "skipped"),
-            part(.unfinished, "unfinished"), (otherShards, "left to other shards \(otherShards)"),
+            part(.unfinished, "unfinished"),
+            (plan.otherShards, "left to other shards \(plan.otherShards)"),
         ])
         let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
         let all = "\(entries.of("entry", "entries"))\(several): " + counts.joined(separator: ", ")
-        var lines = [all] + failureLines + unfetched.unfetchedLines
+        var lines = [all] + failureLines + plan.unfetched.unfetchedLines
         let received = ByteText.describe(receivedBytes)
         lines.append(
             (receivedBytes > 0 ? "\(received) received in " : "took ")
@@ -260,7 +261,7 @@ extension Report {
         let parts = nonzero(
             counts + [failed, part(.skipped, "skipped"), part(.unfinished, "unfinished")])
         var lines = [remote.line(parts) + ", in \(DurationText.describe(seconds))"]
-        lines += failureLines + unfetched.unfetchedLines
+        lines += failureLines + plan.unfetched.unfetchedLines
         if isPush { lines += remote.faultLines(paint) }
         lines += remote.endLines(paint) + endLines(paint)
         return lines.joined(separator: "\n")
@@ -272,8 +273,8 @@ extension Report {
         object.set([
             "failures": failures, "received_bytes": receivedBytes, "seconds": seconds,
             "interrupted": isInterrupted, "error": failure?.json, "icons": icons,
-            "other_shards": otherShards, "remote": remote?.json, "unread": unread,
-            "unfetched": unfetched,
+            "other_shards": plan.otherShards, "remote": remote?.json, "unread": plan.unread,
+            "unfetched": plan.unfetched,
         ])
         return object
     }
