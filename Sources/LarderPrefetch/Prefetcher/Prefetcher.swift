@@ -143,21 +143,19 @@ public final class Prefetcher: Sendable {
             plan: plan, channel: channel, namesSuccesses: configuration.namesSuccesses,
             isLocking: configuration.onLocked != nil)
         try reporter.reportSettled()
-        do {
-            try plan.forEachUse { objects in
-                if isCancelled { throw CancellationError() }
-                try cache.recordUse(of: objects)
-            }
-        } catch is CacheError, is CancellationError {
-            // The run can succeed without these records.
+        // The run can succeed without these records.
+        try? plan.forEachUse { objects in
+            if isCancelled { throw CancellationError() }
+            try cache.recordUse(of: objects)
         }
         try plan.releaseIndex()
         func finish(
             after failure: CacheError? = nil, receivedBytes: Int64 = 0, remote: RemoteReport? = nil
         ) throws -> Report {
-            var report = try reporter.finish(
-                failure: failure, isInterrupted: isCancelled, receivedBytes: receivedBytes,
-                seconds: (ContinuousClock.now - start) / .seconds(1))
+            var report = try reporter.finish(after: failure)
+            report.isInterrupted = isCancelled
+            report.receivedBytes = receivedBytes
+            report.seconds = (ContinuousClock.now - start) / .seconds(1)
             report.remote = remote
             if let onLocked = configuration.onLocked, report.isComplete,
                 plan.summary.leftAlone == 0, plan.summary.otherShards == 0

@@ -80,9 +80,7 @@ final class Reporter: Sendable {
         }
     }
 
-    func finish(
-        failure: CacheError?, isInterrupted: Bool, receivedBytes: Int64, seconds: Double
-    ) throws -> Report {
+    func finish(after failure: CacheError?) throws -> Report {
         var failure = failure
         do {
             if let failure = state.withLock({ $0.failure }) { throw failure }
@@ -97,10 +95,7 @@ final class Reporter: Sendable {
             state.withLock { $0.report.addUnfinished() }
         }
         return state.withLock { [failure] state in
-            state.report.receivedBytes = receivedBytes
-            state.report.seconds = seconds
             state.report.failure = failure
-            state.report.isInterrupted = isInterrupted
             state.report.foreignDemands = zip(plan.manifests, plan.summary.manifests)
                 .filter { name, manifest in
                     let count = state.demands[name] ?? (0, 0)
