@@ -16,41 +16,32 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
     /// Returns false if the channel is abandoned.
     @discardableResult
     func send(_ more: [Element]) -> Bool {
-        condition.lock()
-        while elements.count >= capacity, !isAbandoned { condition.wait() }
-        let isSent = !isAbandoned
-        if isSent { elements += more }
-        deliver()
-        return isSent
+        change {
+            while elements.count >= capacity, !isAbandoned { condition.wait() }
+            if !isAbandoned { elements += more }
+            return !isAbandoned
+        }
     }
 
     func offer(_ element: Element) {
-        condition.lock()
-        if elements.count < capacity, !isAbandoned, end == nil { elements.append(element) }
-        deliver()
+        change {
+            if elements.count < capacity, !isAbandoned, end == nil { elements.append(element) }
+        }
     }
 
-    func finish(_ result: Result<Void, any Error>) {
-        condition.lock()
-        end = result
-        deliver()
-    }
+    func finish(_ result: Result<Void, any Error>) { change { end = result } }
 
     func abandon() {
-        condition.lock()
-        isAbandoned = true
-        elements = []
-        deliver()
+        change {
+            isAbandoned = true
+            elements = []
+        }
     }
 
     var hasConsumer: Bool { condition.withLock { !isAbandoned } }
 
     func next() async throws -> [Element] {
-        try await withCheckedThrowingContinuation { continuation in
-            condition.lock()
-            consumer = continuation
-            deliver()
-        }
+        try await withCheckedThrowingContinuation { next in change { consumer = next } }
     }
 
     func take(unless isCancelled: () -> Bool) throws -> [Element] {
@@ -66,17 +57,18 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         return elements
     }
 
-    /// Resumes a waiting consumer and releases the lock, which the caller must hold.
-    private func deliver() {
-        defer { condition.broadcast() }
-        guard let waiting = consumer, !elements.isEmpty || end != nil || isAbandoned else {
-            return condition.unlock()
+    /// Changes the state, and resumes a waiting consumer.
+    private func change<Value>(_ body: () -> Value) -> Value {
+        condition.withLock {
+            let value = body()
+            condition.broadcast()
+            if let waiting = consumer, !elements.isEmpty || end != nil || isAbandoned {
+                consumer = nil
+                let end = elements.isEmpty ? self.end : nil
+                waiting.resume(with: end?.map { _ in elements } ?? .success(elements))
+                elements = []
+            }
+            return value
         }
-        consumer = nil
-        let batch = elements
-        elements = []
-        let end = batch.isEmpty ? self.end : nil
-        condition.unlock()
-        waiting.resume(with: end?.map { _ in batch } ?? .success(batch))
     }
 }

@@ -62,8 +62,7 @@ final class Plan: Sendable {
             }
             meter.begin(nil)
             let classification = try PlanClassification(
-                of: db, manifests: manifests.map(\.name), by: planner, builder.summary,
-                pending: PendingFetches(upTo: builder.lastID, areInOrder: builder.areInOrder))
+                of: builder, manifests: manifests.map(\.name), by: planner)
             try db.inTransaction {
                 try classification.apply()
                 return .commit

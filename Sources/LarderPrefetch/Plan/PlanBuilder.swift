@@ -13,7 +13,7 @@ struct PlanBuilder {
     private var last: (url: HTTPURL, number: Int)?
     private let shard: Shard?
     private let seal: CredentialSeal
-    private let db: Database
+    let db: Database
     private let insertEntry: PreparedStatement
 
     var areInOrder: Bool { origins.all.count <= 1 && priorities.lowest >= priorities.highest }

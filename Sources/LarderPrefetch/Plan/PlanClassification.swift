@@ -26,15 +26,13 @@ final class PlanClassification {
     private let insertSettled: PreparedStatement
     private let insertUse: PreparedStatement
 
-    init(
-        of db: Database, manifests: [String], by planner: Planner, _ summary: PlanSummary,
-        pending: PendingFetches
-    ) throws {
+    init(of builder: PlanBuilder, manifests: [String], by planner: Planner) throws {
+        let db = builder.db
         self.db = db
         self.manifests = manifests
         self.planner = planner
-        self.summary = summary
-        self.pending = pending
+        summary = builder.summary
+        pending = PendingFetches(upTo: builder.lastID, areInOrder: builder.areInOrder)
         let cache = planner.cache?.indexURI == nil ? nil : planner.cache
         self.cache = cache
         presence = cache?.presence
