@@ -109,10 +109,12 @@ public struct CacheVerification: Sendable {
         let wanted = resources.flatMap { resource in
             (demands[resource.key] ?? [.init(digest: nil, size: nil)]).map { (resource, $0) }
         }
+        func fail(_ resource: DroppedResource, _ problem: (code: String, message: String)) {
+            done(resource, .init(key: resource.key, outcome: .failed, problem: problem))
+        }
         for resource in resources where demands[resource.key]?.isEmpty == true {
             let code = EntryError.Code.integrityConflict.rawValue
-            let message = "the manifests require different bytes for this icon"
-            done(resource, .init(key: resource.key, outcome: .failed, problem: (code, message)))
+            fail(resource, (code, "the manifests require different bytes for this icon"))
         }
         guard !wanted.isEmpty else { return }
         let entries = wanted.map { resource, demand in
@@ -129,40 +131,26 @@ public struct CacheVerification: Sendable {
             switch event {
             case .entry(let result):
                 let resource = wanted[result.position - 1].0
-                if let refetch = VerifyReport.Refetch(result, of: resource) {
-                    done(resource, refetch)
-                } else {
-                    unfinished.append(resource)
+                let digest = result.digest
+                switch result.outcome {
+                case .fetched, .revalidated, .cached, .coalesced, .pulled, .shared:
+                    let isSame = resource.digest == nil || digest == resource.digest
+                    let outcome: VerifyReport.Refetch.Outcome = isSame ? .fetched : .changed
+                    done(resource, .init(key: resource.key, outcome: outcome, digest: digest))
+                case .unfinished: unfinished.append(resource)
+                case .skipped, .failed, .unstored:
+                    let problem = result.failure.map { (code: $0.code, message: $0.message) }
+                    fail(resource, problem ?? ("unstored", "the server forbids storing the icon"))
                 }
             case .finished(let report):
-                let problem =
-                    report.failure.map { (code: $0.code.rawValue, message: $0.description) }
-                    ?? (code: "cancelled", message: "the verification was interrupted")
+                let problem = report.failure.map { (code: $0.code.rawValue, message: "\($0)") }
                 for resource in unfinished {
-                    done(resource, .init(key: resource.key, outcome: .failed, problem: problem))
+                    fail(resource, problem ?? ("cancelled", "the verification was interrupted"))
                 }
                 if let failure = report.failure { throw failure }
             case .progress(let progress): onProgress(progress)
             case .recovered, .planning, .planned: continue
             }
-        }
-    }
-}
-
-extension VerifyReport.Refetch {
-    fileprivate init?(_ result: EntryResult, of resource: DroppedResource) {
-        switch result.outcome {
-        case .fetched, .revalidated, .cached, .coalesced, .pulled, .shared:
-            let isSame = resource.digest == nil || result.digest == resource.digest
-            self.init(
-                key: resource.key, outcome: isSame ? .fetched : .changed, digest: result.digest)
-        case .unfinished: return nil
-        case .skipped, .failed, .unstored:
-            let problem = result.failure.map { (code: $0.code, message: $0.message) }
-            self.init(
-                key: resource.key, outcome: .failed,
-                problem: problem
-                    ?? (code: "unstored", message: "the server forbids storing the icon"))
         }
     }
 }
