@@ -49,15 +49,15 @@ extension Plan {
     func fetches(
         ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int, knownTo cache: Cache
     ) throws -> [PlannedResource] {
-        let next = nextInOrder(after: place, limit: limit)
+        let select = """
+            SELECT fetch FROM pending WHERE origin = ? AND (turn, fetch) > (?, ?)
+            ORDER BY turn, fetch LIMIT ?
+            """
         var page: [PlannedResource] = try database.unsafeRead { db in
-            if let next { return try fetches(next, in: db) }
-            let ids = try db.prepared(
-                """
-                SELECT fetch FROM pending WHERE origin = ? AND (turn, fetch) > (?, ?)
-                ORDER BY turn, fetch LIMIT ?
-                """
-            ).rows(origin, place?.turn ?? .min, place?.fetch ?? 0, limit) { $0.integer() }
+            let (turn, fetch) = (place?.turn ?? .min, place?.fetch ?? 0)
+            let ids =
+                try nextInOrder(after: place, limit: limit)
+                ?? db.prepared(select).rows(origin, turn, fetch, limit) { $0.integer() }
             return try fetches(ids, in: db)
         }
         let stale = page.indices.filter { pendingStatus(of: page[$0].id) == .stale }

@@ -79,7 +79,9 @@ final class PlanClassification {
         ).forEach { row in
             let keyColumn = row.value()
             let isNext = current == nil || !keyColumn.withBytes { $0.elementsEqual(key) }
-            let id: Int64
+            let icon = NamedResource(
+                id: row.integer(), url: row.text(), hasCredentials: row.bool(),
+                priority: row.integer())
             if isNext {
                 keyColumn.withBytes { key.replaceSubrange(key.indices, with: $0) }
                 if let resource = current { page.append(resource) }
@@ -89,14 +91,12 @@ final class PlanClassification {
                     page = []
                     page.reserveCapacity(Plan.pageLimit)
                 }
-                let next = try resource(&row, keyColumn, key: key)
-                id = next.id
-                current = next
+                current = try recalled(icon, keyColumn, key: key)
                 demands = Demands()
             } else {
-                id = try follow(&current, &row)
+                try merge(icon, into: &current)
             }
-            try demand(&current, Expectation(&row), by: id)
+            try demand(&current, Expectation(&row), by: icon.id)
             current?.icons += 1
             if row.bool() { current?.entries += 1 }
         }
@@ -105,12 +105,10 @@ final class PlanClassification {
         try look(for: page)()
     }
 
-    private func resource(
-        _ row: inout RowReader, _ keyColumn: RowReader.Column, key: [UInt8]
+    private func recalled(
+        _ resource: NamedResource, _ keyColumn: RowReader.Column, key: [UInt8]
     ) throws -> NamedResource {
-        var resource = NamedResource(
-            id: row.integer(), url: row.text(), hasCredentials: row.bool(),
-            priority: row.integer())
+        var resource = resource
         let known: NamedResource.Known? =
             try selectKnown?.rows(keyColumn) { NamedResource.Known(&$0) }.first ?? nil
         if let known, ResourceKey.mayName(known.digest, key) { resource.known = known }
@@ -137,27 +135,24 @@ final class PlanClassification {
         return age >= 0 && age < planner.policy.failureLifetime / .seconds(1)
     }
 
-    /// Merges a follower's priority and credentials into its leader. Returns the follower's number.
-    private func follow(_ current: inout NamedResource?, _ row: inout RowReader) throws -> Int64 {
-        let (id, url, hasCredentials) = (row.integer(), row.text(), row.bool())
-        let priority = row.integer()
-        guard let leader = current else { return id }
+    private func merge(_ follower: NamedResource, into current: inout NamedResource?) throws {
+        guard let leader = current else { return }
         hasFollowers = true
-        try setLeader.run(leader.id, id)
-        if priority > leader.priority {
-            current?.priority = priority
-            try db.prepared("UPDATE entries SET priority = ? WHERE id = ?").run(priority, leader.id)
+        try setLeader.run(leader.id, follower.id)
+        if follower.priority > leader.priority {
+            current?.priority = follower.priority
+            try db.prepared("UPDATE entries SET priority = ? WHERE id = ?")
+                .run(follower.priority, leader.id)
         }
-        if !leader.hasCredentials, hasCredentials, url == leader.url {
+        if !leader.hasCredentials, follower.hasCredentials, follower.url == leader.url {
             current?.hasCredentials = true
             try db.prepared(
                 """
                 UPDATE entries SET credentials = (SELECT credentials FROM entries WHERE id = ?)
                 WHERE id = ?
                 """
-            ).run(id, leader.id)
+            ).run(follower.id, leader.id)
         }
-        return id
     }
 
     private func demand(
