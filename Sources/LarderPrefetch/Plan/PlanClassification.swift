@@ -22,9 +22,6 @@ final class PlanClassification {
     private let selectKnown: PreparedStatement?
     /// Nil if the cache has no failures.
     private let selectFailure: PreparedStatement?
-    private let setLeader: PreparedStatement
-    private let insertSettled: PreparedStatement
-    private let insertUse: PreparedStatement
 
     init(of builder: PlanBuilder, manifests: [String], by planner: Planner) throws {
         let db = builder.db
@@ -36,9 +33,6 @@ final class PlanClassification {
         let cache = planner.cache?.indexURI == nil ? nil : planner.cache
         self.cache = cache
         presence = cache?.presence
-        setLeader = try db.prepared("UPDATE entries SET leader = ? WHERE id = ?")
-        insertSettled = try db.prepared("INSERT INTO settled VALUES (?, ?)")
-        insertUse = try db.prepared("INSERT INTO uses VALUES (?, ?)")
         func lookup(in table: String, _ select: String) throws -> PreparedStatement? {
             guard cache != nil,
                 try db.prepared("SELECT 1 FROM cache.\(table) LIMIT 1").firstInteger() != nil
@@ -138,7 +132,7 @@ final class PlanClassification {
     private func merge(_ follower: NamedResource, into current: inout NamedResource?) throws {
         guard let leader = current else { return }
         hasFollowers = true
-        try setLeader.run(leader.id, follower.id)
+        try db.prepared("UPDATE entries SET leader = ? WHERE id = ?").run(leader.id, follower.id)
         if follower.priority > leader.priority {
             current?.priority = follower.priority
             try db.prepared("UPDATE entries SET priority = ? WHERE id = ?")
@@ -208,29 +202,34 @@ final class PlanClassification {
         var resource = resource
         let policy = planner.policy
         summary.urls += 1
+        func note(_ status: PlanStatus) throws {
+            try db.prepared("INSERT INTO settled VALUES (?, ?)").run(resource.id, status.rawValue)
+        }
         if let conflict = resource.conflict { try reject(&resource, conflict) }
         if resource.icons == 0 {
-            try insertSettled.run(resource.id, PlanStatus.failed.rawValue)
+            try note(.failed)
         } else if let known, resource.mayBeUsed(known, policy: policy, headers: planner.headers) {
             summary.cached += 1
             summary.cachedIcons += resource.icons
             summary.cachedEntries += resource.entries
             // The use of a stale object is recorded when the response arrives.
-            if known.isUseDue { try insertUse.run(known.object, known.digest) }
+            if known.isUseDue {
+                try db.prepared("INSERT INTO uses VALUES (?, ?)").run(known.object, known.digest)
+            }
         } else if policy.isOffline {
             // An icon from a `data:` URL needs no download, but must be stored.
             if planner.cache?.isReadOnly != true, try isInline(resource) {
                 return want(resource, nil)
             }
-            try insertSettled.run(resource.id, PlanStatus.unavailable.rawValue)
+            try note(.unavailable)
             summary.unavailable += 1
             summary.failed += resource.icons
         } else if policy.retriesOnlyFailed, !resource.hasFailed {
-            try insertSettled.run(resource.id, PlanStatus.skipped.rawValue)
+            try note(.skipped)
             summary.leftAlone += 1
             summary.skipped += resource.icons
         } else if resource.isGivenUp, !policy.retriesOnlyFailed, !policy.fetchesAll {
-            try insertSettled.run(resource.id, PlanStatus.failed.rawValue)
+            try note(.failed)
             summary.remembered += 1
             summary.failed += resource.icons
         } else {

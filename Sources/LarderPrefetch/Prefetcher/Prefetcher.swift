@@ -137,8 +137,14 @@ public final class Prefetcher: Sendable {
             return .interrupted
         }
         isPlanned = true
-        channel.send([.planned(plan.summary)])
-        configuration.logger?.info("manifests planned", metadata: metadata(of: plan.summary))
+        let summary = plan.summary
+        channel.send([.planned(summary)])
+        configuration.logger?.info(
+            "manifests planned",
+            metadata: [
+                "resources": "\(summary.urls)", "missing": "\(summary.missing)",
+                "stale": "\(summary.stale)",
+            ])
         let reporter = Reporter(
             plan: plan, channel: channel, namesSuccesses: configuration.namesSuccesses,
             isLocking: configuration.onLocked != nil)
@@ -158,7 +164,7 @@ public final class Prefetcher: Sendable {
             report.seconds = (ContinuousClock.now - start) / .seconds(1)
             report.remote = remote
             if let onLocked = configuration.onLocked, report.isComplete,
-                plan.summary.leftAlone == 0, plan.summary.otherShards == 0
+                summary.leftAlone == 0, summary.otherShards == 0
             {
                 try plan.forEachLocked(onLocked)
                 report.isLocked = true
@@ -242,16 +248,6 @@ public final class Prefetcher: Sendable {
         }
         if isCancelled { remoteStage.stop() }
         return remoteStage
-    }
-
-    private func metadata(of summary: PlanSummary) -> Logger.Metadata {
-        var metadata: Logger.Metadata = [
-            "resources": "\(summary.urls)", "missing": "\(summary.missing)",
-            "stale": "\(summary.stale)",
-        ]
-        metadata["shard"] = configuration.shard.map { "\($0.index) of \($0.count)" }
-        metadata["remote"] = configuration.remote.map { "\($0.settings.location)" }
-        return metadata
     }
 
     private func fetch(with queue: FetchQueue) throws -> CacheError? {
