@@ -18,13 +18,8 @@ public final class TransferFetcher: IconFetcher {
 
     package var cancelledBytes: Int64 { cancelled.withLock { $0 } }
 
-    /// Creates a fetcher with its own connections.
-    ///
-    /// - Parameters:
-    ///   - maximumBodyBytes: The maximum size of an icon. Default: 16 MiB.
-    ///   - allowsDowngrade: Whether to follow redirects from https to http.
-    ///   - acceptsAnyContent: Whether to accept bodies other than complete images.
-    /// - Throws: `TransferError` if the configuration cannot be used.
+    /// Creates a fetcher with its own connections, which can follow redirects from https to http
+    /// (`allowsDowngrade`) and accept bodies other than complete images (`acceptsAnyContent`).
     public init(
         _ transfer: TransferConfiguration = .init(), headers: [HeaderRule] = [],
         maximumBodyBytes: Int64 = 16 << 20, allowsDowngrade: Bool = false,

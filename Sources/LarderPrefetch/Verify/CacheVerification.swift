@@ -11,16 +11,12 @@ import LarderManifest
 public struct CacheVerification: Sendable {
     private let configuration: PrefetchConfiguration
 
-    /// - Parameter configuration: The cache, and the options for downloads.
+    /// Creates a verification with the options for downloads.
     public init(_ configuration: PrefetchConfiguration) { self.configuration = configuration }
 
     /// Verifies a cache without changing it. With manifests, verifies only their resources, and
-    /// reports uncached entries as missing.
-    ///
-    /// - Parameters:
-    ///   - options: Cancellation is checked only after the manifests are read.
-    ///   - onProgress: Called a few times per second on any thread.
-    /// - Throws: `ManifestError`, `CacheError`.
+    /// reports uncached entries as missing. Checks for cancellation after the manifests are read.
+    /// Calls `onProgress` a few times per second on any thread.
     public func verify(
         _ cache: Cache, manifests: [ManifestSource] = [], options: VerifyOptions = VerifyOptions(),
         onProgress: @escaping @Sendable (ObjectProgress) -> Void = { _ in }
@@ -54,11 +50,8 @@ public struct CacheVerification: Sendable {
     /// and marks its URL as damaged. The failure is not recorded, so that the next repair or
     /// prefetch tries again. Entries that were never cached are not downloaded.
     ///
-    /// - Parameters:
-    ///   - isCancelled: Called a few times per second. If it returns true, the repair ends as after
-    ///     ``Prefetcher/cancel()``.
-    ///   - onProgress: Called a few times per second during downloads.
-    /// - Throws: `CacheError`. `report` then contains the results so far.
+    /// If `isCancelled` returns true, the repair ends as after ``Prefetcher/cancel()``. After an
+    /// error, `report` contains the results so far.
     public func repair(
         _ report: inout VerifyReport, of cache: Cache, isCancelled: () -> Bool = { false },
         onProgress: (Progress) -> Void = { _ in }
