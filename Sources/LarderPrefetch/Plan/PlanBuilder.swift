@@ -32,11 +32,14 @@ struct PlanBuilder {
     }
 
     mutating func add(_ item: ManifestItem, of manifest: Int) throws {
-        if !summary.unusedSplits.isEmpty, case .entry(let entry) = item.result {
-            summary.unusedSplits.remove(entry.icon.host.withoutFinalDot)
-        }
-        if let shard, !shard.owns(item) {
-            return summary.otherShards += 1
+        if let shard {
+            var host: String?
+            if case .entry(let entry) = item.result { host = entry.icon.host }
+            if let host { summary.unusedSplits.remove(host.withoutFinalDot) }
+            let isOwn = item.resourceKey.map { shard.owns(host: host, key: $0) }
+            guard isOwn ?? shard.ownsProblems else {
+                return summary.otherShards += 1
+            }
         }
         lastID += 1
         if item.icon == 1 { summary.entries += 1 }
@@ -118,12 +121,11 @@ struct PlanBuilder {
 }
 
 struct OriginNames {
-    private(set) var all: [String]
-    private var numbers: [String: Int]
+    private(set) var all: [String] = []
+    private var numbers: [String: Int] = [:]
 
     init(_ planned: [String]) {
-        all = planned
-        numbers = Dictionary(zip(planned, planned.indices)) { $1 }
+        for origin in planned { _ = number(of: origin) }
     }
 
     mutating func number(of origin: String) -> Int {
@@ -135,14 +137,4 @@ struct OriginNames {
     }
 
     subscript(number: Int) -> String { all[number] }
-}
-
-extension Shard {
-    fileprivate func owns(_ item: ManifestItem) -> Bool {
-        switch item.result {
-        case .entry(let entry): owns(host: entry.icon.host, key: entry.resourceKey)
-        case .inline(let entry): owns(host: nil, key: entry.resourceKey)
-        case .skipped, .unfetched, .failed: ownsProblems
-        }
-    }
 }
