@@ -75,12 +75,9 @@ public final class Prefetcher: Sendable {
             var report = try Plan.translatingErrors {
                 try run(manifests, cache, channel, &isPlanned)
             }
-            if let failure = report.failure, failure.code == .damaged {
-                report.failure = cache.noteDamage(failure)
-            }
-            report.failure = report.failure?.located(inCacheAt: cache.path)
+            report.failure = report.failure.map(cache.noteDamage)?.located(inCacheAt: cache.path)
             return report
-        } catch let error as CacheError where error.code == .damaged {
+        } catch let error as CacheError {
             let error = cache.noteDamage(error)
             guard error.code == .damaged, !isPlanned, !isLastTry,
                 manifests.allSatisfy(\.canBeReadAgain)
