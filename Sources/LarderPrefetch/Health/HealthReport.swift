@@ -94,14 +94,11 @@ extension Planner {
         try Plan.translatingErrors {
             let files = try directory.map(IconFiles.init)
             let plan = try plan(of: manifests, onProgress: onProgress)
-            try plan.database.writeWithoutTransaction { db in
+            try plan.database.write { db in
                 try db.execute(sql: HealthCheck.tables)
-                try db.inTransaction {
-                    let check = HealthCheck(db: db, shownPixels: shownPixels, files: files)
-                    try plan.forEachEntry(in: db, check.add)
-                    try db.execute(sql: HealthCheck.addFromTables)
-                    return .commit
-                }
+                let check = HealthCheck(db: db, shownPixels: shownPixels, files: files)
+                try plan.forEachEntry(in: db, check.add)
+                try db.execute(sql: HealthCheck.addFromTables)
             }
             try plan.releaseIndex()
             try conclude(plan.summary, HealthReport(of: plan, checksFiles: files != nil))

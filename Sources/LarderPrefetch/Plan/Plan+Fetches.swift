@@ -8,25 +8,22 @@ extension Plan {
     /// Fills and indexes `pending`. Called on demand, because sorting a million rows takes half a
     /// second.
     private func list(by order: String) throws {
-        try database.writeWithoutTransaction { db in
-            try db.inTransaction {
-                // Unlike -priority, ~priority cannot overflow.
-                try db.execute(
-                    sql: """
-                        DROP TABLE IF EXISTS main.pending;
-                        CREATE TABLE main.pending (
-                            fetch INTEGER NOT NULL, origin INTEGER NOT NULL, turn INTEGER NOT NULL);
-                        """)
-                let insert = try db.prepared(
-                    "INSERT INTO pending SELECT id, origin, ~priority FROM entries WHERE id = ?")
-                var last: Int64 = 0
-                while case let page = pendingFetches(after: last), let end = page.last {
-                    for fetch in page { try insert.run { $0.bind(fetch) } }
-                    last = end
-                }
-                try db.execute(sql: "CREATE INDEX main.pending_in_order ON pending (\(order))")
-                return .commit
+        try database.write { db in
+            // Unlike -priority, ~priority cannot overflow.
+            try db.execute(
+                sql: """
+                    DROP TABLE IF EXISTS main.pending;
+                    CREATE TABLE main.pending (
+                        fetch INTEGER NOT NULL, origin INTEGER NOT NULL, turn INTEGER NOT NULL);
+                    """)
+            let insert = try db.prepared(
+                "INSERT INTO pending SELECT id, origin, ~priority FROM entries WHERE id = ?")
+            var last: Int64 = 0
+            while case let page = pendingFetches(after: last), let end = page.last {
+                for fetch in page { try insert.run { $0.bind(fetch) } }
+                last = end
             }
+            try db.execute(sql: "CREATE INDEX main.pending_in_order ON pending (\(order))")
         }
     }
 

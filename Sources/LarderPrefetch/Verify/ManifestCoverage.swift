@@ -51,7 +51,7 @@ final class ManifestCoverage: Sendable {
     }
 
     func findings() throws -> VerifyReport.EntryFindings {
-        try plan.database.writeWithoutTransaction { db in
+        try plan.database.write { db in
             // All contradicting entries of a resource have the same message, which names two of
             // them, so only the first is a finding.
             try db.execute(
@@ -59,14 +59,11 @@ final class ManifestCoverage: Sendable {
                     CREATE TABLE main.findings (
                         entry INTEGER PRIMARY KEY, contradicted INTEGER UNIQUE, problem TEXT)
                     """)
-            try db.inTransaction {
-                let insert = try db.prepared("INSERT OR IGNORE INTO findings VALUES (?, ?, ?)")
-                try db.prepared(comparison).forEach { row in
-                    let (id, contradicted) = (row.integer(), row.optionalInteger())
-                    guard let problem = Self.problem(&row) else { return }
-                    try insert.run(id, contradicted, problem)
-                }
-                return .commit
+            let insert = try db.prepared("INSERT OR IGNORE INTO findings VALUES (?, ?, ?)")
+            try db.prepared(comparison).forEach { row in
+                let (id, contradicted) = (row.integer(), row.optionalInteger())
+                guard let problem = Self.problem(&row) else { return }
+                try insert.run(id, contradicted, problem)
             }
         }
         var findings = VerifyReport.EntryFindings()
