@@ -94,13 +94,11 @@ public struct PlanSummary: Sendable, Equatable {
     public var stale = 0
     /// The number of resources to fetch (``PlanStatus/missing``).
     public var missing = 0
-    /// The number of skipped ``icons``: entries without an icon, ``unfetched`` icons, and icons of
-    /// ``leftAlone`` resources.
+    /// The number of skipped ``icons``: none in the entry, ``unfetched``, or ``leftAlone``.
     public var skipped = 0
     /// The number of ``icons`` of a kind that is never fetched, by `IconValue.Kind`.
     public internal(set) var unfetched: [String: Int] = [:]
-    /// The number of failing ``icons``: invalid or contradictory ones, and icons of ``remembered``
-    /// and ``unavailable`` resources.
+    /// The number of failing ``icons``: invalid, contradictory, ``remembered``, ``unavailable``.
     public var failed = 0
     /// The number of resources not fetched because of a recorded permanent failure.
     public var remembered = 0

@@ -163,7 +163,7 @@ public final class Prefetcher: Sendable {
             if let onLocked = configuration.onLocked, report.isComplete,
                 summary.leftAlone == 0, summary.otherShards == 0
             {
-                try plan.forEachLocked(onLocked)
+                try plan.forEachLocked { onLocked($0.json) }
                 report.isLocked = true
             }
             return report

@@ -5,22 +5,15 @@ import LarderCore
 import LarderManifest
 
 /// An entry of a lock file: an icon with its required digest and size.
-public struct LockedEntry: Sendable, Equatable {
-    /// The app's name, which may be empty. Untrusted text.
-    public let name: String
-    /// The icon's absolute URL without credentials, spelled as in the manifest, or a `data:` URL.
-    public let icon: String
-    /// The resource's key, or nil if the URL identifies the resource.
-    public let key: String?
-    /// The highest priority of the resource's entries.
-    public let priority: Int
-    /// The digest of the icon.
-    public let digest: Digest
-    /// The size of the icon in bytes.
-    public let size: Int64
+struct LockedEntry {
+    let name: String
+    let icon: String
+    let key: String?
+    let priority: Int
+    let digest: Digest
+    let size: Int64
 
-    /// The entry as a JSON object for a manifest, on one line, with escaped control characters.
-    public var json: String {
+    var json: String {
         var object = JSONObject()
         if !name.isEmpty { object.set("name", exactly: name) }
         object.set("icon", exactly: icon)

@@ -106,8 +106,7 @@ public struct EntryResult: Sendable {
         case unstored
         /// The icon was copied from the remote and stored.
         case pulled
-        /// The icon is fresh in the remote and was not copied, because this worker only fills the
-        /// remote.
+        /// The icon is fresh in the remote, which this worker only fills.
         case shared
     }
 

@@ -290,12 +290,12 @@ final class LockedManifest: Sendable {
         try file.check()
     }
 
-    func add(_ entry: LockedEntry) {
+    func add(_ entry: String) {
         let isFirst = isEmpty.withLock { isEmpty in
             defer { isEmpty = false }
             return isEmpty
         }
-        write((isFirst ? "[\n" : ",\n") + entry.json)
+        write((isFirst ? "[\n" : ",\n") + entry)
     }
 
     func commit() throws {
