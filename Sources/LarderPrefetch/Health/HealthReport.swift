@@ -92,16 +92,16 @@ extension Planner {
         conclude: (PlanSummary, HealthReport) throws -> Void
     ) throws {
         try Plan.translatingErrors {
-            let files = try directory.map(IconFiles.init)
+            let root = try directory.map { try Cache.usersDirectory($0) }
             let plan = try plan(of: manifests, onProgress: onProgress)
             try plan.database.write { db in
                 try db.execute(sql: HealthCheck.tables)
-                let check = HealthCheck(db: db, shownPixels: shownPixels, files: files)
+                let check = HealthCheck(db: db, shownPixels: shownPixels, root: root)
                 try plan.forEachEntry(in: db, check.add)
                 try db.execute(sql: HealthCheck.addFromTables)
             }
             try plan.releaseIndex()
-            try conclude(plan.summary, HealthReport(of: plan, checksFiles: files != nil))
+            try conclude(plan.summary, HealthReport(of: plan, checksFiles: root != nil))
         }
     }
 }
@@ -129,19 +129,15 @@ private struct HealthCheck {
 
     let db: Database
     let shownPixels: Int?
-    let files: IconFiles?
+    /// The directory with the files of relative icons.
+    let root: FileDescriptor?
 
     func add(_ entry: PlannedEntry) throws {
-        if let files, entry.failure?.code == IconValue.Kind.relative.rawValue {
+        if let root, entry.failure?.code == IconValue.Kind.relative.rawValue {
             let select = try db.prepared("SELECT name, other FROM files WHERE entry = ?")
             let names = try select.rows(entry.id) { [$0.text(), $0.text()] }.first
             guard let names else { return }
-            switch files.content(of: names.compactMap(\.self)) {
-            case .problem(let kind, let message): try addFinding(kind, entry.id, message)
-            case .image(let name, let digest, let image):
-                try addLook(digest, entry.id, file: name)
-                try addSize(image.mediaType.rawValue, image.width, image.height, of: entry.id)
-            }
+            try addFile(names.compactMap(\.self), in: root, of: entry.id)
         } else if let (kind, message) = try problem(of: entry) {
             try addFinding(kind, entry.id, message)
         }
@@ -197,37 +193,32 @@ private struct HealthCheck {
         try addFinding(
             .oversized, entry, "\(width) × \(height) pixels, shown with \(shownPixels)")
     }
-}
-
-/// Untrusted files of relative icons. Rejects `..` and does not follow links.
-struct IconFiles {
-    enum Content {
-        case image(name: String, Digest, ImageInfo)
-        case problem(HealthFinding.Kind, String)
-    }
-
-    private let root: FileDescriptor
-
-    init(in directory: String) throws { root = try Cache.usersDirectory(directory) }
-
-    func content(of names: [String]) -> Content {
+    /// Adds the first existing file of a relative icon.
+    private func addFile(_ names: [String], in root: FileDescriptor, of entry: Int64) throws {
         for name in names {
-            do {
-                let bytes = try bytes(of: name)
+            let content = Result<(Digest, ImageInfo), any Error> {
+                let bytes = try Self.bytes(of: name, in: root)
                 let image = try bytes.withUnsafeBytes { try ImageInspector.inspect($0) }
-                return .image(name: name, Digest(of: bytes), image)
-            } catch {
+                return (Digest(of: bytes), image)
+            }
+            switch content {
+            case .success(let (digest, image)):
+                try addLook(digest, entry, file: name)
+                return try addSize(image.mediaType.rawValue, image.width, image.height, of: entry)
+            case .failure(let error):
                 let failure = error as? CacheError
                 if [ENOENT, ENOTDIR, ENAMETOOLONG].contains(failure?.errno) { continue }
-                return .problem(
-                    failure == nil ? .notAnImage : .failed,
+                return try addFinding(
+                    failure == nil ? .notAnImage : .failed, entry,
                     "the file \(name.quoted()): \(failure?.message ?? "\(error)")")
             }
         }
-        return .problem(.missing, "no file " + names.map { $0.quoted() }.joined(separator: " or "))
+        let list = names.map { $0.quoted() }.joined(separator: " or ")
+        try addFinding(.missing, entry, "no file \(list)")
     }
 
-    private func bytes(of name: String) throws -> [UInt8] {
+    /// Reads an untrusted file. Rejects `..` and does not follow links.
+    private static func bytes(of name: String, in root: FileDescriptor) throws -> [UInt8] {
         let parts = name.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
             .filter { !$0.isSame(as: ".") }
         guard let last = parts.last, !name.utf8.contains(0),
