@@ -43,7 +43,6 @@ package struct Planner: Sendable {
 
 struct PlanMeter {
     private let onProgress: (PlanProgress) -> Void
-    private let start = ContinuousClock.now
     private var last = ContinuousClock.now
     private var progress = PlanProgress()
 
@@ -51,18 +50,16 @@ struct PlanMeter {
 
     mutating func begin(_ manifest: String?) {
         progress.manifest = manifest
-        show(.now)
+        show()
     }
 
     mutating func count(_ items: Int) {
         progress.icons += items
-        let now = ContinuousClock.now
-        if now - last >= .milliseconds(200) { show(now) }
+        if ContinuousClock.now - last >= .milliseconds(200) { show() }
     }
 
-    private mutating func show(_ now: ContinuousClock.Instant) {
-        last = now
-        progress.seconds = (now - start) / .seconds(1)
+    private mutating func show() {
+        last = .now
         onProgress(progress)
     }
 }
@@ -73,11 +70,6 @@ public struct PlanProgress: Sendable, Equatable {
     public var manifest: String?
     /// The number of icons read. An entry without an icon counts as one.
     public var icons = 0
-    /// The seconds since the start of the first manifest.
-    public var seconds: Double = 0
-
-    /// The number of icons read per second.
-    public var iconsPerSecond: Double { seconds > 0 ? Double(icons) / seconds : 0 }
 }
 
 /// The counts of a plan.

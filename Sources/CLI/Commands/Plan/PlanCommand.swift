@@ -182,7 +182,6 @@ extension PlanProgress {
         let name = manifest.sanitizedForTerminal
         text.add("reading \(name)", "reading", rank: 3)
         text.add(icons.of("icon"), rank: 0)
-        text.add("\(Int(iconsPerSecond))/s", rank: 2)
         return text
     }
 }
