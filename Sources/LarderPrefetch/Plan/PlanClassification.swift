@@ -17,7 +17,9 @@ final class PlanClassification {
     private(set) var summary: PlanSummary
     private(set) var pending: PendingFetches
     private(set) var hasFollowers = false
-    private var demands = Demands()
+    /// The first digest and size that an entry of the current resource requires.
+    private var firstDigest: (value: Digest, entry: Int64)?
+    private var firstSize: (value: Int64, entry: Int64)?
     /// Nil if the cache has no resources.
     private let selectKnown: PreparedStatement?
     /// Nil if the cache has no failures.
@@ -86,7 +88,7 @@ final class PlanClassification {
                     page.reserveCapacity(Plan.pageLimit)
                 }
                 current = try recalled(icon, keyColumn, key: key)
-                demands = Demands()
+                (firstDigest, firstSize) = (nil, nil)
             } else {
                 try merge(icon, into: &current)
             }
@@ -113,20 +115,14 @@ final class PlanClassification {
                 resource.id, failure.code, failure.status,
                 failure.failedAt.timeIntervalSince1970, failure.count)
             resource.hasFailed = true
-            let key = keyColumn.text
+            let (key, age) = (keyColumn.text, now.timeIntervalSince(failure.failedAt))
+            // A failure dated in the future is not recent.
             resource.isGivenUp =
-                isGivenUp(after: failure) && (url ?? key) == (resource.url ?? key)
+                PastFailure.permanentStatuses.contains(failure.status ?? 0) && age >= 0
+                && age < planner.policy.failureLifetime / .seconds(1)
+                && (url ?? key) == (resource.url ?? key)
         }
         return resource
-    }
-
-    /// Ignores failures dated in the future.
-    private func isGivenUp(after failure: PastFailure) -> Bool {
-        guard let status = failure.status, PastFailure.permanentStatuses.contains(status) else {
-            return false
-        }
-        let age = now.timeIntervalSince(failure.failedAt)
-        return age >= 0 && age < planner.policy.failureLifetime / .seconds(1)
     }
 
     private func merge(_ follower: NamedResource, into current: inout NamedResource?) throws {
@@ -153,10 +149,17 @@ final class PlanClassification {
         _ current: inout NamedResource?, _ expectation: Expectation, by entry: Int64
     ) throws {
         guard expectation.isDemanding, let resource = current else { return }
-        if let first = demands.add(expectation, by: entry), resource.conflict == nil,
-            try !isInline(resource)
-        {
-            current?.conflict = (first, entry)
+        var other: Int64?
+        if let size = expectation.size {
+            if let firstSize, firstSize.value != size { other = firstSize.entry }
+            firstSize = firstSize ?? (size, entry)
+        }
+        if let digest = expectation.digest {
+            if let firstDigest, firstDigest.value != digest { other = firstDigest.entry }
+            firstDigest = firstDigest ?? (digest, entry)
+        }
+        if let other, resource.conflict == nil, try !isInline(resource) {
+            current?.conflict = (other, entry)
         }
         guard let known = resource.known else { return }
         // In a conflict, entries with a requirement fail. Entries without one accept any bytes.
@@ -269,25 +272,5 @@ final class PlanClassification {
         } else {
             summary.missing += 1
         }
-    }
-}
-
-/// The first requirements of the current resource's entries.
-private struct Demands {
-    var digest: (value: Digest, entry: Int64)?
-    var size: (value: Int64, entry: Int64)?
-
-    /// Adds requirements. Returns an earlier entry with a different requirement, or nil.
-    mutating func add(_ expectation: Expectation, by entry: Int64) -> Int64? {
-        var other: Int64?
-        if let value = expectation.size {
-            if let size, size.value != value { other = size.entry }
-            size = size ?? (value, entry)
-        }
-        if let value = expectation.digest {
-            if let digest, digest.value != value { other = digest.entry }
-            digest = digest ?? (value, entry)
-        }
-        return other
     }
 }
