@@ -6,7 +6,6 @@ import LarderManifest
 
 final class ManifestCoverage: Sendable {
     let plan: Plan
-    private let hasDamaged: Bool
 
     init(of manifests: [ManifestSource], cache: Cache, configuration: PrefetchConfiguration) throws
     {
@@ -14,7 +13,6 @@ final class ManifestCoverage: Sendable {
             cache: cache, rules: configuration.manifestRules, acceptsAnyContent: true,
             headers: configuration.requestHeaders)
         plan = try planner.plan(of: manifests)
-        hasDamaged = plan.hasIndex && cache.hasDamaged
         for (source, summary) in zip(manifests, plan.summary.manifests) {
             if let refusal = summary.refusal(of: source) { throw refusal }
             // If no entry has a digest at the given path, no digest would be compared.
@@ -25,6 +23,13 @@ final class ManifestCoverage: Sendable {
         }
         try plan.database.writeWithoutTransaction { db in
             try db.execute(sql: "CREATE INDEX main.leaders ON entries (key) WHERE leader IS NULL")
+            // Tables of `main` precede those of `cache`.
+            let index = """
+                CREATE TABLE main.objects (id, digest, size);
+                CREATE TABLE main.resources (key, object);
+                """
+            if !plan.hasIndex { try db.execute(sql: index) }
+            if !cache.hasDamaged { try db.execute(sql: "CREATE TABLE main.damaged (digest, key)") }
         }
     }
 
@@ -32,12 +37,10 @@ final class ManifestCoverage: Sendable {
     func close() { try? plan.releaseIndex() }
 
     func objects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {
-        guard plan.hasIndex else { return [] }
         // SQLite does not reorder a cross join, so it looks up the entries of a few objects instead
         // of reading all entries for each of 256 sets.
         let select = """
-            SELECT o.digest FROM cache.objects o CROSS JOIN cache.resources r
-                CROSS JOIN main.entries f
+            SELECT o.digest FROM objects o CROSS JOIN resources r CROSS JOIN entries f
             WHERE o.digest >= ?1 AND (?2 IS NULL OR o.digest < ?2)
                 AND r.object = o.id AND f.key = r.key AND f.leader IS NULL
             """
@@ -106,21 +109,15 @@ final class ManifestCoverage: Sendable {
     }
 
     private var comparison: String {
-        let known = """
-            cache.resources r ON r.key = f.key LEFT JOIN cache.objects o ON o.id = r.object
-            """
         let unfetched = IconValue.Kind.unfetched.map { "'\($0.rawValue)'" }.joined(separator: ", ")
-        let isDamaged =
-            hasDamaged ? "EXISTS (SELECT 1 FROM cache.damaged d WHERE d.key = f.key)" : "FALSE"
         return """
             SELECT e.id, iif(e.code IS '\(EntryError.Code.integrityConflict.rawValue)', f.id, NULL),
-                e.message, \(Expectation.columns), f.key,
-                \(plan.hasIndex ? "o.digest, o.size" : "NULL, NULL")
-            FROM entries e
-                LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
-                \(plan.hasIndex ? "LEFT JOIN \(known)" : "")
+                e.message, \(Expectation.columns), f.key, o.digest, o.size
+            FROM entries e LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
+                LEFT JOIN resources r ON r.key = f.key LEFT JOIN objects o ON o.id = r.object
             WHERE (e.key IS NOT NULL OR e.code NOT IN (\(unfetched)))
-                AND NOT \(isDamaged) ORDER BY e.id
+                AND NOT EXISTS (SELECT 1 FROM damaged d WHERE d.key = f.key)
+            ORDER BY e.id
             """
     }
 
@@ -132,17 +129,16 @@ final class ManifestCoverage: Sendable {
             return "not cached"
         }
         let size = row.integer()
-        guard expected.mismatch(digest: digest, size: size) != nil else { return nil }
         if let wanted = expected.digest, wanted != digest {
             return "expected \(wanted), the cache has \(digest) (\(size) bytes)"
         }
-        return "expected \(Int(expected.size ?? 0).of("byte")), the cache has \(size)"
+        guard let wanted = expected.size, wanted != size else { return nil }
+        return "expected \(Int(wanted).of("byte")), the cache has \(size)"
     }
 
     func damaged() throws -> [VerifyReport.Finding] {
-        guard hasDamaged else { return [] }
         let select = """
-            SELECT d.digest, d.key FROM cache.damaged d CROSS JOIN main.entries f
+            SELECT d.digest, d.key FROM damaged d CROSS JOIN entries f
             WHERE f.key = d.key AND f.leader IS NULL ORDER BY d.digest, d.key
             """
         let rows = try plan.read(select) {
@@ -154,18 +150,11 @@ final class ManifestCoverage: Sendable {
     }
 
     func demands(on digests: [Digest]) throws -> [String: Set<VerifyReport.Demand>] {
-        guard plan.hasIndex, !digests.isEmpty else { return [:] }
-        let ofDamaged =
-            hasDamaged
-            ? """
-            UNION SELECT f.key, f.id FROM cache.damaged d CROSS JOIN main.entries f
-            WHERE d.digest = ?1 AND f.key = d.key AND f.leader IS NULL
-            """ : ""
         let select = """
-            SELECT f.key, f.id FROM cache.objects o CROSS JOIN cache.resources r
-                CROSS JOIN main.entries f
+            SELECT f.key, f.id FROM objects o CROSS JOIN resources r CROSS JOIN entries f
             WHERE o.digest = ?1 AND r.object = o.id AND f.key = r.key AND f.leader IS NULL
-            \(ofDamaged)
+            UNION SELECT f.key, f.id FROM damaged d CROSS JOIN entries f
+            WHERE d.digest = ?1 AND f.key = d.key AND f.leader IS NULL
             """
         let fetches = try plan.read(select) { rows in
             try digests.flatMap { digest in
