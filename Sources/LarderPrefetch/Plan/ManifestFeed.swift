@@ -46,7 +46,7 @@ final class ManifestFeed: Sendable {
                 batch.reserveCapacity(Self.batchLimit)
             }
             func note(_ position: Int, _ found: [IconValue]) {
-                values += found.map { (position, $0) }
+                values += found.map { (position: position, value: $0) }
                 batchBytes += found.reduce(0) { $0 + $1.text.utf8.count }
             }
             let reader = ManifestReader(source: manifest, rules: rules)

@@ -163,10 +163,11 @@ final class PlanClassification {
         }
         guard let known = resource.known else { return }
         // In a conflict, entries with a requirement fail. Entries without one accept any bytes.
-        current?.known?.isAsDemanded =
+        let isAsDemanded =
             current?.conflict != nil
             || known.isAsDemanded
                 && expectation.mismatch(digest: known.digest, size: known.size) == nil
+        current?.known?.isAsDemanded = isAsDemanded
     }
 
     private func isInline(_ resource: NamedResource) throws -> Bool {
