@@ -174,7 +174,7 @@ final class Verifier: @unchecked Sendable {
             known[digest] = known[digest] ?? position
         }
         if report.isInterrupted { return }
-        // A damaged resource has no object that could be named. ManifestCoverage reports it.
+        // A damaged resource has no object that could be named. A plan reports it.
         if case .named = options.selection { return }
         for digest in try index.damagedDigests() {
             if let digest {

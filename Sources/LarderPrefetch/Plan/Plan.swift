@@ -10,9 +10,9 @@ import Synchronization
 ///
 /// Each icon of an entry is a row, in manifest order. The first row of a resource is its leader,
 /// whose number identifies the fetch. Its later rows are followers.
-final class Plan: Sendable {
+package final class Plan: Sendable {
     let manifests: [String]
-    let summary: PlanSummary
+    package let summary: PlanSummary
     let origins: [String]
     let hasIndex: Bool
     let seal = CredentialSeal()

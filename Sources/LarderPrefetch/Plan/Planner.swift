@@ -16,7 +16,7 @@ package struct Planner: Sendable {
     package func plan(
         _ manifests: [ManifestSource], keepsValues: Bool = false,
         _ body: ((PlannedEntry) throws -> Void)? = nil,
-        conclude: (PlanSummary, PlannedValues) throws -> Void = { _, _ in },
+        conclude: (Plan) throws -> Void = { _ in },
         onProgress: @escaping (PlanProgress) -> Void = { _ in }
     ) throws -> PlanSummary {
         try Plan.translatingErrors {
@@ -26,7 +26,7 @@ package struct Planner: Sendable {
                 try plan.forEachSettledEntry { try $0.forEach(body) }
             }
             try plan.releaseIndex()
-            try conclude(plan.summary, PlannedValues(plan: plan))
+            try conclude(plan)
             return plan.summary
         }
     }

@@ -24,20 +24,19 @@ public struct CacheVerification: Sendable {
         guard !manifests.isEmpty else { return try cache.verify(options, onProgress: onProgress) }
         return try Plan.translatingErrors {
             let start = ContinuousClock.now
-            let coverage = try ManifestCoverage(
-                of: manifests, cache: cache, configuration: configuration)
-            defer { coverage.close() }
-            let entryFindings = try coverage.findings()
+            let plan = try Plan.covering(manifests, in: cache, configuration)
+            defer { try? plan.releaseIndex() }
+            let entryFindings = try plan.entryFindings()
             let end = ContinuousClock.now
             var options = options
-            options.selection = .named { (byte) throws(CacheError) in try coverage.objects(byte) }
+            options.selection = .named { (byte) throws(CacheError) in try plan.coveredObjects(byte) }
             var report = try cache.verify(options, onProgress: onProgress)
             report.note(.manifests, since: start, until: end)
-            report.entries = coverage.plan.summary.entries
-            report.unfetched = coverage.plan.summary.unfetched
+            report.entries = plan.summary.entries
+            report.unfetched = plan.summary.unfetched
             report.manifests = manifests.map(\.name)
-            report.findings += try coverage.damaged()
-            report.demands = try coverage.demands(on: report.findings.compactMap(\.digest))
+            report.findings += try plan.damagedFindings()
+            report.demands = try plan.demands(on: report.findings.compactMap(\.digest))
             report.entryFindings = entryFindings
             return report
         }

@@ -80,7 +80,8 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
             var common = CommonFailures()
             let paint = colors.output
             let line = ProgressLine(isQuiet: quiet)
-            func conclude(_ summary: PlanSummary, _ values: PlannedValues) throws {
+            func conclude(_ plan: Plan) throws {
+                let summary = plan.summary
                 line.clear()
                 summary.complaints(of: sources).forEach(Console.complain)
                 summary.notes(of: sources).forEach(Console.complain)
@@ -91,7 +92,7 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
                     }
                 }
                 guard !json else {
-                    return try summary.writeJSON(quiet ? nil : values) { print($0, terminator: "") }
+                    return try summary.writeJSON(quiet ? nil : plan) { print($0, terminator: "") }
                 }
                 print(summary.text(paint))
                 if !quiet { summary.unfetched.unfetchedLines.forEach { print($0) } }
@@ -149,7 +150,7 @@ extension PlanSummary {
     }
 
     /// Writes one value at a time, because a manifest may have a million values.
-    package func writeJSON(_ values: PlannedValues?, _ write: (String) -> Void) throws {
+    package func writeJSON(_ plan: Plan?, _ write: (String) -> Void) throws {
         let object: JSONObject = [
             "entries": entries, "urls": urls, "cached": cached, "stale": stale, "missing": missing,
             "skipped": skipped, "failed": failed, "remembered": remembered, "left_alone": leftAlone,
@@ -157,9 +158,9 @@ extension PlanSummary {
             "other_shards": otherShards, "unread": unread, "unfetched": unfetched,
         ]
         write("\(object.text.dropLast()),\"values\":")
-        guard let values else { return write("null}\n") }
+        guard let plan else { return write("null}\n") }
         var separator = "["
-        try values.forEach { manifest, position, kind, text in
+        try plan.forEachValue { manifest, position, kind, text in
             var value: JSONObject = [
                 "manifest": manifest.sanitizedForTerminal, "position": position,
             ]

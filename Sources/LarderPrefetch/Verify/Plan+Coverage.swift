@@ -4,15 +4,15 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-final class ManifestCoverage: Sendable {
-    let plan: Plan
-
-    init(of manifests: [ManifestSource], cache: Cache, configuration: PrefetchConfiguration) throws
-    {
+extension Plan {
+    /// Returns a plan that can be compared with the cache until ``releaseIndex()``.
+    static func covering(
+        _ manifests: [ManifestSource], in cache: Cache, _ configuration: PrefetchConfiguration
+    ) throws -> Plan {
         let planner = Planner(
             cache: cache, rules: configuration.manifestRules, acceptsAnyContent: true,
             headers: configuration.requestHeaders)
-        plan = try planner.plan(of: manifests)
+        let plan = try planner.plan(of: manifests)
         for (source, summary) in zip(manifests, plan.summary.manifests) {
             if let refusal = summary.refusal(of: source) { throw refusal }
             // If no entry has a digest at the given path, no digest would be compared.
@@ -31,12 +31,10 @@ final class ManifestCoverage: Sendable {
             if !plan.hasIndex { try db.execute(sql: index) }
             if !cache.hasDamaged { try db.execute(sql: "CREATE TABLE main.damaged (digest, key)") }
         }
+        return plan
     }
 
-    /// Must be called last.
-    func close() { try? plan.releaseIndex() }
-
-    func objects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {
+    func coveredObjects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {
         // SQLite does not reorder a cross join, so it looks up the entries of a few objects instead
         // of reading all entries for each of 256 sets.
         let select = """
@@ -46,15 +44,15 @@ final class ManifestCoverage: Sendable {
             """
         let end: Data? = byte == 255 ? nil : Data([byte + 1])
         do {
-            let digests = try plan.read(select) { try $0.rows(Data([byte]), end) { $0.digest() } }
+            let digests = try read(select) { try $0.rows(Data([byte]), end) { $0.digest() } }
             return Set(digests.compactMap(\.self))
         } catch {
             throw CacheError(index: "the plan", error)
         }
     }
 
-    func findings() throws -> VerifyReport.EntryFindings {
-        try plan.database.write { db in
+    func entryFindings() throws -> VerifyReport.EntryFindings {
+        try database.write { db in
             // All contradicting entries of a resource have the same message, which names two of
             // them, so only the first is a finding.
             try db.execute(
@@ -92,9 +90,9 @@ final class ManifestCoverage: Sendable {
             ORDER BY m.entry
             """
         try Plan.translatingErrors {
-            try plan.read(select) { rows in
+            try read(select) { rows in
                 try rows.forEach { row in
-                    let manifest = plan.manifests[Int(row.integer())]
+                    let manifest = manifests[Int(row.integer())]
                     let place = "\(manifest): entry \(row.integer())"
                     let (problem, isUnusable) = (try row.requireText(), row.bool())
                     let url = ResourceKey.shownURL(
@@ -136,12 +134,12 @@ final class ManifestCoverage: Sendable {
         return "expected \(Int(wanted).of("byte")), the cache has \(size)"
     }
 
-    func damaged() throws -> [VerifyReport.Finding] {
+    func damagedFindings() throws -> [VerifyReport.Finding] {
         let select = """
             SELECT d.digest, d.key FROM damaged d CROSS JOIN entries f
             WHERE f.key = d.key AND f.leader IS NULL ORDER BY d.digest, d.key
             """
-        let rows = try plan.read(select) {
+        let rows = try read(select) {
             try $0.rows { (digest: $0.digest(), key: try $0.requireText()) }
         }
         return Dictionary(grouping: rows, by: \.digest).map { digest, rows in
@@ -156,14 +154,14 @@ final class ManifestCoverage: Sendable {
             UNION SELECT f.key, f.id FROM damaged d CROSS JOIN entries f
             WHERE d.digest = ?1 AND f.key = d.key AND f.leader IS NULL
             """
-        let fetches = try plan.read(select) { rows in
+        let fetches = try read(select) { rows in
             try digests.flatMap { digest in
                 try rows.rows(digest) { (key: try $0.requireText(), id: $0.integer()) }
             }
         }
         var demands: [String: Set<VerifyReport.Demand>] = [:]
         for (key, id) in fetches {
-            let expectations = try plan.expectations(of: id)
+            let expectations = try expectations(of: id)
             demands[key] = Set(expectations.map { .init(digest: $0.digest, size: $0.size) })
         }
         return demands
