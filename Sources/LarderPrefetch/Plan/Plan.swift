@@ -140,16 +140,6 @@ package final class Plan: Sendable {
         }
     }
 
-    /// Returns at most 1,000 expectations. Omits entries that contradict each other.
-    func expectations(of fetch: Int64) throws -> [Expectation] {
-        let select = """
-            SELECT \(Expectation.columns) FROM entries e
-            WHERE (id = ?1 OR leader = ?1) AND code IS NULL
-            GROUP BY digest, size ORDER BY min(id) LIMIT 1000
-            """
-        return try read(select) { try $0.rows(fetch) { Expectation(&$0) } }
-    }
-
     /// Returns the leader's mismatch if no entry of the fetch accepts the digest and size. Does not
     /// load all entries, because one URL may have a million.
     func mismatch(of digest: Digest, size: Int64, by fetch: Int64) throws -> ResourceFailure? {

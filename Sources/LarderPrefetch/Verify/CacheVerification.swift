@@ -29,7 +29,7 @@ public struct CacheVerification: Sendable {
             let entryFindings = try plan.entryFindings()
             let end = ContinuousClock.now
             var options = options
-            options.selection = .named { (byte) throws(CacheError) in try plan.coveredObjects(byte) }
+            options.selection = .named { (byte) throws(CacheError) in try plan.namedObjects(byte) }
             var report = try cache.verify(options, onProgress: onProgress)
             report.note(.manifests, since: start, until: end)
             report.entries = plan.summary.entries

@@ -9,9 +9,8 @@ extension Plan {
     static func covering(
         _ manifests: [ManifestSource], in cache: Cache, _ configuration: PrefetchConfiguration
     ) throws -> Plan {
-        let planner = Planner(
-            cache: cache, rules: configuration.manifestRules, acceptsAnyContent: true,
-            headers: configuration.requestHeaders)
+        var planner = Planner(configuration, cache: cache)
+        planner.acceptsAnyContent = true
         let plan = try planner.plan(of: manifests)
         for (source, summary) in zip(manifests, plan.summary.manifests) {
             if let refusal = summary.refusal(of: source) { throw refusal }
@@ -34,7 +33,7 @@ extension Plan {
         return plan
     }
 
-    func coveredObjects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {
+    func namedObjects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {
         // SQLite does not reorder a cross join, so it looks up the entries of a few objects instead
         // of reading all entries for each of 256 sets.
         let select = """
@@ -159,9 +158,15 @@ extension Plan {
                 try rows.rows(digest) { (key: try $0.requireText(), id: $0.integer()) }
             }
         }
+        // Without an entry that does not contradict another, the set is empty.
+        let selectDemands = """
+            SELECT \(Expectation.columns) FROM entries e
+            WHERE (id = ?1 OR leader = ?1) AND code IS NULL
+            GROUP BY digest, size ORDER BY min(id) LIMIT 1000
+            """
         var demands: [String: Set<VerifyReport.Demand>] = [:]
         for (key, id) in fetches {
-            let expectations = try expectations(of: id)
+            let expectations = try read(selectDemands) { try $0.rows(id) { Expectation(&$0) } }
             demands[key] = Set(expectations.map { .init(digest: $0.digest, size: $0.size) })
         }
         return demands
