@@ -267,7 +267,6 @@ public final class Prefetcher: Sendable {
         _ body: () throws -> Value
     ) rethrows -> Value {
         let (start, before) = (ContinuousClock.now, reporter.progress.done)
-        let isStopped = Mutex(false)
         let send: @Sendable (Progress) -> Void = { sample in
             let settled = reporter.progress
             var progress = sample
@@ -276,16 +275,13 @@ public final class Prefetcher: Sendable {
             progress.failed = settled.failed
             progress.arrived = max(before + sample.arrived, settled.done)
             progress.seconds = (ContinuousClock.now - start) / .seconds(1)
-            isStopped.withLock { if !$0 { channel.offer(.progress(progress)) } }
+            channel.offer(.progress(progress))
         }
         let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "larder.progress"))
         timer.schedule(deadline: .now() + 0.1, repeating: 0.2)
         timer.setEventHandler { queue.sample(send) }
         timer.resume()
-        defer {
-            timer.cancel()
-            isStopped.withLock { $0 = true }
-        }
+        defer { timer.cancel() }
         return try body()
     }
 }

@@ -46,8 +46,8 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
                 isFinished = batch.isEmpty
             }
             let event = batch.popFirst()
-            // Releasing the iterator no longer cancels the run.
-            if case .finished? = event { isFinished = true }
+            // Releasing the iterator no longer cancels the run. A timer may have sent progress.
+            if case .finished? = event { (isFinished, batch) = (true, []) }
             return event
         }
     }

@@ -158,7 +158,7 @@ extension Plan {
                 try rows.rows(digest) { (key: try $0.requireText(), id: $0.integer()) }
             }
         }
-        // Without an entry that does not contradict another, the set is empty.
+        // The set is empty if all entries contradict each other.
         let selectDemands = """
             SELECT \(Expectation.columns) FROM entries e
             WHERE (id = ?1 OR leader = ?1) AND code IS NULL
