@@ -61,7 +61,7 @@ extension Plan {
         guard !stale.isEmpty else { return page }
         let known = try cache.resources(stale.map { page[$0].key })
         for (index, known) in zip(stale, known) {
-            if let known { page[index] = page[index].about(known) }
+            if let known { page[index] = PlannedResource(page[index], known: known) }
         }
         return page
     }
@@ -96,17 +96,7 @@ extension Plan {
             FROM entries e JOIN entries f ON f.id = ?1 OR f.leader = ?1 WHERE e.id = ?1
             """)
         return try ids.flatMap { id in
-            try select.rows(id) { row in
-                let key = row.text() ?? ""
-                let url = row.text() ?? key
-                let credentials = try row.data().map(seal.open)
-                let priority = Int(row.integer())
-                let waiting = PlannedResource.Waiting(
-                    entries: Int(row.integer()), icons: Int(row.integer()))
-                return PlannedResource(
-                    id: id, key: key, url: url, credentials: credentials, priority: priority,
-                    waiting: row.bool() ? nil : waiting)
-            }
+            try select.rows(id) { try PlannedResource(id, &$0, opening: seal) }
         }
     }
 

@@ -15,17 +15,19 @@ final class PlannedResource: Sendable {
     let waiting: Waiting?
     var hasExpectation: Bool { waiting == nil }
 
-    init(
-        id: Int64, key: String, url: String, credentials: Credentials?, priority: Int,
-        known: Resource? = nil, waiting: Waiting?
-    ) {
-        self.id = id
-        self.key = key
-        self.url = url
-        self.credentials = credentials
-        self.priority = priority
-        self.known = known
-        self.waiting = waiting
+    init(_ id: Int64, _ row: inout RowReader, opening seal: CredentialSeal) throws {
+        let key = row.text() ?? ""
+        (self.id, self.key, known) = (id, key, nil)
+        url = row.text() ?? key
+        credentials = try row.data().map(seal.open)
+        priority = Int(row.integer())
+        let waiting = Waiting(entries: Int(row.integer()), icons: Int(row.integer()))
+        self.waiting = row.bool() ? nil : waiting
+    }
+
+    init(_ other: PlannedResource, known: Resource) {
+        (id, key, url, priority) = (other.id, other.key, other.url, other.priority)
+        (credentials, waiting, self.known) = (other.credentials, other.waiting, known)
     }
 
     /// The counts of a resource's entries. Nil if any requires a digest or size, because then each
@@ -48,12 +50,6 @@ final class PlannedResource: Sendable {
     }
 
     var place: Place { Place(turn: ~priority, fetch: id) }
-
-    func about(_ known: Resource) -> PlannedResource {
-        PlannedResource(
-            id: id, key: key, url: url, credentials: credentials, priority: priority,
-            known: known, waiting: waiting)
-    }
 
     var target: HTTPURL { get throws(HTTPURL.ParseError) { try HTTPURL(url).with(credentials) } }
 }

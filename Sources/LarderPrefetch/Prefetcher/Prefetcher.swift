@@ -49,8 +49,7 @@ public final class Prefetcher: Sendable {
     }
 
     /// Stops the run: it starts no further requests, cancels requests in flight after
-    /// ``PrefetchConfiguration/grace``, commits and reports. Can be called on any thread, even
-    /// before the run starts.
+    /// ``PrefetchConfiguration/grace``, commits and reports. Can be called before the run starts.
     public func cancel() {
         let (queue, remoteStage) = control.withLock { control in
             control.isCancelled = true

@@ -42,11 +42,7 @@ public struct Report: Sendable {
         }
     }
 
-    package static var interrupted: Report {
-        var report = Report()
-        report.isInterrupted = true
-        return report
-    }
+    package static let interrupted = Report(isInterrupted: true)
 
     /// Returns the number of icons with an outcome.
     public func count(_ outcome: EntryResult.Outcome) -> Int { outcomes[outcome, default: 0] }
