@@ -35,18 +35,25 @@ package final class Plan: Sendable {
             [seal] db in
             try db.execute(sql: Plan.tables)
             var builder = try PlanBuilder(for: db, shard: planner.shard, sealingWith: seal)
-            var meter = PlanMeter(onProgress)
+            var progress = PlanProgress()
+            var lastShown = ContinuousClock.now
+            func show(_ manifest: String?, adding icons: Int = 0) {
+                (progress.manifest, progress.icons) = (manifest, progress.icons + icons)
+                let isDue = icons == 0 || ContinuousClock.now - lastShown >= .milliseconds(200)
+                guard isDue else { return }
+                lastShown = .now
+                onProgress(progress)
+            }
             try db.inTransaction {
-                let feed = ManifestFeed(
-                    manifests, rules: planner.rules, sendsValues: keepsValues)
+                let feed = ManifestFeed(manifests, rules: planner.rules, sendsValues: keepsValues)
                 defer { feed.close() }
                 while case let messages = try feed.next(unless: isCancelled), !messages.isEmpty {
                     for message in messages {
                         if isCancelled() { throw CancellationError() }
                         switch message {
-                        case .begin(let number): meter.begin(manifests[number].name)
+                        case .begin(let number): show(manifests[number].name)
                         case .items(let items, let values, let number):
-                            meter.count(items.count)
+                            show(manifests[number].name, adding: items.count)
                             for item in items { try builder.add(item, of: number) }
                             for (position, value) in values {
                                 try builder.add(value, at: position, of: number)
@@ -60,7 +67,7 @@ package final class Plan: Sendable {
                 }
                 return .commit
             }
-            meter.begin(nil)
+            show(nil)
             let classification = try PlanClassification(
                 of: builder, manifests: manifests.map(\.name), by: planner)
             try db.inTransaction {

@@ -41,29 +41,6 @@ package struct Planner: Sendable {
     }
 }
 
-struct PlanMeter {
-    private let onProgress: (PlanProgress) -> Void
-    private var last = ContinuousClock.now
-    private var progress = PlanProgress()
-
-    init(_ onProgress: @escaping (PlanProgress) -> Void) { self.onProgress = onProgress }
-
-    mutating func begin(_ manifest: String?) {
-        progress.manifest = manifest
-        show()
-    }
-
-    mutating func count(_ items: Int) {
-        progress.icons += items
-        if ContinuousClock.now - last >= .milliseconds(200) { show() }
-    }
-
-    private mutating func show() {
-        last = .now
-        onProgress(progress)
-    }
-}
-
 /// The progress of reading manifests.
 public struct PlanProgress: Sendable, Equatable {
     /// The name of the current manifest, or nil during the comparison with the cache.

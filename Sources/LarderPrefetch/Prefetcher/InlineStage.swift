@@ -17,18 +17,19 @@ final class InlineStage: Depositor, Sendable {
         do {
             try check.plan.forEachInline { fetch, key, bytes in
                 guard !isCancelled(), failure.withLock({ $0 == nil }) else { return }
+                let accepted = DispatchSemaphore(value: 0)
                 do {
-                    try deposit(fetch, key, bytes)
+                    let deposit = try deposit(of: fetch, key, bytes)
+                    check.store.add(deposit, for: self) { accepted.signal() }
                 } catch let failure as ResourceFailure {
                     // On the queue of reports, events keep their order. Waiting limits the failures
                     // in memory.
-                    let reported = DispatchSemaphore(value: 0)
                     check.store.afterCommits { [reporter] in
                         reporter.report([ResourceResult(id: fetch, result: .failure(failure))])
-                        reported.signal()
+                        accepted.signal()
                     }
-                    reported.wait()
                 }
+                accepted.wait()
             }
         } catch let error as CacheError {
             return error
@@ -52,20 +53,15 @@ final class InlineStage: Depositor, Sendable {
         }
     }
 
-    private func deposit(_ fetch: Int64, _ key: String, _ bytes: Data) throws {
+    private func deposit(of fetch: Int64, _ key: String, _ bytes: Data) throws -> Deposit {
         let body = try check.store.newBody { append in try bytes.withUnsafeBytes(append) }
         let (content, success) = try check.stage(
             body, digest: body.finish(), of: fetch, hasExpectation: true, mayStore: true)
         var validators = Validators()
         validators.cacheControl = "max-age=31536000, immutable"
-        let accepted = DispatchSemaphore(value: 0)
-        check.store.add(
-            Deposit(
-                context: ResourceResult(id: fetch, result: .success(success)), key: key,
-                url: ResourceKey.name(of: success.digest), validators: validators,
-                receivedAt: Date(), content: content),
-            for: self
-        ) { accepted.signal() }
-        accepted.wait()
+        return Deposit(
+            context: ResourceResult(id: fetch, result: .success(success)), key: key,
+            url: ResourceKey.name(of: success.digest), validators: validators, receivedAt: Date(),
+            content: content)
     }
 }
