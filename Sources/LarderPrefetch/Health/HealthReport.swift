@@ -190,8 +190,7 @@ private struct HealthCheck {
         guard let shownPixels, let width, let height, mediaType != MediaType.svg.rawValue,
             max(width, height) > 2 * shownPixels
         else { return }
-        try addFinding(
-            .oversized, entry, "\(width) × \(height) pixels, shown with \(shownPixels)")
+        try addFinding(.oversized, entry, "\(width) × \(height) pixels, shown with \(shownPixels)")
     }
     /// Adds the first existing file of a relative icon.
     private func addFile(_ names: [String], in root: FileDescriptor, of entry: Int64) throws {

@@ -5,11 +5,9 @@ import LarderManifest
 final class ManifestFeed: Sendable {
     enum Message: Sendable {
         case begin(Int)
-        case items([ManifestItem], values: [Value], of: Int)
+        case items([ManifestItem], values: [(position: Int, value: IconValue)], of: Int)
         case end(ManifestSummary)
     }
-
-    typealias Value = (position: Int, value: IconValue)
 
     private static let batchLimit = 256
     private static let batchByteLimit = 256 << 10
@@ -38,7 +36,7 @@ final class ManifestFeed: Sendable {
             try send(.begin(number))
             var batch: [ManifestItem] = []
             var batchBytes = 0
-            var values: [Value] = []
+            var values: [(position: Int, value: IconValue)] = []
             func sendBatch() throws {
                 guard !batch.isEmpty || !values.isEmpty else { return }
                 try send(.items(batch, values: values, of: number))

@@ -32,9 +32,8 @@ public struct PrefetchConfiguration: Sendable {
     /// Whether each successful icon has an event. If false, most are only counted. Default: true.
     public var namesSuccesses = true
     var remembersFailures = true
-    /// Called at the end of the run with an entry of a lock file, one line of JSON, for each
-    /// distinct icon in manifest order. Not called if any icon failed or was left out by `policy`
-    /// or `shard` (see ``Report/isLocked``). Default: nil.
+    /// Called at the end of the run with each entry of a lock file as JSON, unless any icon failed
+    /// or was left out by `policy` or `shard` (see ``Report/isLocked``). Default: nil.
     public var onLocked: (@Sendable (String) -> Void)?
     /// Additional header fields of requests. Default: none.
     public var headers: [HeaderRule] = []

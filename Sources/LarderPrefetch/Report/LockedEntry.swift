@@ -18,11 +18,9 @@ struct LockedEntry {
         if !name.isEmpty { object.set("name", exactly: name) }
         object.set("icon", exactly: icon)
         if let key { object.set("key", exactly: key) }
-        switch PriorityName.allCases.first(where: { $0.value == priority }) {
-        case .normal: break
-        case let name?: object.set("priority", name.rawValue)
-        case nil: object.set("priority", priority)
-        }
+        let level = PriorityName.allCases.first { $0.value == priority }
+        if level == nil { object.set("priority", priority) }
+        if let level, level != .normal { object.set("priority", level.rawValue) }
         object.set("integrity", "sha256-" + Data(digest.bytes).base64EncodedString())
         object.set("size", size)
         return object.text

@@ -14,10 +14,7 @@ struct RequestTarget: Sendable {
     private(set) var cookies: [String] = []
     let first: HTTPURL
 
-    init(_ url: HTTPURL) {
-        self.url = url
-        first = url
-    }
+    init(_ url: HTTPURL) { (self.url, first) = (url, url) }
 
     /// Whether the request goes to the origin of the given URL, and may carry its credentials.
     var isAtOwnOrigin: Bool { redirects == 0 || url.hasOrigin(of: first) }

@@ -25,13 +25,11 @@ enum Resumption {
     }
 
     static func isRest(of partial: PartialTrailer, _ head: ResponseHead) -> Bool {
+        let length = head.headers[first: "Content-Length"].flatMap { Int64($0) }
         guard head.status == 206, head.headers.contentCodings.isEmpty,
             let range = ByteRange(head.headers), range.first == partial.count,
-            let total = range.total,
-            partial.totalBytes == nil || partial.totalBytes == total,
-            head.headers[first: "Content-Length"].flatMap({ Int64($0) }).map({
-                $0 == range.last - range.first + 1
-            }) ?? true
+            let total = range.total, partial.totalBytes == nil || partial.totalBytes == total,
+            length == nil || length == range.last - range.first + 1
         else { return false }
         // A response to If-Range need not repeat a date (RFC 9110, section 15.3.7).
         return isDate(partial.validator)
