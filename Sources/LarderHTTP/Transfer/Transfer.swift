@@ -102,7 +102,7 @@ final class Transfer {
         guard hasBody else { return true }
         let codings = head.headers.contentCodings.filter(BodyDecoder.knows)
         let limit = order.request.maximumBodyBytes
-        if !codings.isEmpty { decoder = try BodyDecoder(codings, limit: limit) }
+        if !codings.isEmpty { decoder = try BodyDecoder(codings: codings.count, limit: limit) }
         if let length, length > maximumEncodedBytes {
             throw TransferError(.tooLarge, "the body has \(length) bytes; the limit is \(limit)")
         }
