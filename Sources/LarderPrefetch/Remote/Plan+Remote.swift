@@ -67,7 +67,7 @@ extension Plan {
         }
     }
 
-    func note(found: [RemoteLookup.Found], in part: UInt8) throws {
+    func note(found: [RemoteStore.ListedReference], in part: UInt8) throws {
         if found.isEmpty { return }
         try database.write { db in
             let insert = try db.prepared(
@@ -96,8 +96,7 @@ extension Plan {
         }
     }
 
-    /// Records twins: pending resources with the object of an earlier one. Returns whether any
-    /// exist.
+    /// Records pending resources with the object of an earlier one. Returns whether any exist.
     func noteTwins() throws -> Bool {
         try database.writeWithoutTransaction { db in
             try db.execute(

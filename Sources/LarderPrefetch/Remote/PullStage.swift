@@ -30,7 +30,15 @@ final class PullStage: Depositor, Sendable {
         guard remote.use != .store, !context.policy.fetchesAll else { return }
         // Twins come last, because the cache has their objects by then.
         for areTwins in try plan.noteTwins() ? [false, true] : [false] {
-            try await pull(areTwins: areTwins)
+            var found = Pages<Plan.FoundFetch> { [self] last in
+                try isStopped ? [] : plan.foundFetches(areTwins: areTwins, after: last?.fetch.place)
+            }
+            try await forEach(atOnce: remote.maximumConcurrent) {
+                try Task.checkCancellation()
+                return try found.next()
+            } _: { [self] in
+                try await pull($0)
+            }
             context.store.flush()
         }
         if let failure = state.withLock({ $0.failure }) { throw failure }
@@ -47,11 +55,10 @@ final class PullStage: Depositor, Sendable {
 
     private func look() async throws {
         try plan.prepareRemote()
-        let lookup = RemoteLookup(remoteStore, width: remote.maximumConcurrent)
         var parts = try plan.wantedParts()[...]
-        try await forEach(atOnce: remote.maximumConcurrent, next: { parts.popFirst() }) {
-            [plan] part in
-            try await lookup.look(in: part) {
+        let width = remote.maximumConcurrent
+        try await forEach(atOnce: width, next: { parts.popFirst() }) { [plan, remoteStore] part in
+            try await remoteStore.look(in: part, atOnce: width) {
                 try plan.wantedNames(in: part, after: $0)
             } found: {
                 try plan.note(found: $0, in: part)
@@ -59,18 +66,6 @@ final class PullStage: Depositor, Sendable {
         }
         try plan.orderFound()
         state.withLock { $0.hasLooked = true }
-    }
-
-    private func pull(areTwins: Bool) async throws {
-        var found = Pages<Plan.FoundFetch> { [self] last in
-            try isStopped ? [] : plan.foundFetches(areTwins: areTwins, after: last?.fetch.place)
-        }
-        try await forEach(atOnce: remote.maximumConcurrent) {
-            try Task.checkCancellation()
-            return try found.next()
-        } _: { [self] in
-            try await pull($0)
-        }
     }
 
     private var isStopped: Bool { tally.isGivenUp || state.withLock { $0.failure != nil } }

@@ -184,7 +184,7 @@ import Testing
         let found = Mutex(0)
         for part in (0..<storage.parts).map(UInt8.init) {
             let names = places.map { storage.name($0, below: nil) }
-            try await RemoteLookup(RemoteStore(storage), width: 16).look(in: part) { last in
+            try await RemoteStore(storage).look(in: part, atOnce: 16) { last in
                 last == nil ? names : []
             } found: { page in
                 found.withLock { $0 += page.count }
