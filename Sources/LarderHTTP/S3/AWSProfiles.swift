@@ -1,9 +1,14 @@
 import Foundation
 
+/// Values of an AWS profile in its two files
+/// (https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html).
 struct AWSProfiles {
+    /// Values by section and name. An indented name is stored as `outer.inner`.
+    private typealias Sections = [String: [String: String]]
+
     private let name: String
-    private let shared: AWSProfileFile
-    private let config: AWSProfileFile
+    private let shared: Sections
+    private let config: Sections
     private let section: String
     private let files: String
 
@@ -11,23 +16,55 @@ struct AWSProfiles {
         named name: String, mustExist: Bool, credentials: String, config: String
     ) throws(S3SettingsError) {
         self.name = name
-        shared = try AWSProfileFile(path: credentials)
-        self.config = try AWSProfileFile(path: config)
-        section = name == "default" && self.config.has("default") ? name : "profile \(name)"
+        shared = try Self.sections(inFile: credentials)
+        self.config = try Self.sections(inFile: config)
+        section = name == "default" && self.config[name] != nil ? name : "profile \(name)"
         files = "\(credentials) or \(config)"
         guard !mustExist || exists else { throw S3SettingsError(absence) }
     }
 
-    private var exists: Bool { shared.has(name) || config.has(section) }
-    private var absence: String { "the profile '\(name)' does not exist in \(files)" }
-
-    func value(_ key: String) -> String? {
-        shared.value(key, in: name) ?? config.value(key, in: section)
+    private static func sections(inFile path: String) throws(S3SettingsError) -> Sections {
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            if access(path, F_OK) != 0 { return [:] }
+            throw S3SettingsError("\(path): \(String(cString: strerror(errno)))")
+        }
+        let limit = 1 << 20
+        guard let data = try? file.read(upToCount: limit + 1) ?? Data() else {
+            throw S3SettingsError("\(path): cannot be read")
+        }
+        guard data.count <= limit else {
+            throw S3SettingsError("\(path): longer than \(limit) bytes")
+        }
+        var sections: Sections = [:]
+        var (section, outer) = ("", "")
+        for line in String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline) {
+            let content = line.trimmingPrefix { $0.isWhitespace }
+            guard let first = content.first, first != "#", first != ";" else { continue }
+            if first == "[" {
+                let name = content.dropFirst().prefix { $0 != "]" }
+                section = name.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+                outer = ""
+                continue
+            }
+            guard let equals = content.firstIndex(of: "=") else { continue }
+            let name = content[..<equals].trimmingCharacters(in: .whitespaces).lowercased()
+            let value = content[equals...].dropFirst().trimmingCharacters(in: .whitespaces)
+            let isInner = line.first?.isWhitespace == true && !outer.isEmpty
+            if !isInner { outer = value.isEmpty ? name : "" }
+            let key = isInner ? "\(outer).\(name)" : name
+            sections[section, default: [:]][key] = value.isEmpty ? nil : value
+        }
+        return sections
     }
 
+    private var exists: Bool { shared[name] != nil || config[section] != nil }
+    private var absence: String { "the profile '\(name)' does not exist in \(files)" }
+
+    func value(_ key: String) -> String? { shared[name]?[key] ?? config[section]?[key] }
+
     var endpoint: String? {
-        let services = value("services").map { "services \($0)" }
-        return services.flatMap { config.value("s3.endpoint_url", in: $0) } ?? value("endpoint_url")
+        let services = value("services").flatMap { config["services \($0)"] }
+        return services?["s3.endpoint_url"] ?? value("endpoint_url")
     }
 
     /// - Parameter lack: A message about missing variables. Nil if a profile was explicitly chosen.
@@ -52,48 +89,5 @@ struct AWSProfiles {
         throw S3SettingsError(
             "no credentials: \([lack, own].compactMap(\.self).joined(separator: ", and "));"
                 + " use --remote-unsigned if the bucket is public")
-    }
-}
-
-/// A file of AWS profiles. https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
-struct AWSProfileFile {
-    /// Values by section and name. An indented name is stored as `outer.inner`.
-    private var sections: [String: [String: String]] = [:]
-
-    init(path: String) throws(S3SettingsError) {
-        guard let file = FileHandle(forReadingAtPath: path) else {
-            if access(path, F_OK) != 0 { return }
-            throw S3SettingsError("\(path): \(String(cString: strerror(errno)))")
-        }
-        let limit = 1 << 20
-        guard let data = try? file.read(upToCount: limit + 1) ?? Data() else {
-            throw S3SettingsError("\(path): cannot be read")
-        }
-        guard data.count <= limit else {
-            throw S3SettingsError("\(path): longer than \(limit) bytes")
-        }
-        var (section, outer) = ("", "")
-        for line in String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline) {
-            let content = line.trimmingPrefix { $0.isWhitespace }
-            guard let first = content.first, first != "#", first != ";" else { continue }
-            if first == "[" {
-                let name = content.dropFirst().prefix { $0 != "]" }
-                section = name.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-                outer = ""
-                continue
-            }
-            guard let equals = content.firstIndex(of: "=") else { continue }
-            let name = content[..<equals].trimmingCharacters(in: .whitespaces).lowercased()
-            let value = content[equals...].dropFirst().trimmingCharacters(in: .whitespaces)
-            let isInner = line.first?.isWhitespace == true && !outer.isEmpty
-            if !isInner { outer = value.isEmpty ? name : "" }
-            sections[section, default: [:]][isInner ? "\(outer).\(name)" : name] = value
-        }
-    }
-
-    func has(_ section: String) -> Bool { sections[section] != nil }
-
-    func value(_ name: String, in section: String) -> String? {
-        sections[section]?[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 }

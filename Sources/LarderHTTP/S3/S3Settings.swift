@@ -118,16 +118,8 @@ extension String {
 
 extension S3Settings {
     /// Reads arguments, the environment and AWS profiles, in this order of precedence
-    /// (https://docs.aws.amazon.com/sdkref/latest/guide/environment-variables.html).
-    ///
-    /// - Credentials: `profile` if given; else `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and
-    ///   `AWS_SESSION_TOKEN`; else the profile `AWS_PROFILE` or `default`. Profiles are in
-    ///   `AWS_SHARED_CREDENTIALS_FILE` (`~/.aws/credentials`) and `AWS_CONFIG_FILE`
-    ///   (`~/.aws/config`).
-    /// - Region: `region`, `AWS_REGION`, `AWS_DEFAULT_REGION`, the profile's `region`, `us-east-1`.
-    /// - Endpoint: `endpoint`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, the endpoint for `s3` in
-    ///   the profile's `services`, its `endpoint_url`; else Amazon's server.
-    /// - Certificate authorities: `AWS_CA_BUNDLE`, the profile's `ca_bundle`.
+    /// (https://docs.aws.amazon.com/sdkref/latest/guide/environment-variables.html). The names are
+    /// in docs/remote.md. An explicit `profile` precedes credentials in the environment.
     ///
     /// - Parameter isUnsigned: Whether to use no credentials. Default: false.
     public init(
