@@ -45,7 +45,6 @@ package final class TransferLoop: @unchecked Sendable {
         case start(PendingTransfer)
         case cancel(TransferID)
         case resume(TransferID)
-        case stop
     }
 
     private static let queueOfThread = DispatchSpecificKey<ObjectIdentifier>()
@@ -132,7 +131,7 @@ package final class TransferLoop: @unchecked Sendable {
     /// Transfers started later end as cancelled.
     package func shutdown() {
         // On the queue, the caller may be a libcurl callback, which must not end transfers.
-        if isOnQueue { take(.stop) } else { sync { stop() } }
+        if isOnQueue { perform { [self] in stop() } } else { sync { stop() } }
     }
 
     private func post(_ command: Command) {
@@ -178,7 +177,6 @@ package final class TransferLoop: @unchecked Sendable {
             isDue = false
             if !commands.isEmpty { isQuiet = false }
             executeCommands(multi)
-            guard end == nil else { return hasNextRound = false }
             while let id = rateLimit?.next() {
                 if let handle = inFlight[id] { resume(handle) }
             }
@@ -189,7 +187,6 @@ package final class TransferLoop: @unchecked Sendable {
                 isBusy = true
             }
             let next = onRound?()
-            guard end == nil else { return hasNextRound = false }
             if isBusy || isDue || !commands.isEmpty {
                 isQuiet = false
             } else if inFlight.isEmpty, next == nil {
@@ -232,7 +229,6 @@ package final class TransferLoop: @unchecked Sendable {
                 }
             case .resume(let id):
                 if let handle = inFlight[id], handle.transfer?.isPaused == true { resume(handle) }
-            case .stop: return stop()
             }
         }
     }
