@@ -62,8 +62,7 @@ extension TransferError.Code {
         [.nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout].contains(self)
     }
 
-    /// libcurl returns the same code for all failed connections, and another for all timeouts.
-    /// ``EasyHandle`` distinguishes the causes.
+    /// ``EasyHandle`` distinguishes the causes of failed connections and timeouts.
     package init(curlCode: UInt32) {
         self =
             switch CURLcode(curlCode) {

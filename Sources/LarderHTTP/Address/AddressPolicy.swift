@@ -1,10 +1,9 @@
 import Foundation
 import LarderCore
 
-/// The addresses that Larder may connect to.
-///
-/// Each address is checked between its lookup and the connection, so that no name, unusual notation
-/// or second lookup bypasses the check. URLs are checked, too, because a proxy hides addresses.
+/// The addresses that Larder may connect to. Each is checked between its lookup and the connection,
+/// so that no name, unusual notation or second lookup bypasses the check. URLs are checked, too,
+/// because a proxy hides addresses.
 public struct AddressPolicy: Sendable {
     /// Allows public internet addresses only, so that manifests cannot reach the local network.
     public static let publicOnly = AddressPolicy(allowsAll: false, hosts: [])
@@ -24,8 +23,7 @@ public struct AddressPolicy: Sendable {
         allowsAll || hosts.contains { $0.matches(url) }
     }
 
-    /// Returns the reason to refuse a URL before its host is looked up, or nil. Checks literal
-    /// addresses and `localhost` (RFC 6761, section 6.3).
+    /// Returns the reason to refuse a URL with a literal address or `localhost` (RFC 6761), or nil.
     public func refusal(of url: HTTPURL) -> String? {
         guard !allowsAnyAddress(of: url) else { return nil }
         let host = url.host.withoutFinalDot

@@ -77,8 +77,7 @@ struct IPNetwork: Sendable {
 extension IPAddress {
     var refusal: String? { specialKind.map { "\(self) is \($0)" } }
 
-    /// The kind of a non-public address, such as `a loopback address`, or nil. If an IPv6 address
-    /// embeds an IPv4 address, the IPv4 address determines the kind.
+    /// The kind of a non-public address, or nil. An embedded IPv4 address determines the kind.
     var specialKind: String? {
         if width == 128, number > 1 {
             let translations = Self.translations.filter { $0.network.contains(self) }
@@ -133,8 +132,7 @@ extension IPAddress {
         "a local NAT64 address": ["64:ff9b:1::/48"],
         "a discard-only address": ["100::/64"],
         "a segment routing address": ["5f00::/16"],
-        // 192.88.99.0/24 was assigned to 6to4 relays. Only 2000::/3 is assigned to public addresses
-        // (RFC 4291, section 2.4).
+        // 192.88.99.0/24 was for 6to4 relays. Only 2000::/3 is public (RFC 4291, section 2.4).
         "a reserved address": ["192.88.99.0/24", "240.0.0.0/4", "::/3", "4000::/2", "8000::/1"],
     ]
 }

@@ -47,8 +47,7 @@ public enum CurlHosts {
         defer { curl_url_cleanup(handle) }
         guard !host.utf8.contains(0), curl_url_set(handle, CURLUPART_HOST, host, 0) == CURLUE_OK
         else { return nil }
-        // libcurl passes host names to libidn2 in the locale's encoding, which cannot represent
-        // `bücher.example` under `LC_ALL=C`.
+        // libidn2 reads names in the locale's encoding, which lacks `ü` under `LC_ALL=C`.
         let previous = utf8Locale.flatMap { uselocale($0) }
         defer { if let previous { _ = uselocale(previous) } }
         var ascii: UnsafeMutablePointer<CChar>?

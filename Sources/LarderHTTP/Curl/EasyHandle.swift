@@ -130,9 +130,8 @@ final class EasyHandle {
         case .get: break
         case .head: try set(CURLOPT_NOBODY, 1)
         case .put(let body):
-            // libcurl 7 sends "Expect: 100-continue" with every upload, and waits a second for the
-            // answer. With a shorter wait, Ceph's gateway could refuse the request and then read
-            // its body as a new request.
+            // libcurl 7 sends "Expect: 100-continue" and waits a second for the answer. With a
+            // shorter wait, Ceph's gateway could refuse the request and read its body as another.
             try set(CURLOPT_UPLOAD, 1)
             try set(CURLOPT_INFILESIZE_LARGE, offset: body.count)
         case .delete: try set(CURLOPT_CUSTOMREQUEST, "DELETE")
@@ -301,8 +300,7 @@ final class EasyHandle {
         return at(context)
     }
 
-    /// Unretained because this object owns the easy handle, and libcurl uses the pointer only while
-    /// the easy handle exists.
+    /// Unretained because this object owns the easy handle, and so outlives it.
     private static func at(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
         context.map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
     }

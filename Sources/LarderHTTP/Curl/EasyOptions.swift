@@ -39,9 +39,8 @@ extension EasyHandle {
         if let authorities = configuration.certificateAuthorities ?? CurlLibrary.certificateBundle {
             try set(CURLOPT_CAINFO, authorities)
             try set(CURLOPT_PROXY_CAINFO, authorities)
-            // If a directory were set, libcurl would parse the file for each connection, which
-            // takes longer than the rest of the handshake (lib/vtls/openssl.c,
-            // Curl_ssl_setup_x509_store).
+            // If a directory were set, libcurl would parse the file for each connection, which is
+            // slower than a handshake (lib/vtls/openssl.c, Curl_ssl_setup_x509_store).
             try set(CURLOPT_CAPATH, nil)
             try set(CURLOPT_PROXY_CAPATH, nil)
         }

@@ -5,7 +5,7 @@ import Logging
 /// A libcurl multi handle. Used only on the loop's queue, except for ``wake()``.
 final class MultiHandle {
     private let pointer: UnsafeMutableRawPointer
-    /// Retained because open connections point to this object.
+    /// Retained because open connections have pointers to this object.
     private let sockets: OpenSockets
     let idleConnections: Int
 
@@ -86,8 +86,7 @@ final class MultiHandle {
     func wake() { curl_multi_wakeup(pointer) }
 }
 
-/// A loop's TLS sessions, and the origins of its open sockets. Used only on the loop's queue. Must
-/// outlive the easy handles and the connections.
+/// A loop's TLS sessions and the origins of its open sockets. Used only on the loop's queue.
 final class OpenSockets {
     let sessions: UnsafeMutableRawPointer
     private let logger: Logger?

@@ -2,9 +2,8 @@ import CZlib
 import LarderCore
 
 /// A decoder of gzip (RFC 1952) with any number of members, or of zlib (RFC 1950), which HTTP calls
-/// deflate. It decodes piece by piece, at the receiver's speed. libcurl would decode all received
-/// bytes at once. For a paused receiver, it would keep up to 64 MB, even if only 51 bytes were
-/// received.
+/// deflate. It decodes at the receiver's speed. libcurl would decode all received bytes at once,
+/// and keep up to 64 MB for a paused receiver.
 final class BodyDecoder {
     private enum State { case start, inside, betweenMembers, end }
 

@@ -46,8 +46,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         words(of: "Content-Encoding", except: ["identity", "none"])
     }
 
-    /// The first content coding that Larder does not decode. Some servers send words that are not
-    /// codings, such as `UTF-8`, with usable bodies.
+    /// The first coding that is not decoded. Some servers send words such as `UTF-8`.
     package var unknownContentCoding: String? { contentCodings.first { !BodyDecoder.knows($0) } }
 
     var transferCodings: [String] {

@@ -24,8 +24,7 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
     private var failure: (any Error)?
     private static let maximumErrorBytes: Int64 = 64 << 10
 
-    /// - Parameter maximumBytes: Maximum size of a successful response's body, if less than the
-    ///   request's limit.
+    /// - Parameter maximumBytes: A second limit, for the body of a successful response.
     package init(on loop: TransferLoop, maximumBytes: Int64 = .max, onHead: @escaping HeadHandler) {
         self.loop = loop
         self.maximumBytes = maximumBytes
@@ -121,10 +120,7 @@ extension TransferLoop: TaskExecutor {
 }
 
 /// Runs `body` as a task, and blocks the thread until the task ends. Every 50 ms, cancels the task
-/// if `isCancelled` returns true.
-///
-/// - Parameter executor: Default: the thread pool. If all its threads are waiting in this function,
-///   the task cannot start.
+/// if `isCancelled` returns true. Without an executor, the task needs a free thread of the pool.
 package func waitForTask<Answer: Sendable>(
     on executor: (any TaskExecutor)? = nil, unless isCancelled: () -> Bool = { false },
     _ body: @escaping @Sendable () async throws -> Answer

@@ -5,15 +5,11 @@ import LarderCore
 import Logging
 import Synchronization
 
-/// A loop that runs transfers concurrently. Transfers start immediately, so callers must limit
-/// their number.
-///
-/// The environment (proxies, `.netrc`) is ignored. Redirects are returned as responses, so that the
-/// next request passes the same checks.
+/// A loop that runs transfers concurrently. Transfers start immediately, so callers limit their
+/// number. Redirects are returned as responses, so that the next request passes the same checks.
 ///
 /// The loop is a chain of blocks on a serial queue. Each block is a round, which ends with a wait
-/// for the network. Code on the queue needs no locks. Other threads must use ``perform(_:)`` unless
-/// they can wait for the end of a round.
+/// for the network. Other threads must use ``perform(_:)`` unless they can wait for its end.
 package final class TransferLoop: @unchecked Sendable {
     // Unchecked because all variables are atomic or are used only on the queue.
 
@@ -49,16 +45,13 @@ package final class TransferLoop: @unchecked Sendable {
 
     private static let queueOfThread = DispatchSpecificKey<ObjectIdentifier>()
 
-    /// The maximum wait after network activity. After a longer wait, libcurl may deliver bytes of
-    /// HTTP/2 streams a second late (curl/curl#17636).
+    /// After a longer wait, libcurl may deliver HTTP/2 bytes a second late (curl/curl#17636).
     private static let firstWait = Duration.milliseconds(10)
 
-    /// Programs must first check that threads can be created, because Dispatch waits for a thread
-    /// instead of failing.
+    /// Programs must first check that threads can be created, because Dispatch waits for a thread.
     ///
     /// - Parameter queue: A serial queue.
-    /// - Throws: ``TransferError`` if a file of the configuration cannot be read, libcurl is older
-    ///   than 7.88, or memory is exhausted.
+    /// - Throws: An error if a file of the configuration is unreadable or libcurl older than 7.88.
     package init(
         configuration: TransferConfiguration = .init(),
         queue: DispatchQueue = DispatchQueue(label: "larder.loop")
@@ -127,8 +120,7 @@ package final class TransferLoop: @unchecked Sendable {
 
     package func resume(_ id: TransferID) { post(.resume(id)) }
 
-    /// Cancels all transfers, and waits until they have ended, unless called on the queue.
-    /// Transfers started later end as cancelled.
+    /// Cancels all transfers, also later ones. Waits for their end, unless called on the queue.
     package func shutdown() {
         // On the queue, the caller may be a libcurl callback, which must not end transfers.
         if isOnQueue { perform { [self] in stop() } } else { sync { stop() } }

@@ -1,9 +1,7 @@
 import LarderCore
 
-/// The proxy for each URL.
-///
-/// Larder selects the proxy, not libcurl, because addresses are checked only if no proxy is used.
-/// The ``AddressPolicy`` does not apply to a proxy's address, which may be private.
+/// The proxy for each URL. Larder selects it, not libcurl, because addresses are checked only if no
+/// proxy is used. The ``AddressPolicy`` does not apply to a proxy's address, which may be private.
 public struct ProxySelection: Sendable {
     /// Uses no proxy.
     public static let none = ProxySelection(http: nil, https: nil)
@@ -105,12 +103,9 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
     public var description: String { credentials == nil ? url : url.showingMask }
 }
 
-/// The hosts to connect to without a proxy, as in [curl's
-/// `no_proxy`](https://curl.se/docs/manpage.html#--noproxy).
-///
-/// The list has names, addresses, networks (an address, `/` and a prefix length) and `*` for all,
-/// separated by commas or blanks. A name, with or without a leading dot, includes its subdomains.
-/// Ports are ignored.
+/// The hosts to connect to without a proxy, as in curl's `no_proxy`: names, addresses, networks
+/// (an address, `/` and a prefix length) and `*` for all, separated by commas or blanks. A name,
+/// with or without a leading dot, includes its subdomains. Ports are ignored.
 public struct NoProxyList: Sendable {
     private var matchesAll = false
     private var names: [String] = []

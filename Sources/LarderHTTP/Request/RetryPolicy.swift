@@ -1,9 +1,8 @@
 import Foundation
 import LarderCore
 
-/// The rules for retries: exponential backoff with full jitter (Marc Brooker, "Exponential Backoff
-/// And Jitter", AWS Architecture Blog, 2015). Each delay is random, up to a maximum that doubles
-/// with each failure.
+/// The rules for retries. Each delay is random, up to a maximum that doubles with each failure
+/// (Marc Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015).
 public struct RetryPolicy: Sendable {
     /// Maximum number of attempts for a URL, including the first attempt. Default: 5.
     public var attempts = 5
@@ -20,8 +19,7 @@ public struct RetryPolicy: Sendable {
     /// Creates the default policy.
     public init() {}
 
-    /// Returns a policy like that of Amazon's SDKs. The time is not limited, because an attempt may
-    /// transfer gigabytes.
+    /// A policy like that of Amazon's SDKs, but without a deadline, because objects may be large.
     package static func ofRemote(
         attempts: Int = 5, base: Duration = .milliseconds(400), cap: Duration = .seconds(5)
     ) -> RetryPolicy {

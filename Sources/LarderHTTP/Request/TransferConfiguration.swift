@@ -5,8 +5,7 @@ import Logging
 public struct TransferConfiguration: Sendable {
     /// Maximum number of connections, in addition to ``maximumIdleConnections``. Default: 16.
     public var maximumConnections = 16
-    /// Maximum number of connections to one origin. A transfer's timeouts include its wait for a
-    /// connection. Default: 6.
+    /// Maximum number of connections to one origin. Timeouts include the wait for one. Default: 6.
     public var maximumConnectionsPerHost = 6
     /// Maximum number of connections that a prefetch opens before a slot is free, each to a
     /// different host. At most half of ``maximumIdleConnections``. Default: 16.
@@ -16,20 +15,17 @@ public struct TransferConfiguration: Sendable {
     public var maximumIdleConnections = 64
     /// Maximum time from the name lookup to the end of the TLS handshake. Default: 10 s.
     public var connectTimeout: Duration = .seconds(10)
-    /// Maximum time that a connected transfer may be slower than ``stallSpeed``, rounded up to
-    /// whole seconds. Default: 30 s.
+    /// Maximum time below ``stallSpeed``, rounded up to whole seconds. Default: 30 s.
     public var stallTimeout: Duration = .seconds(30)
     /// The lowest speed that is not a stall, in bytes per second. Default: 100.
     public var stallSpeed = 100
-    /// Maximum time of a transfer, without the wait for a slot. Ignored if
-    /// ``maximumBytesPerSecond`` is set. Default: 300 s.
+    /// Maximum time of a transfer, unless ``maximumBytesPerSecond`` is set. Default: 300 s.
     public var totalTimeout: Duration = .seconds(300)
     /// The `User-Agent` header field. Default: `larder`.
     public var userAgent = "larder"
     /// A PEM file of certificate authorities for servers and https proxies. Default: the system's.
     public var certificateAuthorities: String?
-    /// The client certificate, sent to servers that request one. Not sent after a redirect to a
-    /// different origin. Default: nil.
+    /// The client certificate. Not sent after a redirect to a different origin. Default: nil.
     public var clientCertificate: ClientCertificate?
     /// A `.netrc` file, used for URLs without credentials. Default: nil.
     public var netrcFile: String?
@@ -45,8 +41,7 @@ public struct TransferConfiguration: Sendable {
     public var maximumHeaderBytes = 64 << 10
     /// Maximum fields of a response's head, interim heads and trailers in total. Default: 256.
     public var maximumHeaderFields = 256
-    /// Maximum total rate of all transfers, in encoded body bytes per second. Waiting for this
-    /// limit is not a stall. Default: nil, no limit.
+    /// Maximum encoded body bytes per second of all transfers together. Default: nil, no limit.
     public var maximumBytesPerSecond: Int64?
     /// The logger. Logs contain no credentials, queries or header fields. Default: nil.
     public var logger: Logger?

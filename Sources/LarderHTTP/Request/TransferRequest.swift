@@ -14,8 +14,7 @@ package struct TransferRequest: Sendable {
     package var url: HTTPURL
     /// The signature to send instead of the URL's credentials.
     package var signing: RequestSigning?
-    /// The header fields. They can replace the default fields `Host`, `User-Agent` and, in unsigned
-    /// requests, `Accept-Encoding`.
+    /// The header fields, which can replace the default `Host`, `User-Agent` and `Accept-Encoding`.
     package var headers: FieldList
     /// The cookies of the ``ResponseHead`` before a redirect. Each is sent if it matches the URL.
     package var cookies: [String] = []
@@ -51,7 +50,6 @@ package struct RequestBody: Sendable {
 
     package let count: Int64
     /// Returns the number of copied bytes, or nil to end the transfer. Called on the loop's queue.
-    /// A repeated request starts at offset 0 again.
     package let read: Reader
 
     package init(count: Int64, read: @escaping Reader) {
@@ -96,8 +94,7 @@ package typealias TransferResult = Result<TransferMetrics, TransferError>
 
 package enum ReceiveVerdict: Sendable {
     case proceed
-    /// Pauses until ``TransferLoop/resume(_:)``, which delivers the bytes again, possibly with
-    /// more. A pause is not a stall, but the total timeout continues.
+    /// Pauses until ``TransferLoop/resume(_:)``, which delivers the bytes again. Not a stall.
     case pause
     /// Ends the transfer as ``TransferError/Code-swift.enum/abandoned``.
     case stop

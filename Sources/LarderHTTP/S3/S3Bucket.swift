@@ -1,9 +1,8 @@
 import Logging
 import Synchronization
 
-/// A bucket of an S3-compatible server, with a separate transfer loop. The user's server may have a
-/// private address. In a shared loop, an icon's URL could use an open connection to it, without a
-/// check of the address.
+/// A bucket of an S3-compatible server, which may have a private address. It has a separate loop,
+/// because an icon's URL could use an open connection without a check of the address.
 package final class S3Bucket: ObjectStore {
     private let loop: TransferLoop
     private let settings: S3Settings
@@ -11,8 +10,6 @@ package final class S3Bucket: ObjectStore {
     private let slots: RequestSlots
     private let logger: Logger?
 
-    /// - Parameter transfer: The base configuration, except for address policy, connection limits,
-    ///   stored credentials and total timeout.
     package init(
         _ settings: S3Settings, connections: Int = 16, retry: RetryPolicy = .ofRemote(),
         transfer: TransferConfiguration = TransferConfiguration()

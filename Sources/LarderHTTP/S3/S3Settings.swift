@@ -71,11 +71,9 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
     /// The prefix. It is empty, or ends with a slash.
     public let prefix: String
 
-    /// Parses `s3://bucket` or `s3://bucket/prefix`.
-    ///
-    /// A bucket name has 3 to 63 of the characters `a-z`, `0-9`, `.` and `-`. A prefix has letters,
-    /// digits and `-._~` between slashes. All S3 stores and their signatures encode these
-    /// characters in the same way (RFC 3986, section 2.3).
+    /// Parses `s3://bucket` or `s3://bucket/prefix`. A bucket name has 3 to 63 of the characters
+    /// `a-z`, `0-9`, `.` and `-`. A prefix has letters, digits and `-._~` between slashes, because
+    /// all S3 stores encode these characters in the same way (RFC 3986, section 2.3).
     public init(_ text: String) throws(S3SettingsError) {
         guard text.utf8.starts(with: "s3://".utf8) else {
             throw S3SettingsError("expected s3://BUCKET/PREFIX")
@@ -167,8 +165,7 @@ extension S3Settings {
                     ?? "\(names.joined(separator: " and ")) are not set")
         }
         let texts = [credentials?.accessKey, credentials?.secretKey, credentials?.sessionToken]
-        // A slash would end the access key in the signature's scope. A colon is valid: OpenStack
-        // Swift's keys are `account:user`.
+        // A slash would end the access key in the signature. OpenStack's keys contain a colon.
         guard credentials?.accessKey.utf8.contains(UInt8(ascii: "/")) != true,
             texts.compactMap(\.self).allSatisfy({ text in
                 text.utf8.count <= 8192 && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }

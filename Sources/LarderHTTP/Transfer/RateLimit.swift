@@ -1,6 +1,5 @@
 /// A token bucket for received body bytes, with a queue of waiting transfers. A piece of any size
-/// passes if a token remains, so tokens can become negative. Transfers can exceed the rate by at
-/// most one piece and the bytes of 250 ms.
+/// passes if a token remains. Transfers exceed the rate by at most a piece and 250 ms.
 final class RateLimit {
     private let bytesPerSecond: Double
     private let capacity: Double
@@ -28,8 +27,8 @@ final class RateLimit {
         return true
     }
 
-    /// Returns the first waiting transfer if a token is available. Until the next call, that
-    /// transfer can skip the queue.
+    /// Returns the first waiting transfer if a token remains. It may skip the queue until the next
+    /// call.
     func next(now: ContinuousClock.Instant = .now) -> TransferID? {
         turn = nil
         guard !waiting.isEmpty else { return nil }

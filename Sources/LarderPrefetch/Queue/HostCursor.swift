@@ -57,8 +57,7 @@ final class HostCursor {
 
     typealias Source = (Int, PlannedResource.Place?, Int) throws -> [PlannedResource]
 
-    /// Records the result of a request. Gives up the origin after a silence or requested delay
-    /// longer than `patience`, so that the run can end.
+    /// Records a result. Gives up after a silence or delay over `patience`, so that the run ends.
     func note(_ sign: HostSign, patience: Duration) {
         let now = ContinuousClock.now
         switch sign {

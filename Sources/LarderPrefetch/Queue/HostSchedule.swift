@@ -21,7 +21,7 @@ import LarderHTTP
 /// - ``next()`` returned the URL, and its operation waits for a slot or runs: ``FetchQueue``.
 /// - The origin has no cursor: `newcomers`.
 /// - The origin was given up, and its URLs will fail: `givenUp`.
-/// - The origin has the maximum number of requests in flight: `limit(of:)`.
+/// - The origin has the maximum number of requests in flight: `isAtLimit(_:)`.
 /// - The origin has too many retries and redirects in memory: ``HostCursor/isFull``.
 /// - A connection is being opened, and the origin is not silent: ``HostCursor/connecting``.
 /// - The origin requested a delay, or is at its rate limit: `held`.
@@ -46,8 +46,7 @@ struct HostSchedule {
     /// Finished cursors are removed, because a manifest may have 100,000 hosts.
     private(set) var cursors: [Int: HostCursor] = [:]
     private var names: OriginNames
-    /// Planned origins without a cursor, in reverse order. Only their first resources decide their
-    /// order, so only the next origin needs a heap entry.
+    /// Planned origins without a cursor, in reverse order. Only the next one needs a heap entry.
     private var newcomers: [Int] = []
     /// The number of planned URLs of each origin, or 0 if it has a cursor.
     private var planned: [Int32]
@@ -308,8 +307,7 @@ struct HostSchedule {
         try announce(number)
     }
 
-    /// Counts a redirected fetch that starts (1) or stops (-1) waiting at a different origin.
-    /// Returns the redirecting origin.
+    /// Counts a fetch redirected to this origin as waiting (1) or not (-1). Returns its own origin.
     @discardableResult
     private mutating func countAway(_ fetch: Attempt, at number: Int, _ change: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
@@ -344,15 +342,14 @@ struct HostSchedule {
         }
     }
 
-    /// Returns the maximum number of requests in flight: with a rate limit, 1 unless the origin is
-    /// answering.
-    private func limit(of cursor: HostCursor) -> Int {
-        cursor.limit.interval != nil && !cursor.isAnswering ? 1 : cursor.limit.requests
+    /// With a rate limit, an origin gets one request at a time unless it is answering.
+    private func isAtLimit(_ cursor: HostCursor) -> Bool {
+        let isSlow = cursor.limit.interval != nil && !cursor.isAnswering
+        return cursor.inFlight >= (isSlow ? 1 : cursor.limit.requests)
     }
 
-    /// Whether an origin has fewer requests in flight than its share of slots (in proportion to its
-    /// remaining URLs, and at most half). Without this rule, only the largest origin would have
-    /// URLs left at the end.
+    /// Whether an origin has fewer requests in flight than its share of slots (at most half).
+    /// Without this rule, only the largest origin would have URLs left at the end.
     private func isBehind(_ cursor: HostCursor) -> Bool {
         guard cursor.isAnswering, remaining > 0 else { return false }
         let total = slots + ahead
@@ -374,7 +371,7 @@ struct HostSchedule {
         let cursor = enter(number)
         serial += 1
         cursor.version = serial
-        guard cursor.inFlight < limit(of: cursor) || cursor.failure != nil,
+        guard !isAtLimit(cursor) || cursor.failure != nil,
             let head = try cursor.head(from: source)
         else { return false }
         if cursors.count > readAhead { cursor.forgetPage() }

@@ -118,8 +118,7 @@ final class OperationContext: Sendable {
                     hasExpectation: fetch.planned.hasExpectation,
                     mayStore: policy.mayStore(validators), isReplacing: policy.replacesObjects,
                     unknownCoding: head.headers.unknownContentCoding,
-                    // In HTTP/1 without a length or chunks, a lost connection looks like the end of
-                    // a body.
+                    // In HTTP/1 without a length or chunks, a lost connection ends a body.
                     mayBeCut: head.headers[first: "Content-Length"] == nil
                         && head.headers[first: "Transfer-Encoding"] == nil
                         && head.protocolVersion.utf8.starts(with: "1.".utf8))
@@ -193,8 +192,8 @@ struct BodyCheck: Sendable {
         return (.staged(staged), success)
     }
 
-    /// Returns an image's attributes. Other bytes require `acceptsAnyContent`. If their coding is
-    /// unknown, a manifest must contain their digest (`isDemanded`).
+    /// Other bytes than an image require `acceptsAnyContent` and, in an unknown coding, that a
+    /// manifest contains their digest (`isDemanded`).
     static func attributes(
         of bytes: UnsafeRawBufferPointer, acceptsAnyContent: Bool, unknownCoding: String?,
         isDemanded: @autoclosure () throws -> Bool = false,

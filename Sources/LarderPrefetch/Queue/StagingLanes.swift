@@ -3,8 +3,7 @@ import Foundation
 import LarderCache
 import Synchronization
 
-/// Threads (lanes) for short work items outside the transfer loop. Several run if items wait
-/// because the disk is slow.
+/// Threads (lanes) for short work items. Several run if items wait because the disk is slow.
 final class StagingLanes: Sendable {
     static let backlogPerLane = 32
     private static let maximumLanes = 8
@@ -19,8 +18,8 @@ final class StagingLanes: Sendable {
     typealias Work = @Sendable () -> Void
     private let release: @Sendable ([Work]) -> Void
 
-    /// - Parameter release: Releases finished items on the thread that allocated them, because a
-    ///   lane would contend with it for the allocator's lock.
+    /// - Parameter release: Releases finished items on the thread that allocated them, because
+    ///   lanes would contend for the allocator's lock.
     init(release: @escaping @Sendable ([Work]) -> Void = { _ in }) { self.release = release }
 
     private struct State {

@@ -33,11 +33,9 @@ struct Attempt: Sendable {
     var elapsed: Double { (ContinuousClock.now - start) / .seconds(1) }
 }
 
-/// One request in an operation queue. It ends with its transfer, before the body is checked and
-/// staged.
+/// One request in an operation queue. It ends before the body is checked and staged.
 final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable {
-    // Unchecked because the state is mutable. All state except the atomic `phase` is used only on
-    // the loop's queue, on which the operation queues run.
+    // Unchecked because the state is mutable. It is atomic or used only on the loop's queue.
 
     let fetch: Attempt
     let next: HostSchedule.Next

@@ -14,8 +14,7 @@ extension ManifestSource {
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let hasThread = HelperThread.start {
             defer { close(writer) }
-            // After an error, the manifest lacks its end, which the reader reports. Helper threads
-            // block SIGPIPE.
+            // After an error, the reader reports the missing end. Helper threads block SIGPIPE.
             try? Self.list(cache, in: FileHandle(fileDescriptor: writer, closeOnDealloc: false))
         }
         guard hasThread else {

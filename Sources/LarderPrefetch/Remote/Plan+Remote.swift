@@ -13,8 +13,7 @@ extension Plan {
         let isUsable: Bool
     }
 
-    /// Lists all resources to look up, even cached ones, except inline icons. Must be called before
-    /// the first report.
+    /// Lists all resources to look up, except inline icons. Must precede the first report.
     func prepareRemote() throws {
         let parts = origins.map { Part(ofHost: (try? HTTPURL($0))?.host ?? "").number }
         try database.writeWithoutTransaction { db in

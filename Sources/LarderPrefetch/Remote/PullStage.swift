@@ -134,8 +134,7 @@ final class PullStage: Depositor, Sendable {
         }
     }
 
-    /// Receives an object and, if valid, its copy of the reference. Returns nil if the object is
-    /// cached or the reference must be read first.
+    /// Receives an object and any copy of the reference. Nil if the reference must be read first.
     private func receiveFirst(_ found: Plan.FoundFetch) async throws -> RemoteStore.Received? {
         let (fetch, known) = found
         guard remote.use != .fill, try context.cache.object(known.digest) == nil,
@@ -194,8 +193,7 @@ final class PullStage: Depositor, Sendable {
         return found.known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
     }
 
-    /// Reports a resource that stays in the remote. Waits, because listings are read faster than
-    /// results are reported.
+    /// Reports a resource that stays in the remote, and waits, because listings are read faster.
     private func leave(_ found: Plan.FoundFetch, _ reference: Reference?) async {
         let record = reference?.record
         let success = ResourceResult.Success(

@@ -6,8 +6,7 @@ import Synchronization
 
 /// The stage that stores committed objects, and then other missing objects, in the remote.
 final class PushStage: Sendable {
-    /// The maximum number of objects that wait to be stored. After a kill, they would be fetched
-    /// again.
+    /// The maximum number of waiting objects. After a kill, they are fetched again.
     private static let capacity = 512
     private static let rememberedLimit = 65_536
     private let context: RemoteContext
@@ -67,8 +66,7 @@ final class PushStage: Sendable {
             try await push($0, wasCached: false)
         }
         var kept = Pages<Plan.Shareable> { [self] last in
-            // After a stop, remaining cached objects are only counted. Without a lookup, they are
-            // not even counted, because the remote may have most of them.
+            // After a stop, cached objects are only counted, and only if they were looked up.
             guard isLookedUp || !isStopping, !Task.isCancelled else { return [] }
             return try context.plan.cachedShareables(after: last?.id ?? 0)
         }

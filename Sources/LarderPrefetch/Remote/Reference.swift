@@ -5,8 +5,7 @@ import LarderCore
 /// A remote's record of a resource, as JSON. Untrusted, so its values are checked.
 struct Reference: Codable, Sendable {
     static let sizeLimit: Int64 = 64 << 10
-    /// The maximum length of ``metadata``, in bytes. Amazon S3 permits 2 KB. rclone permits 2,000
-    /// bytes for all `x-amz-` fields of an upload.
+    /// In bytes. Amazon S3 permits 2 KB, and rclone 2,000 bytes for all `x-amz-` fields.
     private static let metadataLimit = 1_500
     let record: Record
     let validators: Validators
@@ -82,8 +81,7 @@ struct Reference: Codable, Sendable {
         self.init(Array(bytes))
     }
 
-    /// Whether this record from an object's metadata is as new as the listed reference. A renewal
-    /// writes only the reference.
+    /// Whether this copy is as new as the listed reference. A renewal writes only the reference.
     func canReplace(_ known: RemoteStore.Known) -> Bool {
         known.modified <= record.fetchedAt.addingTimeInterval(RemoteStore.Known.clockSkew)
     }

@@ -10,14 +10,11 @@ public struct Remote: Sendable {
         case mirror
         /// Copies objects from the remote, but stores none there.
         case read
-        /// Stores objects that the remote lacks, and copies none that are fresh there. Use this for
-        /// caches that no app reads.
+        /// Stores objects that the remote lacks, and copies none that are fresh there.
         case fill
-        /// Copies objects of any age from the remote. Makes no requests to origins, so icons that
-        /// the remote lacks fail.
+        /// Copies objects of any age from the remote. Makes no requests to origins.
         case only
-        /// Stores the cache's objects in the remote. Copies nothing, and makes no requests to
-        /// origins.
+        /// Stores the cache's objects in the remote. Makes no requests to origins.
         case store
     }
 
@@ -25,13 +22,11 @@ public struct Remote: Sendable {
     public var settings: S3Settings
     /// The use of the remote. Default: ``Use-swift.enum/mirror``.
     public var use = Use.mirror
-    /// With ``Use-swift.enum/fill``, objects stored or confirmed within this time count as fresh,
-    /// and their references are not read. Default: nil.
+    /// With `fill`, objects stored or confirmed within this time count as fresh. Default: nil.
     public var freshFor: Duration?
     /// The maximum number of requests in flight. Default: 16.
     public var maximumConcurrent = 16
-    /// The maximum number of names in a listing, which a faulty store may never end. Default:
-    /// 5,000,000.
+    /// The maximum number of names in a listing. Default: 5,000,000.
     public var maximumListed = 5_000_000
     package var storage: (any ObjectStore)?
 

@@ -4,17 +4,16 @@ import Synchronization
 
 /// An evictor that removes a remote's old references, and then objects without references.
 ///
-/// Other machines may write at the same time, and a removal cannot be conditional. A writer stores
-/// the reference and then checks the object (`RemoteStore.keep`). An eviction removes the object
-/// and then checks for new references. The later check sees the other machine's change, so all
-/// referenced objects exist.
+/// Other machines may write at the same time. A writer stores the reference and then checks the
+/// object (`RemoteStore.keep`). An eviction removes the object and then checks for new references.
+/// The later check sees the other machine's change, so all referenced objects exist.
 public struct RemoteEvictor: Sendable {
     /// The rules for an eviction.
     public struct Policy: Sendable {
         /// The maximum age of references, in seconds since their last renewal.
         public var maximumAge: TimeInterval
-        /// The minimum age of removed objects, in seconds. References to newer objects may still be
-        /// written. Default: a day.
+        /// The minimum age of removed objects, in seconds. Newer ones may get references. Default:
+        /// a day.
         public var grace: TimeInterval = 86_400
         /// Whether to count without removing. Default: false.
         public var isDryRun = false
@@ -34,8 +33,7 @@ public struct RemoteEvictor: Sendable {
         self.transfer = transfer
     }
 
-    /// Evicts references and objects. Calls `onProgress` for each listed page. Throws
-    /// `RemoteError`. A cancellation is recorded in the report.
+    /// Evicts references and objects. Throws `RemoteError`, but reports a cancellation.
     public func evict(
         _ policy: Policy,
         onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }
@@ -90,8 +88,7 @@ private struct Eviction: Sendable {
             try await store.forEachReference(ofPart: part) { page in
                 var groups: [[Listed]] = []
                 for reference in page.entries {
-                    // A group is limited, because a hostile store may list many references to a
-                    // resource.
+                    // A hostile store may list many references to a resource.
                     if let last = group.last, last.name != reference.name || group.count > 1000 {
                         groups.append(group)
                         group = []
@@ -141,8 +138,7 @@ private struct Eviction: Sendable {
     private func note(_ kept: [Listed]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && run.owns(reference.known.digest.firstByte) {
-            // The object was written after the listing, or a killed eviction removed only the
-            // object.
+            // The object is newer than the listing, or a killed eviction removed only the object.
             guard try await !run.isThere(reference.known.digest) else { continue }
             if !policy.isDryRun { try await store.storage.delete(reference.key) }
             run.count { $0.undone += 1 }

@@ -30,8 +30,7 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     func reportProgress() { onProgress(report) }
     func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
 
-    /// Calls `body` for every part or first byte of a digest, several at once. The limit of listed
-    /// names applies to their sum.
+    /// Calls `body` for each part or first byte of a digest. Their listings have one limit.
     func forEachByte(
         where isWanted: (UInt8) -> Bool = { _ in true },
         _ body: @escaping @Sendable (UInt8) async throws -> Void
@@ -88,8 +87,8 @@ extension Remote {
 }
 
 extension RemoteRun {
-    /// Calls `body`, which removes objects. Then removes new references to these objects, and calls
-    /// `undone` for each (see ``RemoteEvictor``).
+    /// Calls `body`, which removes objects. Then removes new references to them, and calls `undone`
+    /// for each (see ``RemoteEvictor``).
     func removeObjects(
         undone: @escaping @Sendable () -> Void = {}, _ body: () async throws -> Void
     ) async throws {

@@ -72,8 +72,7 @@ final class RemoteTally: Sendable {
     var isGivenUp: Bool { failure != nil }
     func count(_ change: (inout RemoteReport) -> Void) { state.withLock { change(&$0.report) } }
 
-    /// Counts an error for one object. Gives up on the remote after a permanent error, or after a
-    /// transient error in all attempts.
+    /// Counts an error of one object. Gives up after a permanent error, or one in all attempts.
     func note(_ error: RemoteError) {
         logger?.info(
             "remote failed", metadata: ["code": "\(error.code.rawValue)", "error": "\(error)"])

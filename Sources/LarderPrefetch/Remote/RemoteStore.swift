@@ -10,8 +10,7 @@ package final class RemoteStore: Sendable {
     let storage: any ObjectStore
     private let maximumListed: Int
     private let listed = Atomic(0)
-    /// Every page except the last counts as at least this many names, because a million short pages
-    /// would take hours.
+    /// Pages except the last count as at least this many names, because a million would take hours.
     private static let minimumPageCount = 250
 
     package struct Known: Sendable, Hashable {
@@ -52,10 +51,9 @@ package final class RemoteStore: Sendable {
         return (body.withLock { $0 } ?? store.newBody {}, reference)
     }
 
-    /// Stores an object if the remote lacks it (see `isThere`), and then its reference. Then checks
-    /// that no eviction has removed the object (see ``RemoteEvictor``). The object's metadata is a
-    /// copy of its first reference, so that one request reads both. Returns the number of bytes
-    /// sent.
+    /// Stores an object unless it exists, then its reference, and then checks that no eviction has
+    /// removed the object (see ``RemoteEvictor``). The object's metadata is a copy of its first
+    /// reference, so that one request reads both. Returns the number of bytes sent.
     func keep(
         _ resource: Resource, of cache: Cache, replacing known: Known?, isThere: Bool
     ) async throws -> Int64 {
