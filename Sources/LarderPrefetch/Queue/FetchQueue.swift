@@ -276,8 +276,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
         // Without a body, staging takes less time than waking a thread.
         guard response.body != nil else { return work() }
-        let load = StagingLanes.Load(bytes: bytes)
-        guard load == .small else { return stage.lanes.add(work, load) }
+        if bytes > StagedBody.memoryLimit { return stage.lanes.add(work, bytes: bytes) }
         if outbox.isEmpty { outboxDue = .now + Self.outboxDelay }
         outbox.append(work)
     }

@@ -27,23 +27,10 @@ final class StagingLanes: Sendable {
         var lanes = 0
     }
 
-    enum Load {
-        case small
-        /// A long item, which would delay small items in the same lane.
-        case long
-        case large
-
-        init(bytes: Int64) {
-            self = bytes > 1 << 20 ? .large : bytes > StagedBody.memoryLimit ? .long : .small
-        }
-    }
-
-    func add(_ work: @escaping Work, _ load: Load) {
-        switch load {
-        case .small: add([work])
-        case .long: lanes.async(execute: work)
-        case .large: large.async(execute: work)
-        }
+    func add(_ work: @escaping Work, bytes: Int64) {
+        if bytes <= StagedBody.memoryLimit { return add([work]) }
+        // A long item would delay small items in the same lane.
+        (bytes > 1 << 20 ? large : lanes).async(execute: work)
     }
 
     func add(_ works: [Work]) {

@@ -93,7 +93,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
             { [self] in
                 let partial = stage.partial(of: fetch)
                 stage.loop.perform { [self] in begin(partial) }
-            }, .long)
+            }, bytes: 1 << 20)
     }
 
     private func begin(_ partial: PartialBody?) {

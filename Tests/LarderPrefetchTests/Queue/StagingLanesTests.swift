@@ -26,7 +26,7 @@ import Testing
                     {
                         counts.withLock { $0[number] += 1 }
                         group.leave()
-                    }, .small)
+                    }, bytes: 0)
             }
             group.wait()
         }
@@ -83,10 +83,10 @@ import Testing
         let gate = DispatchSemaphore(value: 0)
         let group = DispatchGroup()
         await withoutBlockingTasks {
-            lanes.add({ gate.wait() }, .init(bytes: bytes))
+            lanes.add({ gate.wait() }, bytes: bytes)
             for other in others {
                 group.enter()
-                lanes.add({ group.leave() }, .init(bytes: other))
+                lanes.add({ group.leave() }, bytes: other)
             }
             // Would wait forever if these items were behind the long one.
             group.wait()
@@ -110,7 +110,7 @@ import Testing
                         sched_yield()
                         running.withLock { $0.now -= 1 }
                         group.leave()
-                    }, .large)
+                    }, bytes: 1 << 21)
             }
             group.wait()
         }
