@@ -108,16 +108,14 @@ extension IPAddress {
     }
 
     /// The non-public networks. The first match counts, because the reserved ones contain others.
+    /// The private, link-local and NAT networks include metadata services of clouds.
     private static let kinds: KeyValuePairs<String, [String]> = [
         "an unspecified address": ["0.0.0.0/8", "::"],
         "a loopback address": ["127.0.0.0/8", "::1"],
-        // Includes Amazon's metadata service at fd00:ec2::254.
         "a private address": [
             "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10",
         ],
-        // Includes the metadata services at 169.254.169.254.
         "a link-local address": ["169.254.0.0/16", "fe80::/10"],
-        // Includes Alibaba Cloud's metadata service at 100.100.100.200.
         "a carrier-grade NAT address": ["100.64.0.0/10"],
         // A public address that leads to a platform service within Azure
         // (https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16).

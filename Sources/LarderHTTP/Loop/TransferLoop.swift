@@ -75,7 +75,7 @@ package final class TransferLoop: @unchecked Sendable {
         connectionsAhead = min(configuration.maximumConnectionsAhead, multi.idleConnections / 2)
         rateLimit = configuration.maximumBytesPerSecond.map { RateLimit(bytesPerSecond: $0) }
         // If libcurl is too old, the first handle fails here.
-        idle.append(try newHandle())
+        try addHandle()
         queue.setSpecific(key: Self.queueOfThread, value: ObjectIdentifier(queue))
     }
 
@@ -226,24 +226,21 @@ package final class TransferLoop: @unchecked Sendable {
     }
 
     private func begin(_ order: PendingTransfer, _ multi: MultiHandle) {
-        var handle = idle.popLast()
         do throws(TransferError) {
-            let new = if let handle { handle } else { try newHandle() }
-            handle = new
-            try new.begin(Transfer(order: order, configuration: configuration))
-            try multi.add(new)
-            inFlight[order.id] = new
+            if idle.isEmpty { try addHandle() }
+            let handle = idle[idle.count - 1]
+            try handle.begin(Transfer(order: order, configuration: configuration))
+            try multi.add(handle)
+            inFlight[order.id] = idle.removeLast()
         } catch {
-            if let handle {
-                _ = handle.end()
-                idle.append(handle)
-            }
+            _ = idle.last?.end()
             order.end(.failure(error))
         }
     }
 
-    private func newHandle() throws(TransferError) -> EasyHandle {
-        try EasyHandle(configuration: configuration, sockets: sockets, rateLimit: rateLimit)
+    private func addHandle() throws(TransferError) {
+        idle.append(
+            try EasyHandle(configuration: configuration, sockets: sockets, rateLimit: rateLimit))
     }
 
     private func resume(_ handle: EasyHandle) {

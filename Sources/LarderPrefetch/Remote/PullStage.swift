@@ -96,7 +96,12 @@ final class PullStage: Depositor, Sendable {
                 return fail(
                     fetch.id, ResourceFailure(RemoteError(.tooLarge, subject: place, message)))
             }
-            let cached = first == nil ? cachedBody(known.digest) : nil
+            var cached: StagedBody?
+            if first == nil, let object = try? context.cache.object(known.digest) {
+                cached = try? context.store.newBody { append in
+                    try context.cache.forEachPiece(of: object, append)
+                }
+            }
             let body =
                 if let held = cached ?? first?.body { held } else { try await receive(known).body }
             let digest = try body.finish()
@@ -142,8 +147,10 @@ final class PullStage: Depositor, Sendable {
         else { return nil }
         do {
             var received = try await receive(known)
+            // A renewal writes only the reference, so the copy may be older.
+            let oldest = known.modified.addingTimeInterval(-RemoteStore.Known.clockSkew)
             if let reference = received.reference,
-                !reference.resourceKey.isSame(as: fetch.key) || !reference.canReplace(known)
+                !reference.resourceKey.isSame(as: fetch.key) || reference.record.fetchedAt < oldest
             {
                 received.reference = nil
             }
@@ -157,13 +164,6 @@ final class PullStage: Depositor, Sendable {
     private func receive(_ known: RemoteStore.Known) async throws -> RemoteStore.Received {
         try await remoteStore.receive(
             known.digest, limit: context.maximumObjectBytes, into: context.store)
-    }
-
-    private func cachedBody(_ digest: Digest) -> StagedBody? {
-        guard let object = try? context.cache.object(digest) else { return nil }
-        return try? context.store.newBody { append in
-            try context.cache.forEachPiece(of: object, append)
-        }
     }
 
     private func fail(_ fetch: Int64, _ failure: ResourceFailure) {

@@ -81,11 +81,6 @@ struct Reference: Codable, Sendable {
         self.init(Array(bytes))
     }
 
-    /// Whether this copy is as new as the listed reference. A renewal writes only the reference.
-    func canReplace(_ known: RemoteStore.Known) -> Bool {
-        known.modified <= record.fetchedAt.addingTimeInterval(RemoteStore.Known.clockSkew)
-    }
-
     var resourceKey: String {
         if let key = record.key { return key }
         // The URL is not canonical if it has credentials.
