@@ -38,10 +38,9 @@ public struct RemoteEvictor: Sendable {
         _ policy: Policy,
         onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }
     ) async throws -> RemoteEvictionReport {
-        try await remote.run(over: transfer, shard: policy.shard, onProgress: onProgress) { run in
-            run.count { $0.isDryRun = policy.isDryRun }
-            try await Eviction(run: run, policy: policy).evict()
-        }
+        let run = try RemoteRun(remote, over: transfer, shard: policy.shard, onProgress: onProgress)
+        run.count { $0.isDryRun = policy.isDryRun }
+        return try await run.finish { try await Eviction(run: run, policy: policy).evict() }
     }
 }
 

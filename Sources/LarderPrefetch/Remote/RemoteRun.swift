@@ -11,13 +11,14 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     private let onProgress: @Sendable (Report) -> Void
     private let state: Mutex<Report>
 
-    fileprivate init(
-        _ storage: any ObjectStore, of remote: Remote, _ shard: Shard?,
-        _ onProgress: @escaping @Sendable (Report) -> Void
+    init(
+        _ remote: Remote, over transfer: TransferConfiguration, shard: Shard?,
+        onProgress: @escaping @Sendable (Report) -> Void
     ) throws {
+        scratch = try RemoteScratch()
+        let storage = try remote.open(transfer)
         store = RemoteStore(storage, maximumListed: remote.maximumListed)
         width = remote.maximumConcurrent
-        scratch = try RemoteScratch()
         self.shard = shard
         self.onProgress = onProgress
         var report = Report()
@@ -25,7 +26,20 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
         state = Mutex(report)
     }
 
-    fileprivate var report: Report { state.withLock { $0 } }
+    /// Returns the report of `body`, which may be cancelled.
+    func finish(_ body: () async throws -> Void) async throws -> Report {
+        defer { (store.storage as? S3Bucket)?.shutdown() }
+        let start = ContinuousClock.now
+        do {
+            try await body()
+        } catch is CancellationError {
+            count { $0.isInterrupted = true }
+        }
+        count { $0.seconds = (ContinuousClock.now - start) / .seconds(1) }
+        return report
+    }
+
+    private var report: Report { state.withLock { $0 } }
     func count(_ change: (inout Report) -> Void) { state.withLock { change(&$0) } }
     func reportProgress() { onProgress(report) }
     func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
@@ -64,26 +78,6 @@ protocol RemoteRunReport: Sendable {
     var seconds: Double { get set }
     var isInterrupted: Bool { get set }
     init()
-}
-
-extension Remote {
-    func run<Report: RemoteRunReport>(
-        over transfer: TransferConfiguration, shard: Shard?,
-        onProgress: @escaping @Sendable (Report) -> Void,
-        _ body: (RemoteRun<Report>) async throws -> Void
-    ) async throws -> Report {
-        let storage = try open(transfer)
-        defer { (storage as? S3Bucket)?.shutdown() }
-        let run = try RemoteRun(storage, of: self, shard, onProgress)
-        let start = ContinuousClock.now
-        do {
-            try await body(run)
-        } catch is CancellationError {
-            run.count { $0.isInterrupted = true }
-        }
-        run.count { $0.seconds = (ContinuousClock.now - start) / .seconds(1) }
-        return run.report
-    }
 }
 
 extension RemoteRun {

@@ -25,7 +25,8 @@ public struct RemoteVerifier: Sendable {
         repairingFrom cache: Cache? = nil,
         onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }
     ) async throws -> RemoteVerifyReport {
-        try await remote.run(over: transfer, shard: shard, onProgress: onProgress) { run in
+        let run = try RemoteRun(remote, over: transfer, shard: shard, onProgress: onProgress)
+        return try await run.finish {
             try await run.readObjects()
             try await run.checkReferences()
             let unreferenced = try run.scratch.count(.unreferenced)
