@@ -18,13 +18,12 @@ public struct AddressPolicy: Sendable {
         AddressPolicy(allowsAll: false, hosts: hosts)
     }
 
-    /// Whether every address of the URL's host is allowed.
-    public func allowsAnyAddress(of url: HTTPURL) -> Bool {
+    package func allowsAnyAddress(of url: HTTPURL) -> Bool {
         allowsAll || hosts.contains { $0.matches(url) }
     }
 
     /// Returns the reason to refuse a URL with a literal address or `localhost` (RFC 6761), or nil.
-    public func refusal(of url: HTTPURL) -> String? {
+    package func refusal(of url: HTTPURL) -> String? {
         guard !allowsAnyAddress(of: url) else { return nil }
         let host = url.host.withoutFinalDot
         if host == "localhost" || host.hasSuffix(".localhost") {
@@ -34,7 +33,7 @@ public struct AddressPolicy: Sendable {
     }
 
     /// Returns the reason to refuse an address, or nil. Ignores the allowed hosts.
-    public func refusal(of address: UnsafePointer<sockaddr>, length: Int) -> String? {
+    package func refusal(of address: UnsafePointer<sockaddr>, length: Int) -> String? {
         if allowsAll { return nil }
         return IPAddress(address, length: length).map(\.refusal)
             ?? "the address is neither IPv4 nor IPv6"
@@ -63,8 +62,7 @@ public struct HostPattern: Hashable, Sendable {
         port = authority.port
     }
 
-    /// Whether the URL has this host and, if the pattern has a port, this port.
-    public func matches(_ url: HTTPURL) -> Bool {
+    package func matches(_ url: HTTPURL) -> Bool {
         (port == nil || port == url.port) && host == url.host.withoutFinalDot
     }
 }

@@ -55,8 +55,7 @@ public struct ProxySelection: Sendable {
         https = try server("https_proxy", "HTTPS_PROXY")
     }
 
-    /// Returns the proxy for a URL, or nil for a direct connection.
-    public func proxy(for url: HTTPURL) -> ProxyServer? {
+    package func proxy(for url: HTTPURL) -> ProxyServer? {
         guard let proxy = url.scheme == .http ? http : https else { return nil }
         return exceptions.contains(url) ? nil : proxy
     }

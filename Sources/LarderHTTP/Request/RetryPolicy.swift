@@ -34,8 +34,7 @@ public struct RetryPolicy: Sendable {
     /// The statuses of an overloaded server.
     public static let overloadStatuses: Set = [429, 503]
 
-    /// Returns the maximum delay after this many failures.
-    public func ceiling(afterFailures failures: Int, isOverload: Bool) -> Duration {
+    package func ceiling(afterFailures failures: Int, isOverload: Bool) -> Duration {
         let base = isOverload ? overloadBase : base
         return min(cap, base * (1 << min(max(failures, 1) - 1, 30)))
     }

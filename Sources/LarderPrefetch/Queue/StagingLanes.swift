@@ -13,7 +13,7 @@ final class StagingLanes: Sendable {
     private let lanes = DispatchQueue(label: "larder.stage", attributes: .concurrent)
     /// A serial queue for large bodies, because a mapped body counts as used memory.
     private let large = DispatchQueue(label: "larder.stage.large")
-    private let state = Mutex(State())
+    private let state = Mutex((waiting: Deque<Work>(), lanes: 0))
 
     typealias Work = @Sendable () -> Void
     private let release: @Sendable ([Work]) -> Void
@@ -21,11 +21,6 @@ final class StagingLanes: Sendable {
     /// - Parameter release: Releases finished items on the thread that allocated them, because
     ///   lanes would contend for the allocator's lock.
     init(release: @escaping @Sendable ([Work]) -> Void = { _ in }) { self.release = release }
-
-    private struct State {
-        var waiting: Deque<Work> = []
-        var lanes = 0
-    }
 
     func add(_ work: @escaping Work, bytes: Int64) {
         if bytes <= StagedBody.memoryLimit { return add([work]) }

@@ -4,14 +4,10 @@ import LarderCache
 import LarderCore
 
 extension Plan {
-    struct Shareable {
-        let id: Int64
-        let key: String
-        let url: String
-        let hasCredentials: Bool
-        let known: RemoteStore.Known?
-        let isUsable: Bool
-    }
+    typealias Shareable = (
+        id: Int64, key: String, url: String, hasCredentials: Bool, known: RemoteStore.Known?,
+        isUsable: Bool
+    )
 
     /// Lists all resources to look up, except inline icons. Must precede the first report.
     func prepareRemote() throws {
@@ -159,9 +155,8 @@ extension Plan {
 
     private static func shareable(_ row: inout RowReader) throws -> Shareable {
         let (id, isUsable, key) = (row.integer(), row.bool(), try row.requireText())
-        return Shareable(
-            id: id, key: key, url: row.text() ?? key, hasCredentials: row.bool(),
-            known: try row.optional(known), isUsable: isUsable)
+        let (url, hasCredentials) = (row.text() ?? key, row.bool())
+        return (id, key, url, hasCredentials, try row.optional(known), isUsable)
     }
 
     private static func known(_ row: inout RowReader) throws -> RemoteStore.Known {

@@ -11,13 +11,8 @@ final class PushStage: Sendable {
     private static let rememberedLimit = 65_536
     private let context: RemoteContext
     private let committed = Channel<Int64>(capacity: capacity)
-    private let state = Mutex(State())
-
-    private struct State {
-        var task: Task<Void, any Error>?
-        var isStopping = false
-        var stored: Set<Digest> = []
-    }
+    private let state = Mutex(
+        (task: nil as Task<Void, any Error>?, isStopping: false, stored: Set<Digest>()))
 
     init(_ context: RemoteContext) { self.context = context }
 

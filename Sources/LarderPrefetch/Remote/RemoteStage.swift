@@ -52,17 +52,12 @@ final class RemoteStage: Sendable {
 }
 
 final class RemoteTally: Sendable {
-    private let state: Mutex<State>
+    private let state: Mutex<(report: RemoteReport, failure: RemoteError?)>
     private let onGivenUp: @Sendable () -> Void
     private let logger: Logger?
 
-    private struct State {
-        var report: RemoteReport
-        var failure: RemoteError?
-    }
-
     init(_ location: String, logger: Logger?, onGivenUp: @escaping @Sendable () -> Void) {
-        state = Mutex(State(report: RemoteReport(location: location)))
+        state = Mutex((RemoteReport(location: location), nil))
         self.onGivenUp = onGivenUp
         self.logger = logger
     }

@@ -102,10 +102,7 @@ extension RemoteStore {
     /// The maximum number of consecutive pages without an object or reference.
     private static let maximumForeignPages = 100
 
-    struct Page<Entry: Sendable>: Sendable {
-        let entries: [Entry]
-        let foreign: Int
-    }
+    typealias Page<Entry> = (entries: [Entry], foreign: Int)
 
     package struct ListedReference: Sendable {
         let name: ReferenceName
@@ -155,7 +152,7 @@ extension RemoteStore {
             of: RemoteLayout.references(ofPart: part), body, entry: ListedReference.init)
     }
 
-    private func forEachPage<Entry>(
+    private func forEachPage<Entry: Sendable>(
         of prefix: String, _ body: (Page<Entry>) async throws -> Void,
         entry: (ListedObject) -> Entry?
     ) async throws {
@@ -171,7 +168,7 @@ extension RemoteStore {
                     .malformed, subject: storage.subject(prefix),
                     "\(foreignPages) consecutive listing pages have no objects or references")
             }
-            try await body(Page(entries: entries, foreign: page.objects.count - entries.count))
+            try await body((entries, page.objects.count - entries.count))
         } while last != nil
     }
 }
