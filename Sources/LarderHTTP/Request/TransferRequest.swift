@@ -12,8 +12,10 @@ package struct TransferRequest: Sendable {
     package var method = Method.get
     /// The URL. Its credentials are sent as basic authentication.
     package var url: HTTPURL
-    /// The signature to send instead of the URL's credentials.
-    package var signing: RequestSigning?
+    /// An AWS Signature Version 4 to send instead of the URL's credentials. libcurl computes it
+    /// (lib/http_aws_sigv4.c). libcurl 7.88 requires the field `x-amz-content-sha256`, a sorted
+    /// query, and no field name that starts with another.
+    package var signing: (region: String, credentials: Credentials)?
     /// The header fields, which can replace the default `Host`, `User-Agent` and `Accept-Encoding`.
     package var headers: FieldList
     /// The cookies of the ``ResponseHead`` before a redirect. Each is sent if it matches the URL.
@@ -63,13 +65,6 @@ package struct RequestBody: Sendable {
             return rest.count
         }
     }
-}
-
-/// An AWS Signature Version 4, computed by libcurl (lib/http_aws_sigv4.c). libcurl 7.88 requires
-/// the field `x-amz-content-sha256`, a sorted query, and no field name that starts with another.
-package struct RequestSigning: Sendable {
-    package var region: String
-    package var credentials: Credentials
 }
 
 /// The identity of a transfer within its ``TransferLoop``.

@@ -225,9 +225,9 @@ extension S3Settings {
         if let token = credentials.sessionToken {
             request.headers.append(("x-amz-security-token", token))
         }
-        request.signing = RequestSigning(
-            region: region,
-            credentials: Credentials(user: credentials.accessKey, password: credentials.secretKey))
+        request.signing = (
+            region, Credentials(user: credentials.accessKey, password: credentials.secretKey)
+        )
         return request
     }
 }

@@ -124,13 +124,9 @@ struct HostSchedule {
         [held.min?.instant, delayed.min?.instant].compactMap(\.self).min()
     }
 
-    struct Next {
-        let fetch: Attempt
-        let cursor: Int
-        let isLast: Bool
-        let onlyConnects: Bool
-        let sharesConnection: Bool
-    }
+    typealias Next = (
+        fetch: Attempt, cursor: Int, isLast: Bool, onlyConnects: Bool, sharesConnection: Bool
+    )
 
     /// Returns the next fetch. It is in flight until ``ended(_:)`` or
     /// ``endedConnecting(_:of:isOpen:)`` is called.
@@ -164,9 +160,7 @@ struct HostSchedule {
             _ = try cursor.head(from: source)
             try place(number)
             if number == newcomer { try admitNewcomer() }
-            return Next(
-                fetch: fetch, cursor: number, isLast: cursor.isLast, onlyConnects: onlyConnects,
-                sharesConnection: !cursor.isSilent)
+            return (fetch, number, cursor.isLast, onlyConnects, !cursor.isSilent)
         }
         return nil
     }

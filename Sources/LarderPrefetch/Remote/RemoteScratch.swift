@@ -22,23 +22,21 @@ final class RemoteScratch: Sendable {
     }
 
     /// SQL statements contain the numbers of the first two cases.
-    enum State: Int {
+    enum State: Int64 {
         case unreferenced, referenced, corrupt, missing, removed, unreadable
     }
 
     func add(_ objects: [(digest: Digest, size: Int64, state: State)]) throws {
         try database.write { db in
             let insert = try db.prepared("INSERT OR IGNORE INTO objects VALUES (?, ?, ?)")
-            for object in objects {
-                try insert.run(object.digest, object.size, Int64(object.state.rawValue))
-            }
+            for (digest, size, state) in objects { try insert.run(digest, size, state.rawValue) }
         }
     }
 
     func set(_ state: State, of digest: Digest) throws {
         try database.write { db in
             try db.prepared("UPDATE objects SET state = ? WHERE digest = ?")
-                .run(Int64(state.rawValue), digest)
+                .run(state.rawValue, digest)
         }
     }
 
@@ -48,7 +46,7 @@ final class RemoteScratch: Sendable {
             let update = try db.prepared(
                 "UPDATE objects SET state = 1 WHERE digest = ? AND state = 0")
             return try digests.map { digest in
-                let state = try select.firstInteger(digest).flatMap { State(rawValue: Int($0)) }
+                let state = try select.firstInteger(digest).flatMap { State(rawValue: $0) }
                 if state == .unreferenced { try update.run(digest) }
                 return state
             }
@@ -63,7 +61,7 @@ final class RemoteScratch: Sendable {
                     SELECT digest, size FROM objects WHERE digest > ? AND state = ?
                     ORDER BY digest LIMIT 256
                     """
-                ).rows(Data(last?.digest.bytes ?? []), Int64(state.rawValue)) {
+                ).rows(Data(last?.digest.bytes ?? []), state.rawValue) {
                     (digest: try $0.requireDigest(), size: $0.integer())
                 }
             }
@@ -73,7 +71,7 @@ final class RemoteScratch: Sendable {
     func count(_ state: State) throws -> Int {
         let select = "SELECT count(*) FROM objects WHERE state = ?"
         return try database.read { db in
-            Int(try db.prepared(select).firstInteger(Int64(state.rawValue)) ?? 0)
+            Int(try db.prepared(select).firstInteger(state.rawValue) ?? 0)
         }
     }
 

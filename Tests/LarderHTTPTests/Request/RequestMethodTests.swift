@@ -22,7 +22,7 @@ import Testing
         request.method = method
         guard isSigned else { return request }
         request.headers = [("x-amz-content-sha256", "UNSIGNED-PAYLOAD")]
-        request.signing = RequestSigning(
+        request.signing = (
             region: "r", credentials: Credentials(user: "me", password: "secret"))
         return request
     }
