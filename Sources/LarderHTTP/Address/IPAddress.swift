@@ -117,8 +117,7 @@ extension IPAddress {
         ],
         "a link-local address": ["169.254.0.0/16", "fe80::/10"],
         "a carrier-grade NAT address": ["100.64.0.0/10"],
-        // A public address that leads to a platform service within Azure
-        // (https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16).
+        // https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
         "a cloud platform's address": ["168.63.129.16"],
         "a protocol assignment address": ["192.0.0.0/24", "2001::/23"],
         "a documentation address": [

@@ -59,7 +59,6 @@ final class BodyDecoder {
     }
 
     /// Returns the next decoded piece, valid until the next call, or nil if more input is needed.
-    /// Throws an error if the bytes are damaged or the output of a coding exceeds the limit.
     func next() throws(TransferError) -> UnsafeRawBufferPointer? {
         if let piece = refused.take() { return piece }
         while true {

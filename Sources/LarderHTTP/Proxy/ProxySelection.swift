@@ -27,13 +27,8 @@ public struct ProxySelection: Sendable {
         self.exceptions = exceptions
     }
 
-    /// Reads options and environment variables like curl. Empty variables are ignored.
-    ///
-    /// - Parameters:
-    ///   - proxy: The proxy for all URLs. An empty text means no proxy. Nil means `http_proxy` for
-    ///     http (in lower case only, because CGI sets `HTTP_PROXY` to a client's header field),
-    ///     `https_proxy` or `HTTPS_PROXY` for https, else `all_proxy` or `ALL_PROXY`.
-    ///   - noProxy: A ``NoProxyList``. Nil means `no_proxy` or `NO_PROXY`.
+    /// Reads options (`proxy` for all URLs, or an empty text for no proxy), else environment
+    /// variables like curl. `HTTP_PROXY` is ignored, because CGI sets it to a client's field.
     public init(
         proxy: String?, noProxy: String?, environment: [String: String]
     ) throws(SelectionError) {

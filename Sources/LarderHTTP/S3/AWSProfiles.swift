@@ -1,7 +1,6 @@
 import Foundation
 
-/// Values of an AWS profile in its two files
-/// (https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html).
+/// An AWS profile. https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
 struct AWSProfiles {
     /// Values by section and name. An indented name is stored as `outer.inner`.
     private typealias Sections = [String: [String: String]]

@@ -14,8 +14,7 @@ package protocol ObjectStore: Sendable {
 
     func head(_ key: String) async throws -> ListedObject?
 
-    /// Writes or replaces an object. The store checks the body against `digest`, its SHA-256 in
-    /// hexadecimal. `metadata` is a short ASCII text.
+    /// Writes or replaces an object. The store checks the SHA-256. `metadata` is short ASCII text.
     func put(
         _ key: String, _ body: RequestBody, digest: String, mediaType: String?, metadata: String?
     ) async throws

@@ -13,8 +13,6 @@ enum ResponseXML {
 
     /// Calls `body` at the end of each element except the root. Paths exclude the root and
     /// namespace prefixes. Returns the root's name.
-    ///
-    /// - Throws: ``ParseError``, errors of `body`, or `CancellationError`.
     static func read(
         _ bytes: [UInt8], _ body: (_ path: [UInt8], _ text: String) throws -> Void
     ) throws -> [UInt8] {
@@ -65,7 +63,6 @@ enum ResponseXML {
     }
 }
 
-/// A response to ListObjectsV2.
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
 struct ListAnswer {
     private(set) var objects: [ListedObject] = []
@@ -102,8 +99,7 @@ struct ListAnswer {
 }
 
 extension RemoteError {
-    /// - Parameter body: The body, usually an error as XML.
-    ///   https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+    /// https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
     init(_ head: ResponseHead, body: [UInt8], subject: String) {
         var texts: [[UInt8]: String] = [:]
         _ = try? ResponseXML.read(body) { path, text in

@@ -25,8 +25,7 @@ public struct S3Settings: Sendable {
         self.credentials = credentials
     }
 
-    /// Amazon S3 requires the bucket name in the host name, except for names with dots, which do
-    /// not match its TLS certificate. Other servers have it in the path.
+    /// Amazon S3 requires the bucket in the host name, unless dots would not match its certificate.
     var bucketURL: String {
         if let endpoint { return endpoint.string.droppingLastSlash + "/\(location.bucket)" }
         let isChina = region.hasPrefix("cn-")
@@ -214,8 +213,7 @@ extension S3Settings {
         request.sharesConnection = false
         if let mediaType { request.headers.append(("Content-Type", mediaType)) }
         if let metadata { request.headers.append((Self.metadataField, metadata)) }
-        // Buckets with object lock require a checksum for uploads
-        // (https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html).
+        // Buckets with object lock require a checksum for uploads (PutObject).
         if let checksum = digest.flatMap({ Digest(hex: $0) }) {
             let text = Data(checksum.bytes).base64EncodedString()
             request.headers.append(("x-amz-checksum-sha256", text))

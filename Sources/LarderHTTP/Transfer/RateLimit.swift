@@ -27,8 +27,7 @@ final class RateLimit {
         return true
     }
 
-    /// Returns the first waiting transfer if a token remains. It may skip the queue until the next
-    /// call.
+    /// If a token remains, returns the first waiting transfer, which may now skip the queue.
     func next(now: ContinuousClock.Instant = .now) -> TransferID? {
         turn = nil
         guard !waiting.isEmpty else { return nil }

@@ -4,11 +4,9 @@ import LarderHTTP
 import Logging
 import Synchronization
 
-/// A pair of operation queues, fed from a plan in the order of the ``HostSchedule``.
-///
-/// `requests` runs one operation in each slot (`--max-concurrent`). A few more wait for a slot, by
-/// priority. `connections` opens the first connection to a host, so that slow handshakes take no
-/// slot. Both run operations on the loop's queue (libcurl's thread).
+/// A pair of operation queues, fed from a plan in the order of the ``HostSchedule``. `requests`
+/// runs one operation in each slot (`--max-concurrent`). A few more wait for a slot, by priority.
+/// `connections` opens the first connection to a host, so that slow handshakes take no slot.
 final class FetchQueue: Depositor, @unchecked Sendable {
     // Unchecked because the state is mutable. All state is atomic or used only on the loop's queue.
 

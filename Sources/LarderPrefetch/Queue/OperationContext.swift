@@ -52,8 +52,8 @@ final class OperationContext: Sendable {
         return resumed.map(fields.completed) ?? fields
     }
 
-    /// Stages and deposits a response. Calls `accepted` once the store accepts further deposits.
-    /// Returns nil if the response was deposited, otherwise the outcome.
+    /// Deposits a response and returns nil, or returns another outcome. Calls `accepted` once the
+    /// store accepts further deposits.
     func settle(
         _ fetch: Attempt, _ response: TransferOperation.Response, isCancelled: Bool,
         for depositor: any Depositor, accepted: @escaping @Sendable () -> Void

@@ -12,8 +12,7 @@ public struct RemoteEvictor: Sendable {
     public struct Policy: Sendable {
         /// The maximum age of references, in seconds since their last renewal.
         public var maximumAge: TimeInterval
-        /// The minimum age of removed objects, in seconds. Newer ones may get references. Default:
-        /// a day.
+        /// The minimum age of removed objects, in seconds. Default: a day.
         public var grace: TimeInterval = 86_400
         /// Whether to count without removing. Default: false.
         public var isDryRun = false

@@ -16,11 +16,9 @@ public struct RemoteVerifier: Sendable {
         self.transfer = transfer
     }
 
-    /// Verifies the remote, and calls `onProgress` for each object. With a cache, restores damaged
-    /// objects from it. Removes objects that cannot be restored, and their references, unless they
-    /// are only unreadable.
-    ///
-    /// - Throws: `RemoteError`, `CacheError`. A cancellation is recorded in the report.
+    /// Verifies the remote. With a cache, restores damaged objects from it. Removes objects that
+    /// cannot be restored, and their references, unless they are only unreadable. Throws
+    /// `RemoteError` or `CacheError`, but reports a cancellation.
     public func verify(
         repairingFrom cache: Cache? = nil,
         onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }
