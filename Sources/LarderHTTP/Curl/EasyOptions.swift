@@ -72,6 +72,10 @@ extension EasyHandle {
     }
 }
 
+extension CURLcode {
+    var text: String { "\(String(cString: curl_easy_strerror(self))) (curl \(rawValue))" }
+}
+
 extension Duration {
     /// Rounds up to whole units. Returns at least 1, because libcurl takes 0 as no limit.
     fileprivate func whole(_ unit: Duration, _ maximum: Double) -> Int {

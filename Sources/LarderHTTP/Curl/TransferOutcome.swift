@@ -18,23 +18,35 @@ extension EasyHandle {
     }
 
     private func code(of transfer: Transfer, _ result: CURLcode) -> TransferError.Code {
-        let general = TransferError.Code(curlCode: result.rawValue)
-        return switch result {
+        switch result {
         case _ where isRefusedByProxy(result): .proxyRefused
         case _ where proxyStatus.map { $0 >= 300 } ?? false: .connectFailed
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
-            Self.isOutOfFiles ? .outOfFiles : general
+            Self.isOutOfFiles ? .outOfFiles : .nameNotResolved
         case CURLE_COULDNT_CONNECT where transfer.isOutOfFiles: .outOfFiles
         case CURLE_COULDNT_CONNECT where transfer.refusal != nil: .addressRefused
         case CURLE_COULDNT_CONNECT where systemError == ECONNREFUSED: .connectionRefused
+        // CURLE_PROXY: a SOCKS proxy failed.
+        case CURLE_COULDNT_CONNECT, CURLE_PROXY: .connectFailed
         case CURLE_OPERATION_TIMEDOUT: timeoutCode
+        case CURLE_PEER_FAILED_VERIFICATION: .certificate
         case CURLE_SSL_CONNECT_ERROR where isLostInHandshake: .connectionLost
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+            CURLE_SSL_CACERT_BADFILE, CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_CLIENTCERT:
+            .tls
+        case CURLE_PARTIAL_FILE: .bodyTruncated
+        case CURLE_FILESIZE_EXCEEDED: .tooLarge
         // Older versions of libcurl return CURLE_OUT_OF_MEMORY for a header line over 100 KB.
         case CURLE_OUT_OF_MEMORY where isConnected && !transfer.hasHead: .headersTooLarge
         // libcurl has no code for an overlong trailer.
         case CURLE_RECV_ERROR where errorMessage.hasPrefix("Out of memory in chunked"):
             .headersTooLarge
-        default: general
+        // libcurl reports an unsupported protocol for HTTP/0.9, which has no head.
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL: .malformedResponse
+        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
+            .connectionLost
+        case CURLE_URL_MALFORMAT: .invalidRequest
+        default: .other
         }
     }
 
