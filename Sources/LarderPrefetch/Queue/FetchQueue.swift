@@ -309,7 +309,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private func note(_ sign: HostSign, of cursor: Int) throws {
         let failure = try schedule.note(sign, of: cursor)
         guard let logger = stage.logger, logger.logLevel <= .info else { return }
-        let origin: Logger.MetadataValue = "\(schedule.name(of: cursor))"
+        let origin: Logger.MetadataValue = "\(schedule.names[cursor])"
         if case .held(let delay, _, let status) = sign {
             logger.info(
                 "origin requests a delay",

@@ -45,7 +45,7 @@ struct HostSchedule {
     private let retry: RetryPolicy
     /// Finished cursors are removed, because a manifest may have 100,000 hosts.
     private(set) var cursors: [Int: HostCursor] = [:]
-    private var names: OriginNames
+    private(set) var names: OriginNames
     /// Planned origins without a cursor, in reverse order. Only the next one needs a heap entry.
     private var newcomers: [Int] = []
     /// The number of planned URLs of each origin, or 0 if it has a cursor.
@@ -268,8 +268,6 @@ struct HostSchedule {
         }
         return failure
     }
-
-    func name(of cursor: Int) -> String { names[cursor] }
 
     mutating func retry(
         _ fetch: Attempt, after failure: ResourceFailure, cursor: Int?
