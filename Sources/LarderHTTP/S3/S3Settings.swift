@@ -79,13 +79,16 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
         }
         let parts = text.dropFirst(5).split(separator: "/", omittingEmptySubsequences: false)
         bucket = parts.first.map(String.init) ?? ""
-        guard Self.isBucketName(bucket) else {
+        guard bucket.wholeMatch(of: /(?!.*\.\.)[a-z0-9-][a-z0-9.-]{1,61}[a-z0-9-]/) != nil else {
             throw S3SettingsError(
                 "expected a bucket name with 3 to 63 of the characters a-z, 0-9, '.' and '-'")
         }
         var segments = parts.dropFirst()
         if segments.last?.isEmpty == true { segments.removeLast() }
-        guard segments.allSatisfy(Self.isSegment), text.utf8.count <= 512 else {
+        let areValid = segments.allSatisfy {
+            $0.utf8.allSatisfy(\.isUnreserved) && !["", ".", ".."].contains($0)
+        }
+        guard areValid, text.utf8.count <= 512 else {
             throw S3SettingsError(
                 "expected a prefix of at most 512 bytes, with letters, digits, '-', '.', '_' and "
                     + "'~' between single slashes")
@@ -95,18 +98,6 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
 
     /// The URL, without a final slash.
     public var description: String { "s3://\(bucket)/\(prefix)".droppingLastSlash }
-
-    private static func isBucketName(_ name: String) -> Bool {
-        (3...63).contains(name.utf8.count)
-            && name.utf8.allSatisfy { $0.isDigit || 0x61...0x7A ~= $0 || "-.".utf8.contains($0) }
-            && name.utf8.first != UInt8(ascii: ".") && name.utf8.last != UInt8(ascii: ".")
-            && !name.contains("..")
-    }
-
-    private static func isSegment(_ segment: Substring) -> Bool {
-        !segment.isEmpty && segment != "." && segment != ".."
-            && segment.utf8.allSatisfy(\.isUnreserved)
-    }
 }
 
 extension String {
