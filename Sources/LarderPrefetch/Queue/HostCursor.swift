@@ -85,7 +85,6 @@ final class HostCursor {
     }
 
     private func giveUp(_ reason: String, _ status: Int? = nil) {
-        guard failure == nil else { return }
         failure = ResourceFailure(
             code: ResourceFailure.Reason.hostUnavailable.rawValue,
             message: "the host \(reason), which is longer than --retry-max-time",
