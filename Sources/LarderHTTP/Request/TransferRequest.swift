@@ -54,9 +54,7 @@ package struct RequestBody: Sendable {
     /// Returns the number of copied bytes, or nil to end the transfer. Called on the loop's queue.
     package let read: Reader
 
-    package init(count: Int64, read: @escaping Reader) {
-        (self.count, self.read) = (count, read)
-    }
+    package init(count: Int64, read: @escaping Reader) { (self.count, self.read) = (count, read) }
 
     package init(_ bytes: [UInt8]) {
         self.init(count: Int64(bytes.count)) { offset, buffer in

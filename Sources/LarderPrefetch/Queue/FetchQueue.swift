@@ -171,9 +171,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     private func endOfRound() -> ContinuousClock.Instant? {
-        if loop.hasEnded, !isStopping {
-            breakOff(TransferError(.other, "libcurl cannot continue"))
-        }
+        if loop.hasEnded, !isStopping { breakOff(TransferError(.other, "libcurl cannot continue")) }
         feed()
         if !outbox.isEmpty,
             operations == 0 || outbox.count >= Self.outboxLimit || outboxDue <= .now
