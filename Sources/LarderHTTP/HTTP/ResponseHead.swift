@@ -21,7 +21,7 @@ struct ResponseHeadParser {
     private var lines: [UInt8] = []
     private(set) var isComplete = false
 
-    init(maximumBytes: Int, maximumFields: Int) {
+    init(maximumBytes: Int, maximumFields: Int = 256) {
         (self.maximumBytes, self.maximumFields) = (maximumBytes, maximumFields)
         lines.reserveCapacity(512)
     }

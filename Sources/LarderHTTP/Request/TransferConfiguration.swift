@@ -39,8 +39,6 @@ public struct TransferConfiguration: Sendable {
     public var resolve: [ResolveRule] = []
     /// Maximum bytes of a response's head, interim heads and trailers in total. Default: 64 KiB.
     public var maximumHeaderBytes = 64 << 10
-    /// Maximum fields of a response's head, interim heads and trailers in total. Default: 256.
-    public var maximumHeaderFields = 256
     /// Maximum encoded body bytes per second of all transfers together. Default: nil, no limit.
     public var maximumBytesPerSecond: Int64?
     /// The logger. Logs contain no credentials, queries or header fields. Default: nil.

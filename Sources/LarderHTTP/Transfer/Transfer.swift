@@ -31,9 +31,7 @@ final class Transfer {
         proxy = configuration.proxies.proxy(for: url)
         // A proxy hides the server's addresses.
         allowsAnyAddress = proxy != nil || policy.allowsAnyAddress(of: url)
-        parser = ResponseHeadParser(
-            maximumBytes: configuration.maximumHeaderBytes,
-            maximumFields: configuration.maximumHeaderFields)
+        parser = ResponseHeadParser(maximumBytes: configuration.maximumHeaderBytes)
     }
 
     var hasHead: Bool { parser.isComplete }
