@@ -76,18 +76,15 @@ public struct ConnectToRule: Hashable, Sendable {
     /// Parses a rule, or returns nil.
     public init?(_ text: String) {
         let rule = /(\[[^\]]*\]|[^:]*):([^:]*):(\[[^\]]*\]|[^:]*):([^:]*)/
-        guard let parts = text.wholeMatch(of: rule)?.output, Self.isHost(parts.1),
-            Self.isPort(parts.2), Self.isHost(parts.3), Self.isPort(parts.4)
+        guard let parts = text.wholeMatch(of: rule)?.output,
+            [parts.1, parts.3].allSatisfy({ host in
+                host.isEmpty || HostPattern(String(host)).map { $0.port == nil } ?? false
+            }),
+            [parts.2, parts.4].allSatisfy({ port in
+                port.isEmpty || UInt16(port).map { $0 > 0 } ?? false
+            })
         else { return nil }
         self.text = text
-    }
-
-    private static func isHost(_ text: Substring) -> Bool {
-        text.isEmpty || HostPattern(String(text)).map { $0.port == nil } ?? false
-    }
-
-    private static func isPort(_ text: Substring) -> Bool {
-        text.isEmpty || UInt16(text).map { $0 > 0 } ?? false
     }
 }
 
