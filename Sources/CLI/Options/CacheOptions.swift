@@ -100,7 +100,7 @@ struct LockOptions: ParsableArguments {
         help: .common(
             "Exit with status 75 after waiting this long for other runs. (default: no limit)",
             "time"), transform: TimeSpan.parse)
-    var limit: TimeSpan?
+    var limit: Duration?
 
     func validate() throws {
         if let exclusive, !NamedLock.isName(exclusive) {
@@ -112,7 +112,7 @@ struct LockOptions: ParsableArguments {
 
     func wait(isQuiet: Bool, isCancelled: @escaping @Sendable () -> Bool) -> LockWait {
         LockWait(
-            limit: noWait ? .zero : limit?.duration,
+            limit: noWait ? .zero : limit,
             onWait: { message in if !isQuiet { Console.complain(message) } },
             isCancelled: isCancelled)
     }

@@ -197,7 +197,7 @@ struct EntryOptions: ParsableArguments {
             """
             The maximum size of a manifest from a URL, or unpacked from gzip. (default: 256MiB)
             """, "size"), transform: ByteCount.parse)
-    var maxManifestSize = ByteCount(ManifestLimits().maximumUnpackedSize)
+    var maxManifestSize = ManifestLimits().maximumUnpackedSize
 
     @Option(
         help: .rare(
@@ -208,7 +208,7 @@ struct EntryOptions: ParsableArguments {
     func validate() throws {
         for (option, value) in [
             ("--icon-size", Int64(iconSize)), ("--max-entries", Int64(maxEntries)),
-            ("--max-manifest-size", maxManifestSize.bytes),
+            ("--max-manifest-size", maxManifestSize),
             ("--max-unpack-ratio", Int64(maxUnpackRatio)),
         ] where value <= 0 { throw ValidationError("\(option) must be at least 1.") }
         _ = try rules()
@@ -238,7 +238,7 @@ struct EntryOptions: ParsableArguments {
         }
         rules.iconSize = iconSize
         rules.limits.maximumEntries = maxEntries
-        rules.limits.maximumUnpackedSize = maxManifestSize.bytes
+        rules.limits.maximumUnpackedSize = maxManifestSize
         rules.limits.maximumUnpackingRatio = maxUnpackRatio
         rules.ipfsGateway = try HTTPURL.base(ipfsGateway, option: "--ipfs-gateway")
         return rules

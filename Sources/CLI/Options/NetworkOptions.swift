@@ -19,13 +19,13 @@ struct TransferOptions: ParsableArguments {
         help: .rare(
             "The maximum size of an icon, for example 500kB or 2MiB. (default: 16MiB)", "size"),
         transform: ByteCount.parseAboveZero)
-    var maxObjectSize = ByteCount(Self.defaultSize)
+    var maxObjectSize = Self.defaultSize
     fileprivate static let defaultSize: Int64 = 16 << 20
 
     @Option(
         help: .rare("The time limit for a transfer, for example 90s or 1h. (default: 5m)", "time"),
         transform: TimeSpan.parseAboveZero)
-    var timeout = TimeSpan(seconds: 300)
+    var timeout = Duration.seconds(300)
 
     @Option(
         help: .rare(
@@ -38,7 +38,7 @@ struct TransferOptions: ParsableArguments {
             Retry a URL for at most this time after its first attempt, and give up on a host that \
             asks for a longer wait. (default: 10m)
             """, "time"), transform: TimeSpan.parseAboveZero)
-    var retryMaxTime = TimeSpan(seconds: 600)
+    var retryMaxTime = Duration.seconds(600)
 
     @Option(
         help: .rare("The maximum number of requests per second to a scheme, host and port.", "n"),
@@ -63,11 +63,11 @@ struct TransferOptions: ParsableArguments {
     fileprivate func apply(to configuration: inout PrefetchConfiguration) {
         configuration.maximumConcurrent = maxConcurrent
         configuration.maximumPerHost = maxPerHost
-        configuration.maximumObjectBytes = maxObjectSize.bytes
-        configuration.transfer.totalTimeout = timeout.duration
+        configuration.maximumObjectBytes = maxObjectSize
+        configuration.transfer.totalTimeout = timeout
         configuration.transfer.userAgent = userAgent
         configuration.retry.attempts = attempts
-        configuration.retry.maximumTime = retryMaxTime.duration
+        configuration.retry.maximumTime = retryMaxTime
         configuration.ratePerHost = ratePerHost
     }
 }
@@ -101,7 +101,7 @@ extension NetworkCommand {
                 ]
             case Code.tls.rawValue: [("--client-cert", credentials.clientCert != nil)]
             case Code.tooLarge.rawValue:
-                [("--max-object-size", transfer.maxObjectSize.bytes != TransferOptions.defaultSize)]
+                [("--max-object-size", transfer.maxObjectSize != TransferOptions.defaultSize)]
             case "redirect-refused" where message.contains("--allow-downgrade"):
                 [("--allow-downgrade", addresses.allowDowngrade)]
             case "http-400", "http-401", "http-403", "http-406":
@@ -149,19 +149,19 @@ struct ConnectionOptions: ParsableArguments {
         help: .rare(
             "The time limit for opening a connection, such as 5s or 2m. (default: 10s)", "time"),
         transform: TimeSpan.parseAboveZero)
-    var connectTimeout = TimeSpan(seconds: 10)
+    var connectTimeout = Duration.seconds(10)
 
     @Option(
         help: .rare(
             "Abort a transfer slower than 100 bytes/s for this long. (default: 30s)", "time"),
         transform: TimeSpan.parseAboveZero)
-    var stallTimeout = TimeSpan(seconds: 30)
+    var stallTimeout = Duration.seconds(30)
 
     @Option(
         help: .common(
             "The total download rate of all transfers, for example 500kB/s or 2MiB/s.", "size/s"),
         transform: ByteCount.perSecond)
-    var limitRate: ByteCount?
+    var limitRate: Int64?
 
     @Option(
         help: .rare(
@@ -184,9 +184,9 @@ struct ConnectionOptions: ParsableArguments {
         configuration.connectTo = try connectToRules()
         configuration.resolve = try resolveRules()
         configuration.certificateAuthorities = try authorities()
-        configuration.connectTimeout = connectTimeout.duration
-        configuration.stallTimeout = stallTimeout.duration
-        configuration.maximumBytesPerSecond = limitRate?.bytes
+        configuration.connectTimeout = connectTimeout
+        configuration.stallTimeout = stallTimeout
+        configuration.maximumBytesPerSecond = limitRate
     }
 
     func configuration() throws -> TransferConfiguration {

@@ -16,7 +16,7 @@ struct RevalidationOptions: ParsableArguments {
             The time during which an icon that was gone (404, 410) fails without a new request. \
             With 0, the icon is requested every time. (default: 1h)
             """, "time"), transform: TimeSpan.parse)
-    var failureTtl = TimeSpan(seconds: 3600)
+    var failureTtl = Duration.seconds(3600)
 
     @Flag(help: .rare("Request icons that were gone (404, 410) again.")) var retryGone = false
 
@@ -38,7 +38,7 @@ struct RevalidationOptions: ParsableArguments {
     func apply(to policy: inout PlanPolicy) {
         policy.revalidation = revalidate
         policy.fetchesAll = force
-        policy.failureLifetime = retryGone ? .zero : failureTtl.duration
+        policy.failureLifetime = retryGone ? .zero : failureTtl
         policy.retriesOnlyFailed = retryFailed
     }
 }

@@ -22,6 +22,12 @@ struct Quantity {
         text = text[match.range.upperBound...]
     }
 
+    init?(_ argument: String) {
+        var rest = argument[...]
+        self.init(takenFrom: &rest)
+        guard rest.isEmpty else { return nil }
+    }
+
     /// Returns bytes or microseconds, rounded down. Returns nil on overflow, or if a positive
     /// number would become 0.
     func counted(in size: Int64) -> Int64? {
@@ -30,29 +36,32 @@ struct Quantity {
         return count > 0 || number == 0 ? Int64(count.description) : nil
     }
 
-    /// Throws if the argument would be valid without its spaces.
-    static func requireNoSpaces(_ argument: String, _ isValid: (String) -> Bool) throws {
+    /// Parses an argument. Throws advice if it would be valid without its spaces.
+    fileprivate static func parse<Value: Comparable & AdditiveArithmetic>(
+        _ argument: String, _ refusal: @autoclosure () -> ValidationError,
+        _ read: (String) -> Value?
+    ) throws -> Value {
+        if let value = read(argument) { return value }
         let text = argument.filter { $0 != " " }
-        try refuse(
-            if: text.utf8.count < argument.utf8.count && isValid(text),
-            "write \(text) without a space")
+        if text.utf8.count < argument.utf8.count, let value = read(text), value > .zero {
+            throw ValidationError("write \(text) without a space")
+        }
+        throw refusal()
     }
 
     static func perSecond(_ argument: String) throws -> Double {
-        var rest = argument[...]
-        if let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
-            ["", "/s"].contains(quantity.unit)
-        {
+        try parse(argument, ValidationError("expected a number, such as 5, 0.5 or 5/s")) {
+            text -> Double? in
+            guard let quantity = Quantity(text), ["", "/s"].contains(quantity.unit) else {
+                return nil
+            }
             return NSDecimalNumber(decimal: quantity.number).doubleValue
         }
-        try requireNoSpaces(argument) { (try? perSecond($0)) != nil }
-        throw ValidationError("expected a number, such as 5, 0.5 or 5/s")
     }
 
     /// Parses a percentage from 0 to 100. `Decimal` is exact, so that 0.1 % of 1,000 is 1.
     static func percent(_ argument: String) -> Decimal? {
-        var rest = argument[...]
-        guard argument.prefix(1).isDigits, let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
+        guard argument.prefix(1).isDigits, let quantity = Quantity(argument),
             quantity.unit == "%", quantity.number <= 100
         else { return nil }
         return quantity.number
@@ -64,24 +73,32 @@ extension StringProtocol {
 }
 
 /// A size on the command line: `500`, `500kB`, `1.5G`, `500MB` (10^6) or `500MiB` (2^20).
-struct ByteCount {
-    private static let form = """
-        a number of bytes, or a number with k, M, G or T, such as 500k, 1.5G, 500MB (10^6) or \
-        500MiB (2^20)
-        """
+enum ByteCount {
+    static func parse(_ argument: String) throws -> Int64 {
+        try Quantity.parse(argument, refusal(of: argument), bytes)
+    }
 
-    let bytes: Int64
+    static func parseAboveZero(_ argument: String) throws -> Int64 {
+        let bytes = try parse(argument)
+        try refuse(if: bytes == 0, "must be at least 1")
+        return bytes
+    }
 
-    init(_ bytes: Int64) { self.bytes = bytes }
+    static func perSecond(_ argument: String) throws -> Int64 {
+        func size(_ text: String) -> String {
+            text.hasSuffix("/s") ? String(text.dropLast(2)) : text
+        }
+        let rate = try Quantity.parse(argument, refusal(of: size(argument))) { bytes(size($0)) }
+        try refuse(if: rate == 0, "must be more than 0")
+        return rate
+    }
 
-    private init?(_ argument: Substring) {
-        var rest = argument
-        guard let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
-            let size = Self.size(of: quantity.unit),
-            // A fraction of a byte means that the unit was forgotten.
-            size > 1 || !quantity.hasFraction, let bytes = quantity.counted(in: size)
+    private static func bytes(_ argument: String) -> Int64? {
+        // A fraction of a byte means that the unit was forgotten.
+        guard let quantity = Quantity(argument), let size = size(of: quantity.unit),
+            size > 1 || !quantity.hasFraction
         else { return nil }
-        self.bytes = bytes
+        return quantity.counted(in: size)
     }
 
     /// Returns the size of a unit in bytes, ignoring case; nil for `Mb`, which may mean a megabit.
@@ -96,65 +113,22 @@ struct ByteCount {
         return (0...power).reduce(1) { size, _ in size * step }
     }
 
-    static func parse(_ argument: String) throws -> ByteCount {
-        if let count = ByteCount(argument[...]) { return count }
-        try Quantity.requireNoSpaces(argument) { ByteCount($0[...]).map { $0.bytes > 0 } ?? false }
-        throw refusal(of: argument[...])
-    }
-
-    private static func refusal(of argument: Substring) -> ValidationError {
+    private static func refusal(of argument: String) -> ValidationError {
         let limit = "at most \(Int64.max) bytes"
-        var rest = argument
-        guard let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
-            let size = size(of: quantity.unit), quantity.number * Decimal(size) > Decimal(Int64.max)
-        else { return ValidationError("expected \(form); \(limit)") }
-        return ValidationError("too large; \(limit)")
-    }
-
-    static func parseAboveZero(_ argument: String) throws -> ByteCount {
-        let count = try parse(argument)
-        guard count.bytes > 0 else { throw ValidationError("must be at least 1") }
-        return count
-    }
-
-    static func perSecond(_ argument: String) throws -> ByteCount {
-        func size(_ text: String) -> Substring {
-            text.hasSuffix("/s") ? text.dropLast(2) : text[...]
+        if let quantity = Quantity(argument), let size = size(of: quantity.unit),
+            quantity.number * Decimal(size) > Decimal(Int64.max)
+        {
+            return ValidationError("too large; \(limit)")
         }
-        if let rate = ByteCount(size(argument)) {
-            guard rate.bytes > 0 else { throw ValidationError("must be more than 0") }
-            return rate
-        }
-        try Quantity.requireNoSpaces(argument) { ByteCount(size($0)).map { $0.bytes > 0 } ?? false }
-        throw refusal(of: size(argument))
+        return ValidationError(
+            "expected a number of bytes, or a number with k, M, G or T, such as 500k, 1.5G, "
+                + "500MB (10^6) or 500MiB (2^20); \(limit)")
     }
 }
 
 /// A duration on the command line: `90` (seconds), `90s`, `1.5h`, `30d` or `1h30m`.
-struct TimeSpan {
+enum TimeSpan {
     private static let longest: Int64 = 36_525 * 86_400_000_000
-
-    let duration: Duration
-
-    init(seconds: Int64) { duration = .seconds(seconds) }
-
-    /// Parses one number, or a sum from the longest unit to the shortest.
-    private init?(_ argument: String) {
-        var rest = argument[...]
-        var shortest = Int64.max
-        var sum: Int64 = 0
-        repeat {
-            guard let quantity = Quantity(takenFrom: &rest), !quantity.unit.contains("M"),
-                let length = Self.units[quantity.unit.lowercased()], length < shortest,
-                // In a sum, a number without a unit is ambiguous.
-                !quantity.unit.isEmpty || shortest == .max && rest.isEmpty,
-                let part = quantity.counted(in: length), part <= Self.longest - sum
-            else { return nil }
-            sum += part
-            shortest = length
-        } while !rest.isEmpty
-        duration = .microseconds(sum)
-    }
 
     /// The length of each unit in microseconds, in lower case. `M` is refused: it may mean a month.
     private static let units: [String: Int64] = [
@@ -162,21 +136,40 @@ struct TimeSpan {
         "d": 86_400_000_000, "w": 604_800_000_000,
     ]
 
-    var seconds: Double { duration / .seconds(1) }
-
-    static func parse(_ argument: String) throws -> TimeSpan {
-        if let span = TimeSpan(argument) { return span }
-        try Quantity.requireNoSpaces(argument) { TimeSpan($0).map { $0.duration > .zero } ?? false }
-        throw ValidationError(
+    static func parse(_ argument: String) throws -> Duration {
+        let refusal = ValidationError(
             "expected seconds, or numbers with ms, s, m, h, d or w, such as 90s, 1.5h, 30d or "
                 + "1h30m; at most 100 years")
+        return try Quantity.parse(argument, refusal, duration)
     }
 
-    static func parseAboveZero(_ argument: String) throws -> TimeSpan {
-        let span = try parse(argument)
-        guard span.duration > .zero else { throw ValidationError("must be more than 0") }
-        return span
+    static func parseAboveZero(_ argument: String) throws -> Duration {
+        let duration = try parse(argument)
+        try refuse(if: duration == .zero, "must be more than 0")
+        return duration
     }
+
+    /// Parses one number, or a sum from the longest unit to the shortest.
+    private static func duration(_ argument: String) -> Duration? {
+        var rest = argument[...]
+        var shortest = Int64.max
+        var sum: Int64 = 0
+        repeat {
+            guard let quantity = Quantity(takenFrom: &rest), !quantity.unit.contains("M"),
+                let length = units[quantity.unit.lowercased()], length < shortest,
+                // In a sum, a number without a unit is ambiguous.
+                !quantity.unit.isEmpty || shortest == .max && rest.isEmpty,
+                let part = quantity.counted(in: length), part <= longest - sum
+            else { return nil }
+            sum += part
+            shortest = length
+        } while !rest.isEmpty
+        return .microseconds(sum)
+    }
+}
+
+extension Duration {
+    var seconds: Double { self / .seconds(1) }
 }
 
 func refuse(if isWrong: Bool, _ message: @autoclosure () -> String) throws(ValidationError) {

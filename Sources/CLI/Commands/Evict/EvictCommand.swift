@@ -29,13 +29,13 @@ struct EvictCommand: ReportingCommand {
         parsing: .unconditional,
         help: .common("The maximum total size of objects, for example 500MB or 2GiB.", "size"),
         transform: ByteCount.parse)
-    var maxSize: ByteCount?
+    var maxSize: Int64?
 
     @Option(
         parsing: .unconditional,
         help: .common("The maximum age of objects, for example 12h or 30d.", "time"),
         transform: TimeSpan.parse)
-    var maxAge: TimeSpan?
+    var maxAge: Duration?
 
     @Option(
         help: .common(
@@ -53,7 +53,7 @@ struct EvictCommand: ReportingCommand {
         help: .common(
             "The minimum free space on the cache's file system, such as 500MB or 2GiB.", "size"),
         transform: ByteCount.parse)
-    var minFree: ByteCount?
+    var minFree: Int64?
 
     @Option(
         help: .common(
@@ -75,7 +75,7 @@ struct EvictCommand: ReportingCommand {
         help: .common(
             "Keep orphans, partial downloads and quarantined files that are younger than this. "
                 + "(default: 1h)", "time"), transform: TimeSpan.parse)
-    var grace: TimeSpan?
+    var grace: Duration?
 
     @Flag(
         name: [.customShort("n"), .long],
@@ -105,7 +105,7 @@ struct EvictCommand: ReportingCommand {
             policy.isCancelled = { run.interrupts.isAsked }
             ProcessMemory.releaseText()
             let printsVictims = dryRun && (output.json || !output.quiet)
-            if let minFree, case let size = try cache.fileSystemBytes, minFree.bytes > size {
+            if let minFree, case let size = try cache.fileSystemBytes, minFree > size {
                 throw ValidationError(
                     "--min-free must be at most the size of the cache's file system,"
                         + " \(ByteText.describe(size)) (\(size) bytes)")
@@ -133,10 +133,10 @@ struct EvictCommand: ReportingCommand {
     private func policy(for cache: Cache?) throws -> EvictionPolicy {
         let rules = try reading.rules()
         var policy = EvictionPolicy()
-        policy.maximumBytes = maxSize?.bytes
+        policy.maximumBytes = maxSize
         policy.maximumObjects = maxCount
         policy.maximumAge = maxAge?.seconds
-        policy.minimumFree = minFree?.bytes
+        policy.minimumFree = minFree
         policy.order = by ?? .used
         if !keep.isEmpty {
             let manifests = try LocalManifests(keep, rules: rules, cache: cache)

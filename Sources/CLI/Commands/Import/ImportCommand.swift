@@ -51,7 +51,7 @@ struct ImportCommand: ReportingCommand {
         help: .common(
             "The maximum size of an icon, for example 500kB or 2MiB. (default: 16MiB)", "size"),
         transform: ByteCount.parseAboveZero)
-    var maxObjectSize = ByteCount(16 << 20)
+    var maxObjectSize: Int64 = 16 << 20
 
     @Flag(help: "Accept files that are not images.") var anyContent = false
 
@@ -92,7 +92,7 @@ struct ImportCommand: ReportingCommand {
     private func configuration() throws -> ImportConfiguration {
         var configuration = ImportConfiguration(layout: naming.layout(layout), directory: directory)
         configuration.folder = naming.folder
-        configuration.maximumBytes = maxObjectSize.bytes
+        configuration.maximumBytes = maxObjectSize
         configuration.acceptsAnyContent = anyContent
         configuration.manifestRules = try reading.rules()
         return configuration

@@ -76,7 +76,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
     @Option(
         help: .common("With --data, keep the URLs of larger icons. (default: 64KiB)", "size"),
         transform: ByteCount.parseAboveZero)
-    var maxData: ByteCount?
+    var maxData: Int64?
 
     @Option(help: "The value of a missing icon: its URL, or a placeholder image.")
     var missing = MissingChoice.keep
@@ -104,7 +104,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
         if let server { _ = try ServeCommand.base(server, of: "--server") }
         try refuse(if: storeAnyway && !fetch, "--store-anyway needs --fetch.")
         if maxData != nil, !data { throw ValidationError("--max-data needs --data.") }
-        if let maxData, maxData.bytes > InlineEntry.maximumSize {
+        if let maxData, maxData > InlineEntry.maximumSize {
             throw ValidationError(
                 "--max-data must be at most \(InlineEntry.maximumSize >> 10)KiB,"
                     + " because larder reads no larger data: URL.")
@@ -120,7 +120,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
 
     private func target() throws -> LocalizeTarget {
         if let server { return .server(try ServeCommand.base(server, of: "--server")) }
-        if data { return .data(limit: maxData?.bytes ?? 64 << 10) }
+        if data { return .data(limit: maxData ?? 64 << 10) }
         let folder = path?.parentDirectory ?? "."
         return .icons(icons ?? "\(folder)/\(defaultName)-icons", seenFrom: folder)
     }

@@ -51,7 +51,7 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
             With --shard, treat icons as fresh if they were stored or confirmed in the remote \
             within this time, for example 24h. (default: as specified by their servers)
             """, "time"), transform: TimeSpan.parse)
-    var remoteFreshFor: TimeSpan?
+    var remoteFreshFor: Duration?
 
     @Option(
         help: .rare(
@@ -164,7 +164,7 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
         configuration.shard = try workers.shard
         configuration.remote = try remote.remote(
             workers.name != nil ? .fill : remoteReadOnly ? .read : .mirror)
-        configuration.remote?.freshFor = remoteFreshFor?.duration
+        configuration.remote?.freshFor = remoteFreshFor
         try applyNetwork(to: &configuration)
         return configuration
     }

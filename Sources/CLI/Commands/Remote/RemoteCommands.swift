@@ -191,14 +191,14 @@ struct RemoteEvictCommand: ReportingCommand {
         parsing: .unconditional,
         help: .common("Remove references not renewed within this time, such as 30d.", "time"),
         transform: TimeSpan.parse)
-    var maxAge: TimeSpan
+    var maxAge: Duration
 
     @Option(
         parsing: .unconditional,
         help: .common(
             "Keep objects without a reference that are younger than this. (default: 24h)", "time"),
         transform: TimeSpan.parse)
-    var grace: TimeSpan?
+    var grace: Duration?
 
     @Flag(
         name: [.customShort("n"), .long], help: "Print what would be removed, and remove nothing.")

@@ -174,12 +174,12 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.fallback = fallbackStatus ?? .notFound
         configuration.allowedOrigin = allowOrigin
         configuration.onProblem = { Console.complain($0) }
-        configuration.memoryLimit = Int(clamping: limits.memoryLimit.bytes)
+        configuration.memoryLimit = Int(clamping: limits.memoryLimit)
         configuration.maximumConnections = limits.maxConnections
-        configuration.headTimeout = limits.requestTimeout.duration
-        configuration.idleTimeout = limits.idleTimeout.duration
-        configuration.stallTimeout = limits.stallTimeout.duration
-        configuration.grace = limits.grace.duration
+        configuration.headTimeout = limits.requestTimeout
+        configuration.idleTimeout = limits.idleTimeout
+        configuration.stallTimeout = limits.stallTimeout
+        configuration.grace = limits.grace
         return configuration
     }
 }
@@ -215,7 +215,7 @@ struct ServerLimitOptions: ParsableArguments {
         help: .common(
             "The size of the memory cache. With 0, every icon is read from disk. (default: 64MiB)",
             "size"), transform: ByteCount.parse)
-    var memoryLimit = ByteCount(64 << 20)
+    var memoryLimit: Int64 = 64 << 20
 
     @Option(help: .common("The maximum number of connections. Further connections wait.", "n"))
     var maxConnections = 4_096
@@ -223,23 +223,23 @@ struct ServerLimitOptions: ParsableArguments {
     @Option(
         help: .rare("The time limit for receiving a request. (default: 10s)", "time"),
         transform: TimeSpan.parseAboveZero)
-    var requestTimeout = TimeSpan(seconds: 10)
+    var requestTimeout = Duration.seconds(10)
 
     @Option(
         help: .rare("Close a connection without requests after this time. (default: 60s)", "time"),
         transform: TimeSpan.parseAboveZero)
-    var idleTimeout = TimeSpan(seconds: 60)
+    var idleTimeout = Duration.seconds(60)
 
     @Option(
         help: .rare(
             "Close a connection if its client reads nothing for this long. (default: 2m)", "time"),
         transform: TimeSpan.parseAboveZero)
-    var stallTimeout = TimeSpan(seconds: 120)
+    var stallTimeout = Duration.seconds(120)
 
     @Option(
         help: .rare("The time limit for responses in flight after SIGTERM. (default: 30s)", "time"),
         transform: TimeSpan.parse)
-    var grace = TimeSpan(seconds: 30)
+    var grace = Duration.seconds(30)
 
     func validate() throws {
         try refuse("--max-connections", maxConnections, outside: 1...1_000_000)

@@ -117,7 +117,7 @@ struct VerifyPartOptions: ParsableArguments {
         help: .common(
             "Stop after this time. The next run with --max-duration verifies the rest.", "time"),
         transform: TimeSpan.parseAboveZero)
-    var maxDuration: TimeSpan?
+    var maxDuration: Duration?
 
     @Option(
         name: .customLong("manifest"),
@@ -159,7 +159,7 @@ struct VerifyPartOptions: ParsableArguments {
     var options: VerifyOptions {
         var options = VerifyOptions()
         options.isQuick = quick
-        options.maximumDuration = maxDuration?.duration
+        options.maximumDuration = maxDuration
         options.selection = sample ?? .all
         if case .share(let share, seed: _)? = sample {
             options.selection = .share(share, seed: seed ?? UInt64.random(in: .min ... .max))
