@@ -24,11 +24,9 @@ struct Larder: AsyncParsableCommand {
         }
         Suggestion.optionsInUse = { OptionsInUse.text(for: $0) }
         let words = CommandLine.arguments.dropFirst().map(\.expandingHome)
-        var arguments = ConfigFile.withoutExclusion(words)
-        let usesFile = arguments.count == words.count
-        // Scripts may use `larder push` and `larder pull`, from before these commands belonged to
-        // `remote`.
-        if ["push", "pull"].contains(arguments.first) { arguments.insert("remote", at: 0) }
+        let included = ConfigFile.withoutExclusion(words)
+        let usesFile = included.count == words.count
+        let arguments = NamedCommand.withGroup(included)
         if let help = NamedCommand.help(requestedBy: arguments) {
             print(help)
             leave(0)

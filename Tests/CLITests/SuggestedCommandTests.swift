@@ -14,8 +14,8 @@ import Testing
         let split = words.split(separator: " ").map(String.init)
         let command = NamedCommand.program.find(split).command
         let options = command.options
-        for (name, takesValue) in OptionsInUse.names(for: words) {
-            #expect(options[name] == takesValue, "\(command.name) \(name)")
+        for name in OptionsInUse.names(for: words) {
+            #expect(options[name] != nil, "\(command.name) \(name)")
         }
     }
 

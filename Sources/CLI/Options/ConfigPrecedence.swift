@@ -80,7 +80,7 @@ extension ConfigFile {
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> [Line] {
         let options = command.namedOptions
-        let given = command.givenOptions(in: words).names
+        let given = Set(command.givenOptions(in: words).options.map(\.name))
         var replaced = Self.replaced(by: given)
         // `LARDER_CACHE` may be set for one run, so it overrides the file.
         if environment["LARDER_CACHE"]?.isEmpty == false { replaced.insert("--cache") }
@@ -88,7 +88,7 @@ extension ConfigFile {
         let readsManifest =
             options["--manifest"] == nil || given.contains("--manifest")
             || lines.contains { $0.name == "--manifest" }
-        return readsManifest ? lines : lines.filter { OptionsInUse.reading[$0.name] == nil }
+        return readsManifest ? lines : lines.filter { !OptionsInUse.reading.contains($0.name) }
     }
 
     /// Returns the cache that the file names, for completions.

@@ -51,10 +51,12 @@ struct NamedCommand {
         return syntax
     }
 
-    /// Returns the long names of the options before the first unknown option.
-    func givenOptions(in words: [String]) -> (names: Set<String>, unknown: String?) {
-        let options = namedOptions
-        var names: Set<String> = []
+    /// Returns the options before the first unknown option, with their long names.
+    func givenOptions(
+        in words: [String]
+    ) -> (options: [(name: String, value: String?)], unknown: String?) {
+        let known = namedOptions
+        var given: [(name: String, value: String?)] = []
         var words = words.prefix { $0 != "--" }
         while let word = words.popFirst() {
             guard word.hasPrefix("-"), word != "-" else { continue }
@@ -62,17 +64,19 @@ struct NamedCommand {
             // A word such as `-qj` combines several short options.
             let parts = head.hasPrefix("--") ? [head] : head.dropFirst().map { "-\($0)" }
             for (place, part) in parts.enumerated() {
-                guard let option = options[part] else { return (names, head) }
-                names.insert(option.name)
+                guard let option = known[part] else { return (given, head) }
+                given.append((option.name, nil))
                 guard option.takesValue else { continue }
                 let isLast = place == parts.count - 1
                 // The parser accepts `-j16`, but not `-qj16`.
-                guard isLast || place == 0 else { return (names, head) }
-                if isLast, head == word { words = words.dropFirst() }
+                guard isLast || place == 0 else { return (given, head) }
+                let joined = String(word.dropFirst(isLast ? head.count + 1 : 2))
+                given[given.count - 1].value =
+                    isLast && head == word ? words.popFirst() ?? "" : joined
                 break
             }
         }
-        return (names, nil)
+        return (given, nil)
     }
 
     /// Adds the parent commands to a parser's message, and advice for an unexpected argument.
@@ -117,6 +121,12 @@ struct NamedCommand {
             return (self, words)
         }
         return next.find(Array(words.dropFirst()))
+    }
+
+    /// Adds the group of `push` and `pull`. Scripts may use them from before they belonged to
+    /// `remote`.
+    static func withGroup(_ words: [String]) -> [String] {
+        ["push", "pull"].contains(words.first) ? ["remote"] + words : words
     }
 
     /// Throws if the words name an unknown command, or if an option precedes its command.

@@ -3,49 +3,40 @@ import LarderCore
 
 /// The options of this run that a suggested command also needs.
 enum OptionsInUse {
-    typealias Names = [String: Bool]
-
-    private static let access = names(
-        flags: ["--allow-private-network", "--allow-downgrade", "--netrc"],
-        values: [
-            "--allow-host", "--ca-cert", "--client-cert", "--client-key", "--connect-to",
-            "--header", "--max-object-size", "--netrc-file", "--no-proxy", "--proxy", "--resolve",
-            "--user-agent",
-        ])
-    static let reading = names(values: [
+    private static let access = [
+        "--allow-downgrade", "--allow-host", "--allow-private-network", "--ca-cert",
+        "--client-cert", "--client-key", "--connect-to", "--header", "--max-object-size",
+        "--netrc", "--netrc-file", "--no-proxy", "--proxy", "--resolve", "--user-agent",
+    ]
+    static let reading = [
         "--base-url", "--entries", "--icon-key", "--icon-set", "--icon-size", "--icon-template",
         "--icons", "--integrity-key", "--ipfs-gateway", "--max-entries", "--max-manifest-size",
         "--max-unpack-ratio", "--name-key", "--priority-key",
-    ])
-    private static let prefetching = names(
-        flags: ["--any-content", "--remote-read-only", "--store-anyway"],
-        values: [
-            "--attempts", "--connect-timeout", "--failure-ttl", "--limit-rate", "--max-concurrent",
-            "--max-failures", "--max-per-host", "--rate-per-host", "--remote",
-            "--remote-fresh-for", "--retry-max-time", "--shard", "--split-host",
-            "--stall-timeout", "--timeout",
-        ])
-    private static let remote = names(
-        flags: ["--remote-unsigned"],
-        values: [
-            "--remote-concurrent", "--remote-endpoint", "--remote-max-objects",
-            "--remote-profile", "--remote-region",
-        ])
-    private static let connection = names(values: [
+    ]
+    private static let prefetching = [
+        "--any-content", "--attempts", "--connect-timeout", "--failure-ttl", "--limit-rate",
+        "--max-concurrent", "--max-failures", "--max-per-host", "--rate-per-host", "--remote",
+        "--remote-fresh-for", "--remote-read-only", "--retry-max-time", "--shard", "--split-host",
+        "--stall-timeout", "--store-anyway", "--timeout",
+    ]
+    private static let remote = [
+        "--remote-concurrent", "--remote-endpoint", "--remote-max-objects", "--remote-profile",
+        "--remote-region", "--remote-unsigned",
+    ]
+    private static let connection = [
         "--ca-cert", "--connect-to", "--no-proxy", "--proxy", "--resolve",
-    ])
+    ]
 
-    static func names(for words: String) -> Names {
-        let groups =
+    static func names(for words: String) -> [String] {
+        let names =
             switch words.split(separator: " ").first {
-            case "prefetch": [access, reading, prefetching, remote]
-            case "plan": [reading]
-            case "verify": words.contains(" --manifest") ? [access, reading] : [access]
-            case "remote": [connection, remote]
-            default: [Names]()
+            case "prefetch": access + reading + prefetching + remote
+            case "plan": reading
+            case "verify": words.contains(" --manifest") ? access + reading : access
+            case "remote": connection + remote
+            default: [String]()
             }
-        let everywhere = ["--cache": true, ConfigFile.exclusion: false]
-        return groups.reduce(into: everywhere) { $0.merge($1) { $1 } }
+        return names + ["--cache"]
     }
 
     /// Returns the options, each after a space. Secrets are replaced by an ellipsis.
@@ -59,18 +50,12 @@ enum OptionsInUse {
         let suggested = NamedCommand.program.find(words.split(separator: " ").map(String.init))
         let others = file?.lines(for: suggested.command) ?? []
         let fromFile = used.filter { !others.contains($0) }.map(\.argument)
-        var rest = fromFile[...] + arguments.dropFirst().prefix { $0 != "--" }
-        var options: [String] = []
-        while let argument = rest.popFirst() {
-            let isShort = argument.hasPrefix("-j")
-            let name = isShort ? "--max-concurrent" : String(argument.prefix { $0 != "=" })
-            guard let takesValue = names[name] else { continue }
-            let text = argument.dropFirst(isShort ? 2 : name.count + 1)
-            let joined = isShort ? text.drop { $0 == "=" } : text
-            let isJoined = isShort ? !joined.isEmpty : name != argument
-            let value = isJoined || !takesValue ? String(joined) : rest.popFirst() ?? ""
-            options.append(takesValue ? shown(value, of: name) : name)
-        }
+        let given = ConfigFile.withoutExclusion(arguments)
+        let running = NamedCommand.withGroup(Array(given.dropFirst()))
+        let (command, rest) = NamedCommand.program.find(running)
+        var options = command.givenOptions(in: fromFile + rest).options
+            .filter { names.contains($0.name) }
+            .map { option in option.value.map { shown($0, of: option.name) } ?? option.name }
         if !options.contains(where: { $0.hasPrefix("--cache") }) {
             if let cache = environment["LARDER_CACHE"], !cache.isEmpty {
                 options.append(shown(cache, of: "--cache"))
@@ -78,6 +63,7 @@ enum OptionsInUse {
                 options.append(shown(CacheOptions.defaultPath, of: "--cache"))
             }
         }
+        if given.count < arguments.count { options.append(ConfigFile.exclusion) }
         return options.map { " \($0)" }.joined()
     }
 
@@ -89,10 +75,5 @@ enum OptionsInUse {
     static func isShown(_ value: String, of name: String) -> Bool {
         name != "--header" && !(name == "--proxy" && value.utf8.contains(UInt8(ascii: "@")))
             && value.removingUserinfo.shownAsURL.isSame(as: value)
-    }
-
-    private static func names(flags: [String] = [], values: [String]) -> Names {
-        let pairs = flags.map { ($0, false) } + values.map { ($0, true) }
-        return Names(uniqueKeysWithValues: pairs)
     }
 }
