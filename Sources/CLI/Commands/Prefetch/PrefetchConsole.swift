@@ -151,42 +151,45 @@ struct FailureGroups {
     /// Limits memory, because each icon may have a different host.
     private static let maximumGroups = 4096
 
+    private struct Group: Hashable {
+        let code: String
+        /// Nil for hosts beyond the limit.
+        var host: String?
+    }
+
     private var shown: [String: Int] = [:]
-    private var rest: [String: [String: Int]] = [:]
-    private var others: [String: Int] = [:]
+    private var rest: [Group: Int] = [:]
 
     mutating func add(_ code: String, at url: String?) -> Bool {
         if shown[code, default: 0] < Self.shownPerCode {
             shown[code, default: 0] += 1
             return true
         }
-        let host = url?.hostAndPort ?? ""
-        let groups = rest.values.reduce(0) { $0 + $1.count }
-        if rest[code]?[host] != nil || groups < Self.maximumGroups {
-            rest[code, default: [:]][host, default: 0] += 1
-        } else {
-            others[code, default: 0] += 1
-        }
+        var group = Group(code: code, host: url?.hostAndPort ?? "")
+        if rest[group] == nil, rest.count >= Self.maximumGroups { group.host = nil }
+        rest[group, default: 0] += 1
         return false
     }
 
-    var lines: [String] { Set(rest.keys).union(others.keys).sorted().flatMap(lines) }
+    var lines: [String] { Set(rest.keys.map(\.code)).sorted().flatMap { lines(of: $0) } }
 
     private func lines(of code: String) -> [String] {
-        let sorted = rest[code, default: [:]].sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        let groups = rest.filter { $0.key.code == code }
+        let sorted = groups.filter { $0.key.host != nil }
+            .map { (host: $0.key.host ?? "", count: $0.value) }
+            .sorted { ($1.count, $0.host) < ($0.count, $1.host) }
         // If only one host remains, it is shown too, because "1 other host" would be as long.
         let limit = Self.maximumHosts
         let named = sorted.prefix(sorted.count == limit + 1 ? limit + 1 : limit)
         var lines = named.map { host, count in
-            let place = host.isEmpty ? "" : " at \(host.sanitizedForTerminal)"
-            return "\(code): \(count) more\(place)"
+            "\(code): \(count) more" + (host.isEmpty ? "" : " at \(host.sanitizedForTerminal)")
         }
-        let unnamed = sorted.dropFirst(named.count).reduce(0) { $0 + $1.value }
-        let uncounted = others[code, default: 0]
-        if unnamed + uncounted > 0 {
+        let uncounted = groups[Group(code: code, host: nil), default: 0]
+        let unnamed = sorted.dropFirst(named.count).reduce(uncounted) { $0 + $1.count }
+        if unnamed > 0 {
             let place =
                 uncounted > 0 ? "other hosts" : (sorted.count - named.count).of("other host")
-            lines.append("\(code): \(unnamed + uncounted) more at \(place)")
+            lines.append("\(code): \(unnamed) more at \(place)")
         }
         return lines
     }
@@ -205,66 +208,55 @@ struct CommonFailures {
 }
 
 extension Report {
-    package func text(_ paint: Paint = .none) -> String {
-        let unstored = "not stored \(count(.unstored)) (no-store; to store: --store-anyway)"
-        let counts = nonzero([
-            part(.fetched, "fetched"), part(.pulled, "pulled"), part(.shared, "in the remote"),
-            part(.revalidated, "revalidated"), part(.cached, "already cached"),
-            part(.coalesced, "coalesced"),
-            (count(.failed), paint.failed("failed \(count(.failed))")),
-            (count(.unstored), unstored), part(.skipped, "skipped"),
-            part(.unfinished, "unfinished"),
-            (plan.otherShards, "left to other shards \(plan.otherShards)"),
-        ])
-        let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
-        let all = "\(entries.of("entry", "entries"))\(several): " + counts.joined(separator: ", ")
-        var lines = [all] + failureLines + plan.unfetched.unfetchedLines
-        let received = ByteText.describe(receivedBytes)
-        lines.append(
-            (receivedBytes > 0 ? "\(received) received in " : "took ")
-                + DurationText.describe(seconds))
-        if let remote { lines += remote.lines(paint) }
-        lines += endLines(paint)
+    func text(of purpose: PrefetchConsole.Purpose, _ paint: Paint) -> String {
+        let failed = (count(.failed), paint.failed("failed \(count(.failed))"))
+        let time = DurationText.describe(seconds)
+        let sorted = failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        let causes =
+            sorted.map { "  failed, \($0.key): \($0.value)" } + plan.unfetched.unfetchedLines
+        var lines: [String]
+        if purpose != .prefetch, let remote {
+            let counts =
+                purpose == .push
+                ? remote.pushedCounts(paint)
+                : [
+                    remote.pulledCount, part(.cached, "already cached"),
+                    part(.fetched, "embedded in the manifest"),
+                ]
+            let others = [failed, part(.skipped, "skipped"), part(.unfinished, "unfinished")]
+            lines = [remote.line(counts + others) + ", in \(time)"] + causes
+            if purpose == .push { lines += remote.faultLines(paint) }
+        } else {
+            let unstored = "not stored \(count(.unstored)) (no-store; to store: --store-anyway)"
+            let counts = nonzero([
+                part(.fetched, "fetched"), part(.pulled, "pulled"), part(.shared, "in the remote"),
+                part(.revalidated, "revalidated"), part(.cached, "already cached"),
+                part(.coalesced, "coalesced"), failed, (count(.unstored), unstored),
+                part(.skipped, "skipped"), part(.unfinished, "unfinished"),
+                (plan.otherShards, "left to other shards \(plan.otherShards)"),
+            ])
+            let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
+            let all = "\(entries.of("entry", "entries"))\(several): "
+            lines = [all + counts.joined(separator: ", ")] + causes
+            let received = "\(ByteText.describe(receivedBytes)) received in "
+            lines.append((receivedBytes > 0 ? received : "took ") + time)
+            if let remote {
+                lines.append(remote.line([remote.pulledCount] + remote.pushedCounts(paint)))
+                lines += remote.faultLines(paint)
+            }
+        }
+        if let failure = remote?.failure?.sanitizedForTerminal {
+            lines.append("\(paint.failed("remote stopped")): \(failure); the next run continues")
+        }
+        if isInterrupted { lines.append("interrupted: finished work is kept") }
+        if let failure = failure?.description.sanitizedForTerminal {
+            lines.append("\(paint.failed("stopped")): \(failure); stored icons are kept")
+        }
         return lines.joined(separator: "\n")
     }
 
     private func part(_ outcome: EntryResult.Outcome, _ label: String) -> (Int, String) {
         (count(outcome), "\(label) \(count(outcome))")
-    }
-
-    private var failureLines: [String] {
-        failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-            .map { reason, count in "  failed, \(reason): \(count)" }
-    }
-
-    private func endLines(_ paint: Paint) -> [String] {
-        var lines: [String] = []
-        if isInterrupted { lines.append("interrupted: finished work is kept") }
-        if let failure {
-            let reason = failure.description.sanitizedForTerminal
-            lines.append("\(paint.failed("stopped")): \(reason); stored icons are kept")
-        }
-        return lines
-    }
-
-    func text(of purpose: PrefetchConsole.Purpose, _ paint: Paint) -> String {
-        guard purpose != .prefetch, let remote else { return text(paint) }
-        let isPush = purpose == .push
-        let counts =
-            isPush
-            ? remote.pushedCounts(paint)
-            : [
-                remote.pulledCount, part(.cached, "already cached"),
-                part(.fetched, "embedded in the manifest"),
-            ]
-        let failed = (count(.failed), paint.failed("failed \(count(.failed))"))
-        let parts = nonzero(
-            counts + [failed, part(.skipped, "skipped"), part(.unfinished, "unfinished")])
-        var lines = [remote.line(parts) + ", in \(DurationText.describe(seconds))"]
-        lines += failureLines + plan.unfetched.unfetchedLines
-        if isPush { lines += remote.faultLines(paint) }
-        lines += remote.endLines(paint) + endLines(paint)
-        return lines.joined(separator: "\n")
     }
 
     package var json: JSONObject {
@@ -297,17 +289,11 @@ extension [String: Int] {
 }
 
 extension RemoteReport {
-    func lines(_ paint: Paint) -> [String] {
-        [line(nonzero([pulledCount] + pushedCounts(paint)))] + faultLines(paint) + endLines(paint)
+    func line(_ counts: [(Int, String)]) -> String {
+        "\(location.sanitizedForTerminal): " + nonzero(counts).joined(separator: ", ")
     }
 
-    func line(_ parts: [String]) -> String {
-        "\(location.sanitizedForTerminal): " + parts.joined(separator: ", ")
-    }
-
-    var pulledCount: (Int, String) {
-        (pulled, "pulled \(pulled)" + Self.size(pulledBytes))
-    }
+    var pulledCount: (Int, String) { (pulled, "pulled \(pulled)" + Self.size(pulledBytes)) }
 
     func pushedCounts(_ paint: Paint) -> [(Int, String)] {
         [
@@ -324,12 +310,6 @@ extension RemoteReport {
     func faultLines(_ paint: Paint) -> [String] {
         faults.sorted { $0.key < $1.key }.map { "  \(paint.failed($0.key)): \($0.value)" }
             + (firstFault.map { ["  first: \($0.sanitizedForTerminal)"] } ?? [])
-    }
-
-    func endLines(_ paint: Paint) -> [String] {
-        guard let failure else { return [] }
-        let reason = failure.sanitizedForTerminal
-        return ["\(paint.failed("remote stopped")): \(reason); the next run continues"]
     }
 
     var json: JSONObject {
