@@ -25,7 +25,7 @@ extension ReportingCommand {
 
 final class CacheRun: Sendable {
     let interrupts: Interrupts
-    let line: ProgressLine
+    let line: StatusLine
     let wait: LockWait
     private let started = Date()
     private let start = ContinuousClock.now
@@ -34,7 +34,7 @@ final class CacheRun: Sendable {
     private init(_ command: some RunCommand) {
         let interrupts = Interrupts(isQuiet: command.isQuiet)
         self.interrupts = interrupts
-        line = ProgressLine(isQuiet: command.isQuiet)
+        line = Console.statusLine.start(isQuiet: command.isQuiet)
         wait = command.locks.wait(isQuiet: command.isQuiet) { interrupts.signal != nil }
     }
 
@@ -108,7 +108,7 @@ extension ExitStatus {
         var exit: ExitCode?
         do {
             do {
-                defer { Console.statusLine.erase() }
+                defer { Console.statusLine.clear() }
                 try await body()
             } catch let code as ExitCode {
                 exit = code
@@ -230,7 +230,7 @@ final class Interrupts: Sendable {
         }
         // If no thread can be started, the run cannot stop by itself.
         if let ask, HelperThread.start({}) { return ask() }
-        Console.statusLine.erase()
+        Console.statusLine.clear()
         // A quiet run has not reported the first signal.
         if isFirst || isQuiet { Console.complain("interrupted") }
         _exit(Self.status(of: number).rawValue)

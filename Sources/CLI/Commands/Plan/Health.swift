@@ -59,7 +59,7 @@ struct HealthOptions: ParsableArguments {
 extension PlanCommand {
     func report(on sources: [ManifestSource], by planner: Planner) throws {
         if let directory = health.iconFiles { try MissingInputError.checkDirectory(directory) }
-        let line = ProgressLine(isQuiet: quiet)
+        let line = Console.statusLine.start(isQuiet: quiet)
         let failing = Set(health.failOn.joined())
         try planner.health(
             of: sources, shownPixels: health.shownSize.map { $0 * (health.scale ?? 2) },

@@ -79,7 +79,7 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
             if health.isOn { return try report(on: sources, by: planner) }
             var common = CommonFailures()
             let paint = colors.output
-            let line = ProgressLine(isQuiet: quiet)
+            let line = Console.statusLine.start(isQuiet: quiet)
             func conclude(_ plan: Plan) throws {
                 let summary = plan.summary
                 line.clear()

@@ -139,7 +139,7 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
             var console = PrefetchConsole(
                 purpose: .prefetch, output: output, isVerbose: verbose,
                 hasReport: report != nil, isOutputTaken: [report, writeLock].contains("-"),
-                allowance: maxFailures, colors: colors, line: run.line)
+                allowance: maxFailures, colors: colors)
             let report = try await run.prefetch(sources, configuration, &console) { file?.take($0) }
             run.note(report.counts)
             if report.isLocked { try lock?.commit() }
@@ -185,8 +185,7 @@ extension CacheRun {
         var output = command.output
         if isPart { output.json = false }
         var console = PrefetchConsole(
-            purpose: purpose, output: output, isOutputTaken: isPart, colors: command.colors,
-            line: line)
+            purpose: purpose, output: output, isOutputTaken: isPart, colors: command.colors)
         let report = try await prefetch(sources, configuration, &console)
         note(report.counts)
         console.conclude(report, unwritten: nil)

@@ -13,7 +13,7 @@ struct PrefetchConsole {
     var isOutputTaken = false
     var allowance = FailureAllowance.none
     let colors: ColorOptions
-    let line: ProgressLine
+    let line = Console.statusLine
     var notes: [String] = []
     var firstFailure: String?
     var common = CommonFailures()
