@@ -85,10 +85,10 @@ struct ServeCommand: AsyncParsableCommand {
         for (index, name) in names.enumerated() where names[..<index].contains(name) {
             throw ValidationError("Two manifests have the name '\(name)'.")
         }
-        if missingList == "" || accessLog == "" {
-            throw ValidationError("--missing-list and --access-log need the name of a file.")
-        }
-        if missingList == "-" { throw ValidationError("--missing-list needs the name of a file.") }
+        try refuse(
+            if: missingList == "" || accessLog == "",
+            "--missing-list and --access-log need the name of a file.")
+        try refuse(if: missingList == "-", "--missing-list needs the name of a file.")
         if let publicURL { _ = try Self.base(publicURL) }
         if let allowOrigin, allowOrigin != "*", !Self.isOrigin(allowOrigin) {
             throw ValidationError("--allow-origin needs * or an origin, such as https://a.example.")
@@ -294,23 +294,22 @@ final class AccessLog: Sendable {
     func flush() {
         let end = DispatchSemaphore(value: 0)
         queue.async { [self] in
-            write()
+            write(isLast: true)
             end.signal()
         }
         if end.wait(timeout: .now() + Self.lastPatience) == .timedOut {
             Console.complain("--access-log: the last lines were lost: the reader is blocked")
         }
-        sayLosses(isLast: true)
     }
 
-    private func write() {
+    /// Writes the lines. Reports lost lines at most once per ``pause``, and at the end.
+    private func write(isLast: Bool = false) {
+        let newline = UInt8(ascii: "\n")
         let (lines, isInLine) = state.withLock { state in
             defer { (state.waiting, state.isScheduled) = ([], false) }
             return (state.waiting, state.isInLine)
         }
-        defer { sayLosses() }
-        if lines.isEmpty { return }
-        let end = isInLine ? [UInt8(ascii: "\n")] : []
+        let end = isInLine && !lines.isEmpty ? [newline] : []
         let bytes = end + lines
         var (sent, failure): (Int, Int32?) = (0, nil)
         StandardStreams.withoutBrokenPipes {
@@ -318,19 +317,12 @@ final class AccessLog: Sendable {
                 StandardStreams.send($0, to: file?.raw ?? STDOUT_FILENO, patience: Self.patience)
             }
         }
-        let lost = bytes[max(sent, end.count)...].count { $0 == UInt8(ascii: "\n") }
-        state.withLock { state in
-            if sent > 0 { state.isInLine = bytes[sent - 1] != UInt8(ascii: "\n") }
-            guard let failure else { return }
-            (state.lost, state.reason) = (state.lost + lost, failure)
-        }
-    }
-
-    /// Reports lost lines at most once per ``pause``, and at the end.
-    private func sayLosses(isLast: Bool = false) {
-        let (lost, reason) = state.withLock { state in
+        let unsent = bytes[max(sent, end.count)...].count { $0 == newline }
+        let (lost, reason) = state.withLock { state -> (Int, Int32?) in
+            if sent > 0 { state.isInLine = bytes[sent - 1] != newline }
+            if let failure { (state.lost, state.reason) = (state.lost + unsent, failure) }
             let isDue = state.saidAt.map { ContinuousClock.now - $0 >= Self.pause } ?? true
-            guard state.lost > 0, isDue || isLast else { return (0, state.reason) }
+            guard state.lost > 0, isDue || isLast else { return (0, nil) }
             defer { (state.lost, state.saidAt) = (0, .now) }
             return (state.lost, state.reason)
         }
