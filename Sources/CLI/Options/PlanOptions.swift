@@ -183,42 +183,35 @@ struct SchedulerTask {
     init(_ environment: [String: String]) throws {
         let set = ["JOB_COMPLETION_INDEX", Self.slurm, Self.parallel]
             .filter { environment[$0]?.isEmpty == false }
-        guard let variable = set.first else {
+        guard let variable = set.first, set.count == 1 else {
             throw Self.unusable(
-                " needs JOB_COMPLETION_INDEX (Kubernetes), \(Self.slurm) (Slurm) or "
-                    + "\(Self.parallel) (GNU parallel) to be set")
+                set.isEmpty
+                    ? " needs JOB_COMPLETION_INDEX (Kubernetes), \(Self.slurm) (Slurm) or "
+                        + "\(Self.parallel) (GNU parallel) to be set"
+                    : " needs one scheduler, but \(set.joined(separator: " and ")) are set")
         }
-        guard set.count == 1 else {
-            throw Self.unusable(
-                " needs one scheduler, but \(set.joined(separator: " and ")) are set")
-        }
+        let number = try Self.number(variable, in: environment)
         self.variable = variable
-        number = try Self.number(variable, in: environment)
-        switch variable {
-        case Self.slurm: (index, count) = try Self.place(ofArrayTask: number, environment)
-        // GNU parallel counts from 1.
-        case Self.parallel: (index, count) = (number - 1, nil)
-        default: (index, count) = (number, nil)
+        self.number = number
+        guard variable == Self.slurm else {
+            // GNU parallel counts from 1.
+            (index, count) = (variable == Self.parallel ? number - 1 : number, nil)
+            return
         }
-    }
-
-    /// Returns a task's index. The array may start at any number and have a step, but no gaps.
-    private static func place(
-        ofArrayTask id: Int, _ environment: [String: String]
-    ) throws -> (index: Int, count: Int) {
-        func number(_ name: String) throws -> Int {
-            try Self.number("SLURM_ARRAY_TASK_\(name)", in: environment)
+        func value(_ name: String, default other: Int? = nil) throws -> Int {
+            let name = "SLURM_ARRAY_TASK_\(name)"
+            if let other, environment[name]?.isEmpty != false { return other }
+            return try Self.number(name, in: environment)
         }
-        func optional(_ name: String) throws -> Int? {
-            environment["SLURM_ARRAY_TASK_\(name)"]?.isEmpty == false ? try number(name) : nil
-        }
-        let (count, first) = (try number("COUNT"), try number("MIN"))
-        if count == 1, id == first { return (0, 1) }
-        let (step, last) = (try optional("STEP") ?? 1, try optional("MAX"))
-        guard step > 0, id >= first, (id - first) % step == 0, (id - first) / step < count,
-            last.map({ $0 - first == step * (count - 1) }) ?? true
-        else { throw unusable(" needs a Slurm array without gaps, such as --array=0-7") }
-        return ((id - first) / step, count)
+        // The array may start at any number and have a step, but no gaps.
+        let (tasks, first) = (try value("COUNT"), try value("MIN"))
+        let step = max(1, try value("STEP", default: 1))
+        let last = first + step * (tasks - 1)
+        index = (number - first) / step
+        count = tasks
+        guard number == first + index * step, (0..<tasks).contains(index),
+            try value("MAX", default: last) == last
+        else { throw Self.unusable(" needs a Slurm array without gaps, such as --array=0-7") }
     }
 
     private static func number(_ variable: String, in environment: [String: String]) throws -> Int {
