@@ -35,18 +35,18 @@ enum ProcessMemory {
 /// signal arrives, and would hang if no thread can start.
 enum SignalWatch {
     private static let handlers = Mutex<[Int32: @Sendable () -> Void]>([:])
-    private static let hasThread = Mutex(false)
 
     static func start(_ number: Int32, _ handler: @escaping @Sendable () -> Void) {
-        handlers.withLock { $0[number] = handler }
+        let isFirst = handlers.withLock { handlers in
+            defer { handlers[number] = handler }
+            return handlers.isEmpty
+        }
         let pipe = larder_watch_signal(number)
         guard pipe >= 0 else {
             ProcessLimits.leave(CacheError("pipe", subject: "signals", errno: errno))
         }
-        hasThread.withLock { hasThread in
-            if hasThread { return }
-            hasThread = HelperThread.start { handleAll(pipe) }
-            if !hasThread { ProcessLimits.leave(HelperThread.shortage) }
+        if isFirst, !HelperThread.start({ handleAll(pipe) }) {
+            ProcessLimits.leave(HelperThread.shortage)
         }
     }
 

@@ -95,13 +95,10 @@ enum StandardStreams {
             let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
             if count >= 0 {
                 sent += count
-                continue
-            }
-            switch errno {
-            case EINTR: continue
-            case EAGAIN:
+            } else if errno == EAGAIN {
                 if let failure = wait(for: descriptor, patience) { return (sent, failure) }
-            case let number: return (sent, number)
+            } else if errno != EINTR {
+                return (sent, errno)
             }
         }
         return (sent, nil)

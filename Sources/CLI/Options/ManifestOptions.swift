@@ -93,24 +93,26 @@ struct LocalManifests {
         try refuse(if: count > 1, "Standard input (-) can be read only once.")
     }
 
-    func forEachKey(_ body: (String) throws -> Void) throws {
-        for source in sources { try source.forEachKey(rules: rules, body) }
-        try ownKeys.forEach(body)
-    }
-
-    /// Calls `body` with all keys. Throws if an entry is unusable or if there are no icons.
-    func forEachKeyOfAll(_ body: (String) throws -> Void) throws {
+    /// Calls `body` with all keys, and returns whether there are none. With `mustBeUsable`, throws
+    /// if an entry is unusable or if there are no icons.
+    @discardableResult
+    func forEachKey(
+        mustBeUsable: Bool = false, _ body: (String) throws -> Void
+    ) throws -> Bool {
         var isEmpty = true
         for source in sources {
-            try source.forEachKey(rules: rules, mustBeUsable: true) { key in
+            try source.forEachKey(rules: rules, mustBeUsable: mustBeUsable) { key in
                 isEmpty = false
                 try body(key)
             }
         }
-        guard isEmpty else { return try ownKeys.forEach(body) }
-        throw ManifestError(
-            .empty, source: sources.map(\.name).joined(separator: ", "),
-            "no entry names an icon, so every object would be removed")
+        if mustBeUsable, isEmpty {
+            throw ManifestError(
+                .empty, source: sources.map(\.name).joined(separator: ", "),
+                "no entry names an icon, so every object would be removed")
+        }
+        try ownKeys.forEach(body)
+        return isEmpty && ownKeys.isEmpty
     }
 
     static func isURL(_ text: String) -> Bool {
@@ -215,26 +217,37 @@ struct EntryOptions: ParsableArguments {
     }
 
     func rules() throws -> ManifestRules {
-        var rules = ManifestRules(
-            baseURL: try HTTPURL.base(baseURL.map { try Self.filled($0, size: iconSize) }))
-        rules.entries = try entries.map { try Self.path($0, of: "--entries") }
+        func path(_ text: String, of option: String) throws -> ManifestPath {
+            try parse(option, "a path, such as feed.results or icons[*].src") {
+                try ManifestPath(text)
+            }
+        }
+        func parse<Value>(
+            _ option: String, _ wanted: String, _ body: () throws -> Value
+        ) throws -> Value {
+            try validated({ "\(option) needs \(wanted): \($0)." }, body)
+        }
+        let base = baseURL.map { URLPlaceholders($0, size: iconSize) }
+        if let name = base?.unfilled?.quoted(limit: 40) {
+            throw ValidationError("--base-url has the unknown placeholder \(name).")
+        }
+        var rules = ManifestRules(baseURL: try HTTPURL.base(base?.text))
+        rules.entries = try entries.map { try path($0, of: "--entries") }
         if rules.entries.contains(where: \.isFilter) {
             throw ValidationError(
                 "--entries can have a filter only at its end: a manifest is read in one pass.")
         }
-        rules.nameKey = try nameKey.map { try Self.path($0, of: "--name-key") }
-        rules.iconKeys = try iconKey.map { try Self.path($0, of: "--icon-key") }
-        rules.priorityKey = try priorityKey.map { try Self.path($0, of: "--priority-key") }
-        rules.integrityKey = try integrityKey.map { try Self.path($0, of: "--integrity-key") }
+        rules.nameKey = try nameKey.map { try path($0, of: "--name-key") }
+        rules.iconKeys = try iconKey.map { try path($0, of: "--icon-key") }
+        rules.priorityKey = try priorityKey.map { try path($0, of: "--priority-key") }
+        rules.integrityKey = try integrityKey.map { try path($0, of: "--integrity-key") }
         rules.iconTemplate = try iconTemplate.map { text in
-            try Self.parse(of: "--icon-template", "a URL with members in braces") {
-                try IconTemplate(text)
-            }
+            try parse("--icon-template", "a URL with members in braces") { try IconTemplate(text) }
         }
         rules.iconSets = try iconSet.map { text in
-            try Self.parse(
-                of: "--icon-set", "a set and a URL, such as mdi=https://…/{name}.svg"
-            ) { try IconSet(text) }
+            try parse("--icon-set", "a set and a URL, such as mdi=https://…/{name}.svg") {
+                try IconSet(text)
+            }
         }
         rules.iconSize = iconSize
         rules.limits.maximumEntries = maxEntries
@@ -242,27 +255,6 @@ struct EntryOptions: ParsableArguments {
         rules.limits.maximumUnpackingRatio = maxUnpackRatio
         rules.ipfsGateway = try HTTPURL.base(ipfsGateway, option: "--ipfs-gateway")
         return rules
-    }
-
-    private static func filled(_ base: String, size: Int) throws -> String {
-        let filled = URLPlaceholders(base, size: size)
-        if let placeholder = filled.unfilled {
-            let name = placeholder.quoted(limit: 40)
-            throw ValidationError("--base-url has the unknown placeholder \(name).")
-        }
-        return filled.text
-    }
-
-    private static func path(_ text: String, of option: String) throws -> ManifestPath {
-        try parse(of: option, "a path, such as feed.results or icons[*].src") {
-            try ManifestPath(text)
-        }
-    }
-
-    private static func parse<Value>(
-        of option: String, _ wanted: String, _ body: () throws -> Value
-    ) throws -> Value {
-        try validated({ "\(option) needs \(wanted): \($0)." }, body)
     }
 }
 

@@ -141,18 +141,14 @@ struct EvictCommand: ReportingCommand {
         if !keep.isEmpty {
             let manifests = try LocalManifests(keep, rules: rules, cache: cache)
             policy.keep = { add in
-                var isEmpty = true
-                try manifests.forEachKey {
-                    isEmpty = false
-                    try add($0)
-                }
-                if isEmpty, !output.quiet {
+                if try manifests.forEachKey(add), !output.quiet {
                     LocalManifests.complainOfNoEntries(keep, "nothing is kept")
                 }
             }
         }
         if !only.isEmpty {
-            policy.only = try LocalManifests(only, rules: rules, cache: cache).forEachKeyOfAll
+            let manifests = try LocalManifests(only, rules: rules, cache: cache)
+            policy.only = { add in try manifests.forEachKey(mustBeUsable: true, add) }
         }
         if let grace { policy.grace = grace.seconds }
         policy.isDryRun = dryRun
