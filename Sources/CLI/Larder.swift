@@ -14,8 +14,7 @@ struct Larder: AsyncParsableCommand {
         ProcessMemory.releaseText()
         SharedMemory.guardAgainstFailingDisk()
         CurlHosts.install()
-        // On Linux, Swift adds an empty argument to an empty list, or finds no arguments without
-        // /proc.
+        // On Linux, Swift adds an empty argument to an empty list, and needs /proc.
         if CommandLine.arguments.allSatisfy(\.isEmpty) {
             leave(
                 saying: "Error: The system passed no arguments to larder. "
@@ -53,8 +52,8 @@ struct Larder: AsyncParsableCommand {
         leave(status.rawValue)
     }
 
-    /// Parses the command line, or exits with a message. A subcommand's parser is called directly,
-    /// because the root's parser would take a quarter of the time of a short run.
+    /// Calls a subcommand's parser directly, because the root's parser would take a quarter of the
+    /// time of a short run.
     private static func parsedCommand(
         _ arguments: [String], usesFile: Bool
     ) -> any ParsableCommand {
@@ -67,8 +66,7 @@ struct Larder: AsyncParsableCommand {
                     return command
                 }
                 let unknown = named.messageOnUnknownOption(in: words)
-                // Without words, this parser would print its help, so the root's parser prints the
-                // error.
+                // Without words, this parser would print its help.
                 if case .failure(let error) = result, !words.isEmpty {
                     let message = unknown ?? named.message(for: error, in: words)
                     let file = ConfigFile.inUse.withLock { $0 }
@@ -86,8 +84,6 @@ struct Larder: AsyncParsableCommand {
         }
     }
 
-    /// Parses the configuration file's options and then the words. Also returns both. Exits if the
-    /// file is invalid.
     private static func parsed(
         _ words: [String], of command: NamedCommand, usesFile: Bool
     ) -> ([String], Result<any ParsableCommand, any Error>) {
@@ -151,8 +147,8 @@ extension NamedCommand {
     static let program = NamedCommand(name: "", type: Larder.self)
 }
 
-/// The check that arguments and environment variables are UTF-8. Swift would replace invalid bytes,
-/// so a path would lead to a different file. On Linux, the path of the cache keeps its bytes.
+/// The check that arguments and environment variables are UTF-8. Swift would replace invalid bytes.
+/// On Linux, the path of the cache keeps its bytes.
 enum ForeignBytes {
     private static let cacheVariable = "LARDER_CACHE"
     private static let variables = [
@@ -162,8 +158,7 @@ enum ForeignBytes {
         "NO_PROXY",
     ]
 
-    /// Also unsets empty variables. Must be called before other threads start, because it changes
-    /// the environment.
+    /// Also unsets empty variables. Must be called before other threads start.
     static func check() {
         for (number, argument) in arguments.enumerated().dropFirst()
         where String(validatingCString: argument) == nil {

@@ -28,7 +28,6 @@ enum Console {
         writeMessage("larder: \(message.sanitizedForTerminal)")
     }
 
-    /// Writes a line to standard error. On a terminal, long lines are broken between words.
     static func writeMessage(_ message: String) {
         let width = Terminal.textWidth(of: STDERR_FILENO)
         write((Terminal.isThere ? message.wrapped(to: width, hanging: 2) : message) + "\n")
@@ -74,7 +73,6 @@ func nonzero(_ counts: [(Int, String)]) -> [String] {
     return texts.isEmpty ? counts.prefix(1).map { $0.1 } : texts
 }
 
-/// Returns texts such as `3 copied` for all counts that are not zero.
 func counted(_ counts: [(Int, String)]) -> [String] {
     counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
 }
@@ -107,7 +105,6 @@ struct MissingInputError: Error, CustomStringConvertible {
         }
     }
 
-    /// Throws if the file has no certificate in PEM format. A pipe is not checked.
     static func checkCertificates(_ file: String, for option: String) throws(MissingInputError) {
         var status = stat()
         guard stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
@@ -148,8 +145,7 @@ extension JSONObject {
 extension CacheError {
     var json: JSONObject { JSONObject(errorCode: code.rawValue, message: description) }
 
-    /// The error of an output file. It has no `errno`, because errors with one get the path of the
-    /// cache.
+    /// Has no `errno`, because errors with one get the path of the cache.
     var ofOutput: CacheError {
         let folder = subject.parentDirectory
         let isMissing = errno == ENOENT && access(folder, F_OK) != 0
@@ -157,8 +153,7 @@ extension CacheError {
         return CacheError(code, subject: subject, message: isMissing ? advice : message)
     }
 
-    /// Returns an error with the code `.storage` for every error number, because part of the result
-    /// is lost.
+    /// Has the code `.storage` for every error number, because part of the result is lost.
     static func ofStandardOutput(_ errno: Int32) -> CacheError {
         CacheError(
             .storage, subject: "standard output",

@@ -54,8 +54,7 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
-    /// Returns the exit status to throw after printing an error. The parser would add the usage to
-    /// a thrown `ValidationError`.
+    /// The parser would add the usage to a thrown `ValidationError`.
     static func code(of error: any Error) -> ExitCode {
         error is ValidationError ? .validationFailure : ExitCode(ExitStatus(error).rawValue)
     }

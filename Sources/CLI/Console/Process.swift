@@ -12,8 +12,7 @@ import Synchronization
 #endif
 
 enum ProcessMemory {
-    /// Limits glibc's heaps, which saves 10 MB of a run's 58 MB. Must be called before threads
-    /// start.
+    /// Saves 10 MB of a run's 58 MB. Must be called before threads start.
     static func keepHeapsSmall() {
         #if canImport(Glibc)
             mallopt(M_ARENA_MAX, 2)
@@ -31,8 +30,8 @@ enum ProcessMemory {
     }
 }
 
-/// The handlers of signals, which share one thread. A dispatch source would start a thread when a
-/// signal arrives, and would hang if no thread can start.
+/// The handlers of signals, which share one thread. A dispatch source would hang if it could not
+/// start a thread.
 enum SignalWatch {
     private static let handlers = Mutex<[Int32: @Sendable () -> Void]>([:])
 
@@ -63,13 +62,11 @@ enum SignalWatch {
     }
 }
 
-/// The files and threads that a run needs, checked first because a run that reaches a limit may be
-/// unable to report it.
+/// Limits that are checked first, because a run that reaches them may be unable to report it.
 enum ProcessLimits {
-    /// The number of files, including libdispatch's files. If no descriptor is free, libdispatch
-    /// traps (SIGILL).
+    /// Includes the files of libdispatch, which traps (SIGILL) if no descriptor is free.
     private static let files = 24
-    /// The number of threads, including those for signals and libdispatch.
+    /// Includes the threads for signals and libdispatch.
     private static let threads = 4
 
     static func requireSome() {
@@ -89,8 +86,7 @@ enum ProcessLimits {
 }
 
 enum ProgramVersion {
-    /// The version, such as `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`. Only packaged programs
-    /// contain the commit.
+    /// Such as `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`. Only packaged programs have a commit.
     static var text: String {
         let commit = larder_commit().map { String(cString: $0) } ?? "unknown commit"
         return "larder \(LarderVersion.current) (\(commit), libcurl \(CurlLibrary.version))"

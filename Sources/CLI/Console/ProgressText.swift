@@ -7,7 +7,7 @@ import LarderCore
 package struct ProgressText: Sendable {
     private var parts: [(forms: [String], rank: Int)] = []
 
-    /// Adds a figure. `forms` are its texts, the longest first. Figures with the highest `rank` are
+    /// `forms` are the texts of a figure, the longest first. Figures with the highest `rank` are
     /// shortened or omitted first, figures with rank 0 never.
     mutating func add(_ forms: String..., rank: Int) { parts.append((forms, rank)) }
 

@@ -25,7 +25,6 @@ enum Terminal {
     }
 
     static func textWidth(of descriptor: Int32) -> Int {
-        // Longer lines are hard to read.
         min(saidColumns ?? columns(of: descriptor) ?? 80, 100)
     }
 
@@ -41,18 +40,16 @@ enum Terminal {
 }
 
 enum StandardStreams {
-    /// Opens /dev/null for closed standard streams (`larder … 2>&-`). If a stream stayed closed,
-    /// the next opened file would get the stream's number and messages.
+    /// If a stream stayed closed (`larder … 2>&-`), the next opened file would get its messages.
     static func ensureOpen() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // open(2) returns the lowest free number, which is the closed stream's. With the
-            // opposite access mode, reads and writes fail as on a closed stream.
+            // open(2) returns the lowest free number, which is the closed stream's. The access mode
+            // is the opposite, so that reads and writes fail.
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 
-    /// Runs `body` with SIGPIPE blocked, so that a write to a closed pipe fails without ending the
-    /// process.
+    /// In `body`, a write to a closed pipe fails without ending the process.
     static func withoutBrokenPipes(_ body: () -> Void) {
         var pipe = sigset_t()
         var former = sigset_t()
@@ -70,16 +67,14 @@ enum StandardStreams {
         if !wasPending, sigismember(&pending, SIGPIPE) == 1 { sigwait(&pipe, &taken) }
     }
 
-    /// Writes to standard error. The text is lost if a write fails, or if the reader reads nothing
-    /// for a second.
+    /// The text is lost if a write fails, or if the reader reads nothing for a second.
     static func write(_ text: String) {
         withoutBrokenPipes {
             _ = Array(text.utf8).withUnsafeBytes { send($0, to: STDERR_FILENO, patience: 1_000) }
         }
     }
 
-    /// Writes bytes. If some were not written, returns an error number as `failure`. `patience` is
-    /// the maximum wait before each write in milliseconds, or -1 for no limit.
+    /// `patience` is the maximum wait before each write in milliseconds, or -1 for no limit.
     static func send(
         _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, patience: Int32
     ) -> (sent: Int, failure: Int32?) {
@@ -88,8 +83,8 @@ enum StandardStreams {
             var rest = UnsafeRawBufferPointer(rebasing: bytes[sent...])
             if patience >= 0 {
                 if let failure = wait(for: descriptor, patience) { return (sent, failure) }
-                // A pipe that is ready takes PIPE_BUF bytes without blocking. The streams stay in
-                // blocking mode, because other processes share them.
+                // A pipe that is ready takes PIPE_BUF bytes without blocking. Other processes share
+                // the streams, so they stay in blocking mode.
                 rest = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(PIPE_BUF)))
             }
             let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
@@ -104,7 +99,6 @@ enum StandardStreams {
         return (sent, nil)
     }
 
-    /// Waits until a write can proceed or fail. Returns EAGAIN after a timeout.
     private static func wait(for descriptor: Int32, _ patience: Int32) -> Int32? {
         var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         while true {

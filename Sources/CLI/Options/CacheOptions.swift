@@ -40,7 +40,6 @@ struct CacheOptions: ParsableArguments {
 
     var absolutePath: String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// - Parameter makingRoom: Whether to open the cache even on a full disk, for an eviction.
     func open(wait: LockWait = .none, makingRoom: Bool = false) throws -> Cache {
         try existing {
             try makingRoom
@@ -59,8 +58,7 @@ struct CacheOptions: ParsableArguments {
         }
     }
 
-    /// Throws ``MissingInputError`` if no cache exists, because a mistyped path is not an empty
-    /// cache.
+    /// A missing cache is an error, because a mistyped path is not an empty cache.
     func existing<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -75,8 +73,7 @@ struct CacheOptions: ParsableArguments {
 }
 
 extension String {
-    /// The argument with a leading `~` expanded. Shells do not expand it in quotes or in
-    /// `--option=~/file`.
+    /// Expands a leading `~`, which shells do not expand in quotes or in `--option=~/file`.
     var expandingHome: String {
         let equals = utf8.starts(with: "--".utf8) ? utf8.firstIndex(of: UInt8(ascii: "=")) : nil
         let start = equals.map(utf8.index(after:)) ?? startIndex

@@ -3,7 +3,6 @@ import Foundation
 import LarderCache
 
 extension ArgumentVisibility {
-    /// Shows options only in `--help-all`, completions and manual pages.
     static let rare: ArgumentVisibility = {
         let words = CommandLine.arguments.dropFirst().prefix { $0 != "--" }
             .drop { $0 == ConfigFile.exclusion }
@@ -55,8 +54,7 @@ extension CompletionKind {
             let options = try? CacheOptions.parse(
                 directory.map { ["--cache", $0.expandingHome] } ?? []),
             let cache = try? Cache.open(at: options.path),
-            // The shell inserts the common prefix of all names, which the first and the last name
-            // determine.
+            // The first and the last name determine the common prefix, which the shell inserts.
             let names = try? cache.keys(beginningWith: text, limit: 200, arePinned: arePinned)
         else { return [] }
         let isZsh = CompletionShell.requesting == .zsh

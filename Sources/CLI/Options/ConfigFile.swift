@@ -33,7 +33,6 @@ struct ConfigFile {
         return arguments[..<end].filter { $0 != exclusion } + arguments[end...]
     }
 
-    /// Returns nil if the file is missing or disabled. Throws if it is unreadable or invalid.
     static func load(
         for command: NamedCommand,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -42,8 +41,7 @@ struct ConfigFile {
         if named?.isEmpty == true { return nil }
         let path = named?.expandingHome ?? defaultPath(environment)
         var status = stat()
-        // The home directory can be another user's, as after `su`, and is then ignored. A broken
-        // link is an error.
+        // The home directory can be another user's, as after `su`. A broken link is an error.
         let isMissing = lstat(path, &status) != 0 && [ENOENT, ENOTDIR, EACCES].contains(errno)
         if isMissing, named == nil { return nil }
         return try ConfigFile(path, bytes(of: path), for: command)
@@ -61,7 +59,6 @@ struct ConfigFile {
         do throws(CacheError) {
             // Opening a pipe would block until another process writes to it.
             let file = try FileDescriptor.open(path, flags: O_RDONLY | O_NONBLOCK)
-            // /dev/null counts as an empty file.
             guard [S_IFREG, S_IFCHR].contains(try file.status().st_mode & S_IFMT) else {
                 throw CacheError(.unusable, subject: path, message: "not a regular file")
             }

@@ -9,8 +9,8 @@ extension ConfigFile {
         "--force": "--revalidate", "--revalidate": "--force",
     ]
 
-    /// Parses the file's lines and a command line, and sets ``used``. Skips lines that contradict a
-    /// later line or the command line, or that need a missing option.
+    /// Sets ``used``. Skips lines that contradict a later line or the command line, or that need a
+    /// missing option.
     mutating func parse(
         _ words: [String], of command: NamedCommand,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -40,8 +40,7 @@ extension ConfigFile {
             .min { $0.number < $1.number }?.name
     }
 
-    /// Returns the lines that have an effect without other options. If the command needs other
-    /// options, returns all that can have an effect.
+    /// Returns the lines that have an effect without other options.
     func effectiveLines(for command: NamedCommand, environment: [String: String]) -> [Line] {
         var file = self
         var lines = lines(for: command, besides: [], environment: environment)
@@ -91,7 +90,6 @@ extension ConfigFile {
         return readsManifest ? lines : lines.filter { !OptionsInUse.reading.contains($0.name) }
     }
 
-    /// Returns the cache that the file names, for completions.
     static func cache(for words: [String]) -> String? {
         guard withoutExclusion(words).count == words.count else { return nil }
         let (command, rest) = NamedCommand.program.find(words)

@@ -51,7 +51,6 @@ struct NamedCommand {
         return syntax
     }
 
-    /// Returns the options before the first unknown option, with their long names.
     func givenOptions(
         in words: [String]
     ) -> (options: [(name: String, value: String?)], unknown: String?) {
@@ -123,8 +122,7 @@ struct NamedCommand {
         return next.find(Array(words.dropFirst()))
     }
 
-    /// Adds the group of `push` and `pull`. Scripts may use them from before they belonged to
-    /// `remote`.
+    /// Scripts may use `push` and `pull` from before they belonged to `remote`.
     static func withGroup(_ words: [String]) -> [String] {
         ["push", "pull"].contains(words.first) ? ["remote"] + words : words
     }
@@ -153,8 +151,7 @@ struct NamedCommand {
             || argument == "---completion" || argument == "--experimental-dump-help"
     }
 
-    /// Throws if the option must follow the name of a command in this group. The message omits a
-    /// secret value.
+    /// Throws if the option belongs to a command in this group. The message omits a secret value.
     private func checkOption(_ word: String, before words: [String]) throws {
         let option = String(word.prefix { $0 != "=" })
         let names = Set(subcommands.map(\.word))
@@ -169,8 +166,7 @@ struct NamedCommand {
             "'\(option)' belongs after the command, for example: \(command.line) \(written)")
     }
 
-    /// Returns a message about the first unknown option, without its value, which may be a
-    /// password. The parser would report other errors first.
+    /// The parser would report other errors first, and quote a value that may be a password.
     func messageOnUnknownOption(in words: [String]) -> String? {
         guard let name = givenOptions(in: words).unknown else { return nil }
         let namesake = Self.program.descendants.first {
@@ -193,7 +189,7 @@ struct NamedCommand {
             """
     }
 
-    /// Returns the help that a command line requests. A command group alone requests its help.
+    /// A command group alone requests its help.
     static func help(requestedBy arguments: [String]) -> String? {
         let words = arguments.prefix { $0 != "--" }
         let isHelpCommand = words.first == "help"
@@ -229,7 +225,6 @@ struct NamedOption {
     var isRepeating = false
 }
 
-/// The parser's description of a command, as for `--experimental-dump-help`.
 private struct DumpedHelp: Decodable {
     struct Command: Decodable { let arguments: [Argument]? }
     struct Argument: Decodable {
@@ -250,10 +245,9 @@ enum NearestName {
     }
 
     /// Suggests the nearest name with at most one mistake per three letters, or else the only name
-    /// that contains this one.
+    /// that contains this one. The comparison takes quadratic time.
     static func hint(for name: String, among known: [String], lead: String = "") -> String {
         let word = Array(name.lowercased().utf8)
-        // A comparison takes quadratic time.
         guard word.count <= 40 else { return "" }
         let near = known.sorted().map { ($0, mistakes(in: word, for: Array($0.utf8))) }
             .filter { $1 <= max(1, min($0.utf8.count, word.count) / 3) }

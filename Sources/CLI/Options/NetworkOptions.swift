@@ -84,7 +84,7 @@ protocol NetworkCommand: ParsableCommand {
 }
 
 extension NetworkCommand {
-    /// Returns unused options that may prevent a failure with this code, or nil.
+    /// Returns unused options that may prevent a failure.
     func missingOptions(for code: String, _ message: String) -> String? {
         typealias Code = TransferError.Code
         let options: [(name: String, isUsed: Bool)] =
@@ -201,7 +201,7 @@ struct ConnectionOptions: ParsableArguments {
             return try ProxySelection(
                 proxy: proxy, noProxy: noProxy, environment: ProcessInfo.processInfo.environment)
         } catch {
-            // The value is not quoted, because it may contain a password.
+            // The value may contain a password.
             let name = error.variable.map { "$\($0)" } ?? "--proxy"
             let reason =
                 switch error.reason {
@@ -225,7 +225,7 @@ struct ConnectionOptions: ParsableArguments {
         _ texts: [String], _ option: String, _ form: String, _ value: (String) -> Value?
     ) throws -> [Value] {
         try texts.map { text in
-            // The value is not quoted, because it may be a URL with a password.
+            // The value may be a URL with a password.
             guard let value = value(text) else { throw ValidationError("\(option) needs \(form).") }
             return value
         }

@@ -6,8 +6,7 @@ struct Quantity {
     let unit: Substring
     let hasFraction: Bool
 
-    /// Removes a quantity from the start of a text. Its number has at most 38 digits, the precision
-    /// of `Decimal`.
+    /// Removes a quantity of at most 38 digits, the precision of `Decimal`.
     init?(takenFrom text: inout Substring) {
         guard let match = text.prefixMatch(of: /([0-9]*)(\.[0-9]+)?([^0-9.]*)/) else { return nil }
         let digits = match.output.1 + (match.output.2 ?? "")
@@ -28,8 +27,7 @@ struct Quantity {
         guard rest.isEmpty else { return nil }
     }
 
-    /// Returns bytes or microseconds, rounded down. Returns nil on overflow, or if a positive
-    /// number would become 0.
+    /// Rounds down. Returns nil on overflow, or if a positive number would become 0.
     func counted(in size: Int64) -> Int64? {
         var (product, count) = (number * Decimal(size), Decimal())
         NSDecimalRound(&count, &product, 0, .down)

@@ -38,8 +38,7 @@ final class CacheRun: Sendable {
         wait = command.locks.wait(isQuiet: command.isQuiet) { interrupts.signal != nil }
     }
 
-    /// Takes the `--exclusive` lock, then runs `body` like ``ExitStatus/of(_:_:)``. If
-    /// `hasOneCache` is true, relative names in errors get the path of the cache.
+    /// Takes the `--exclusive` lock, then runs `body` like ``ExitStatus/of(_:_:)``.
     static func of(
         _ command: some RunCommand, needsLock: Bool = true, hasOneCache: Bool = true,
         makesCache: Bool = false, recordedAs record: RunRecord.Command? = nil,
@@ -76,7 +75,6 @@ final class CacheRun: Sendable {
         _ command: RunRecord.Command?, in cache: CacheOptions, status: Int32, _ logger: Logger?
     ) {
         logger?.info("ended", metadata: ["status": "\(status)"])
-        // A run that did not start leaves no record.
         let unstarted = [ExitStatus.locked.rawValue, ExitCode.validationFailure.rawValue]
         guard let command, !unstarted.contains(status) else { return }
         RunRecord(
@@ -102,8 +100,8 @@ extension ExitStatus {
         }
     }
 
-    /// Reports an error as a message and throws an exit status. Relative names in errors get the
-    /// path of `cache`, which is nil if the command uses two caches.
+    /// Prints an error and throws its exit status. Relative names in errors get the path of
+    /// `cache`, which is nil if the command uses two caches.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
         var exit: ExitCode?
         do {
@@ -168,9 +166,8 @@ extension RecoveryReport {
     }
 }
 
-/// The handler of SIGINT, SIGTERM and SIGHUP. If the run has called ``ask(_:_:)``, the first signal
-/// asks the run to stop, and the second ends the process. Without this call, the first signal ends
-/// the process. An ignored SIGHUP stays ignored, for nohup(1).
+/// The handler of SIGINT, SIGTERM and SIGHUP. A signal ends the process, except the first one after
+/// ``ask(_:_:)``, which asks the run to stop. An ignored SIGHUP stays ignored, for nohup(1).
 final class Interrupts: Sendable {
     private struct State {
         var signal: Int32?
@@ -202,7 +199,6 @@ final class Interrupts: Sendable {
         return isIgnored
     }
 
-    /// Sets the message to print and the function to call at the first signal.
     func ask(
         _ message: String = "finishing work in progress", _ ask: @escaping @Sendable () -> Void = {}
     ) {
@@ -214,8 +210,7 @@ final class Interrupts: Sendable {
         }
     }
 
-    /// Whether a signal has asked the run to stop. The first access calls ``ask(_:_:)`` unless the
-    /// run has called it, because a run that reads this property stops by itself.
+    /// Whether to stop. The first access calls ``ask(_:_:)``, because the run stops by itself.
     var isAsked: Bool {
         let (isAskable, isAsked) = state.withLock { ($0.ask != nil, $0.signal != nil) }
         if !isAskable { ask() }

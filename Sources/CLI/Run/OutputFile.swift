@@ -4,7 +4,6 @@ import LarderCache
 import Synchronization
 
 enum OutputFile {
-    /// Replaces a file with `text`, or keeps the old file and throws.
     static func write(_ text: String, to path: String, mode: mode_t = 0o644) throws(CacheError) {
         let replacement = OutputReplacement(path, mode: mode)
         try replacement.check()
@@ -12,8 +11,7 @@ enum OutputFile {
         try replacement.commit()
     }
 
-    /// Opens or creates a file to write in place. Throws if another user's symbolic link is in its
-    /// path.
+    /// Throws if another user's symbolic link is in the path.
     static func open(
         _ path: String, flags: Int32, mode: mode_t
     ) throws(CacheError) -> FileDescriptor {
@@ -32,8 +30,7 @@ enum OutputFile {
         do throws(CacheError) {
             let folder = try UsersPath(path.parentDirectory).folder()
             let file = try folder.file(path.lastName)
-            // The file is opened before this check, because another run creates `other` before it
-            // replaces the file.
+            // Checked after opening, because another run creates `other` first.
             if let status = try folder.status(of: other.lastName) {
                 guard status.isRegularFile else {
                     throw CacheError(.unusable, subject: other, message: "is not a regular file")
@@ -73,8 +70,7 @@ enum OutputFile {
         try refuse(if: isSame, "\(option) and \(otherOption) name the same file: '\(path)'")
     }
 
-    /// Returns the real path of a file that may not exist, or nil if its directory is missing.
-    /// Follows up to 40 links, as Linux does.
+    /// Returns the real path of a file that may not exist. Follows up to 40 links, as Linux does.
     private static func place(_ path: String, links: Int = 40) -> String? {
         if let place = realPath(path) { return place }
         if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {
@@ -106,8 +102,7 @@ enum OutputFile {
 final class OutputReplacement: Sendable {
     private let state: Mutex<State>
 
-    /// - Parameter mode: The mode before the umask. Permissions that the replaced file lacks are
-    ///   removed.
+    /// The umask and the replaced file's permissions limit `mode`.
     init(_ path: String, mode: mode_t = 0o644) { state = Mutex(State(path: path, mode: mode)) }
 
     deinit { state.withLock { $0.discard() } }
@@ -134,7 +129,7 @@ final class OutputReplacement: Sendable {
         }
     }
 
-    /// Calls `body` unless an earlier step failed. Throws the first failure.
+    /// Throws the first failure of all steps.
     private func attempt(_ body: (inout State) throws(CacheError) -> Void) throws(CacheError) {
         let failure = state.withLock { state -> CacheError? in
             guard state.failure == nil else { return state.failure }
@@ -209,7 +204,7 @@ final class OutputReplacement: Sendable {
                 renameat(folder.raw, name, folder.raw, path.lastName) == 0
             else { throw CacheError("write", subject: path, errno: errno) }
             file = nil
-            // Ignores failures, because a crash could only restore the old file, which is complete.
+            // A failure is ignored, because a crash could only restore the complete old file.
             if let readable = try? folder.directory(".") { fsync(readable.raw) }
         }
 

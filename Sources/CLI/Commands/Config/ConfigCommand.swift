@@ -62,7 +62,6 @@ struct ConfigCommand: AsyncParsableCommand {
     }
 }
 
-/// The options set by the configuration file and by environment variables.
 struct ConfigSummary {
     private struct Row {
         let option: String

@@ -191,7 +191,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
                 + " create it again for the localized file")
     }
 
-    /// Returns the name of a file that probably contains the manifest's digest or signature.
+    /// A file that probably contains the manifest's digest or signature.
     private func digestFile(_ shape: String?) -> String? {
         let known = [
             "F-Droid index v1": "index-v1.jar", "F-Droid index v2": "entry.json",
@@ -203,7 +203,6 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
             ?? known[shape ?? ""] ?? known[manifest.lastName]
     }
 
-    /// Prefetches. Throws the exit status unless it is `done` or `someFailed`.
     private func prefetch(
         _ source: ManifestSource, _ rules: ManifestRules, _ run: CacheRun
     ) async throws -> ExitStatus {

@@ -121,7 +121,6 @@ struct Lookup: ParsableArguments {
         completion: .cachedNames)
     var url: String
 
-    /// Finds the icon. If it is not cached, prints a message and throws exit status 2.
     func found(in options: CacheOptions) throws -> (Cache, Resource) {
         let cache = try options.open()
         if let resource = try cache.resource(spelledAs: .spelled(url)) { return (cache, resource) }
@@ -133,8 +132,7 @@ struct Lookup: ParsableArguments {
 }
 
 extension String {
-    /// Converts a URL, `key:NAME` or `ni:…` as in `list --json`, or a manifest's key to a resource
-    /// key.
+    /// The resource key for a URL, `key:NAME`, `ni:…` as in `list --json`, or a manifest's key.
     static func spelled(_ text: String) -> String {
         if let url = try? HTTPURL(text) { return url.key }
         if let name = ResourceKey.name(in: text) { return ResourceKey.named(name.removingUserinfo) }

@@ -94,8 +94,8 @@ struct PinSubjects: ParsableArguments {
 
     func validate() throws { try LocalManifests.validateStandardInput(subjects) }
 
-    /// Calls `body` with the keys of all subjects. A subject that is neither a URL nor a file is a
-    /// key if the cache contains it, and a missing manifest otherwise.
+    /// A subject that is neither a URL nor a file is a key if the cache contains it, and a missing
+    /// manifest otherwise.
     func forEachKey(in cache: Cache, rules: ManifestRules, _ body: (String) throws -> Void) throws {
         for subject in subjects {
             let key = String.spelled(subject)

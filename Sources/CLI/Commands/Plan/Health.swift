@@ -117,8 +117,7 @@ extension HealthReport {
         return object.text
     }
 
-    /// Writes a JUnit XML report with a suite for each kind. Findings whose kind is not in
-    /// `failing`, and icons that are never fetched, are skipped tests.
+    /// Findings of other kinds than `failing`, and icons that are never fetched, are skipped tests.
     func writeJUnit(failing: Set<HealthFinding.Kind>, _ write: (String) -> Void) throws {
         typealias Suite = HealthFinding.Kind?
         let suites: [Suite] = HealthFinding.Kind.allCases + [nil]
@@ -185,8 +184,7 @@ extension HealthFinding {
 }
 
 extension String {
-    /// The text as an attribute value. XML 1.0 does not allow control characters, even as
-    /// references.
+    /// XML 1.0 does not allow control characters, even as references.
     fileprivate var escapedForXML: String {
         sanitizedForTerminal.unicodeScalars.reduce(into: "") { text, scalar in
             switch scalar {

@@ -171,8 +171,7 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
 }
 
 extension CacheRun {
-    /// Prefetches with the command's network options. With `isPart`, the summary is a message,
-    /// because the command prints its results later.
+    /// With `isPart`, the summary is a message, because the command prints its results later.
     func carry(
         _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
         _ command: some NetworkCommand & ReportingCommand, _ purpose: PrefetchConsole.Purpose,
@@ -204,16 +203,15 @@ extension CacheRun {
             if case .finished(let report) = event { last = report }
             guard case .planned = event else { continue }
             ProcessMemory.releaseText()
-            // Until this event, a signal ends the process immediately, because no transfer is in
-            // flight and reading a pipe may block forever.
+            // Before, a signal ends the process, because reading a pipe may block forever.
             interrupts.ask("transfers in flight have 2 s to finish") { prefetcher.cancel() }
         }
         return last
     }
 }
 
-/// The `--report` file. It keeps the previous report until all manifests are read. A failed write
-/// does not stop the run, but makes it fail at the end.
+/// The `--report` file. It is replaced when all manifests are read. A run whose write fails
+/// continues, and fails at the end.
 final class ReportFile {
     private let path: String
     private let mode: mode_t
@@ -277,7 +275,6 @@ final class ReportFile {
     }
 }
 
-/// The `--write-lock` file. It replaces the previous file if no icon failed.
 final class LockedManifest: Sendable {
     private let file: OutputReplacement?
     private let isEmpty = Mutex(true)

@@ -248,19 +248,20 @@ struct ServerLimitOptions: ParsableArguments {
 
 /// The `--access-log` file. Adding a line does not wait for the write.
 final class AccessLog: Sendable {
-    /// The maximum size of unwritten lines in bytes. Further lines are dropped and counted.
+    /// The maximum size of unwritten lines in bytes. Further lines are lost.
     private static let bufferLimit = 4 << 20
-    /// The maximum wait for a slow reader, in milliseconds. Afterwards, lines are dropped.
+    /// The maximum wait for a slow reader in milliseconds. Afterwards, lines are lost.
     private static let patience: Int32 = 1_000
     /// The time limit for writing the last lines, in seconds.
     private static let lastPatience = 5.0
+    /// The minimum time between two reports of lost lines.
     private static let pause = Duration.seconds(60)
 
     private struct State {
         var waiting: [UInt8] = []
         var isScheduled = false
         var lost = 0
-        /// The error that caused the loss of lines. Nil if the buffer was full.
+        /// The cause of the loss. Nil if the buffer was full.
         var reason: Int32?
         var saidAt: ContinuousClock.Instant?
         var isInLine = false
@@ -302,7 +303,6 @@ final class AccessLog: Sendable {
         }
     }
 
-    /// Writes the lines. Reports lost lines at most once per ``pause``, and at the end.
     private func write(isLast: Bool = false) {
         let newline = UInt8(ascii: "\n")
         let (lines, isInLine) = state.withLock { state in

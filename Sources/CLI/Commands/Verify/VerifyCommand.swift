@@ -129,7 +129,6 @@ struct VerifyPartOptions: ParsableArguments {
     @Flag(help: "Compare file sizes with the index, and read only files whose size differs.")
     var quick = false
 
-    /// Parses a random share (`5%`), whose seed is set later, or one of several parts (`3/10`).
     private static func selection(_ argument: String) throws -> VerifySelection {
         if let percent = Quantity.percent(argument), percent > 0 {
             return .share(NSDecimalNumber(decimal: percent).doubleValue / 100, seed: 0)
@@ -180,7 +179,7 @@ extension VerifyReport {
         let named = entries > 0 ? "\(entries.of("entry", "entries")), " : ""
         let read = isQuick ? ", sizes only" : sizeClause(bytes)
         let checked = entries > 0 || resources == 0 ? "" : ", \(resources.of("resource"))"
-        // Missing objects are included in the total, because the counts by kind include them.
+        // The counts by kind include missing objects.
         let all = objects + findings.count { $0.kind == .missing }
         lines.append(
             "\(named)\(all.of("object"))\(read)\(checked)"
@@ -261,7 +260,6 @@ extension VerifyReport {
         return "to download the missing icons, with the same options: \(command)"
     }
 
-    /// The summary of all problems, including repaired ones, or nil if there are none.
     package var complaint: String? {
         let bad = findings.filter(\.kind.isCorruption)
         let interruption = isInterrupted ? "interrupted after \(objects.of("object"))" : nil
@@ -285,7 +283,7 @@ extension VerifyReport {
             parts.append(recovery)
         }
         if let first = left.first ?? entryFindings.first {
-            // The entry's position is not enough to identify the icon, so the message has the URL.
+            // An entry's position is not enough to identify the icon.
             let icon = left.isEmpty ? first.urls.first.map { "\($0.shownAsURL): " } ?? "" : ""
             parts.append("first problem: \(first.subject): \(icon)\(first.message)")
             parts.append(
