@@ -100,10 +100,9 @@ struct LockOptions: ParsableArguments {
     var limit: Duration?
 
     func validate() throws {
-        if let exclusive, !NamedLock.isName(exclusive) {
-            throw ValidationError(
-                "--exclusive needs a name of at most 100 letters, digits, '.', '_' and '-'.")
-        }
+        try refuse(
+            if: exclusive.map(NamedLock.isName) == false,
+            "--exclusive needs a name of at most 100 letters, digits, '.', '_' and '-'.")
         try refuse(if: noWait && limit != nil, "--no-wait and --wait cannot be combined.")
     }
 

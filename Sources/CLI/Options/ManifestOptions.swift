@@ -129,9 +129,9 @@ struct ReadingOptions: ParsableArguments {
     var icons = IconSelection.all
 
     func validate(for manifests: [String]) throws {
-        if manifests.isEmpty, try rules() != ManifestRules() {
-            throw ValidationError("Options for reading manifests require --manifest.")
-        }
+        try refuse(
+            if: manifests.isEmpty && rules() != ManifestRules(),
+            "Options for reading manifests require --manifest.")
     }
 
     func rules() throws -> ManifestRules {
@@ -233,10 +233,9 @@ struct EntryOptions: ParsableArguments {
         }
         var rules = ManifestRules(baseURL: try HTTPURL.base(base?.text))
         rules.entries = try entries.map { try path($0, of: "--entries") }
-        if rules.entries.contains(where: \.isFilter) {
-            throw ValidationError(
-                "--entries can have a filter only at its end: a manifest is read in one pass.")
-        }
+        try refuse(
+            if: rules.entries.contains(where: \.isFilter),
+            "--entries can have a filter only at its end: a manifest is read in one pass.")
         rules.nameKey = try nameKey.map { try path($0, of: "--name-key") }
         rules.iconKeys = try iconKey.map { try path($0, of: "--icon-key") }
         rules.priorityKey = try priorityKey.map { try path($0, of: "--priority-key") }

@@ -52,12 +52,12 @@ struct TransferOptions: ParsableArguments {
         try refuse("--max-concurrent", maxConcurrent, outside: 1...1000)
         try refuse("--max-per-host", maxPerHost, outside: 1...1000)
         try refuse("--attempts", attempts, outside: 1...100)
-        if let ratePerHost, !(0.001...100_000).contains(ratePerHost) {
-            throw ValidationError("--rate-per-host must be from 0.001 to 100000.")
-        }
-        guard userAgent.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw ValidationError("--user-agent must not contain control characters.")
-        }
+        try refuse(
+            if: !(0.001...100_000).contains(ratePerHost ?? 1),
+            "--rate-per-host must be from 0.001 to 100000.")
+        try refuse(
+            if: userAgent.utf8.contains { $0 < 0x20 || $0 == 0x7F },
+            "--user-agent must not contain control characters.")
     }
 
     fileprivate func apply(to configuration: inout PrefetchConfiguration) {

@@ -30,9 +30,9 @@ struct RevalidationOptions: ParsableArguments {
     var retryFailed = false
 
     func validate() throws {
-        if force, revalidate == .never {
-            throw ValidationError("--force cannot be combined with --revalidate never.")
-        }
+        try refuse(
+            if: force && revalidate == .never,
+            "--force cannot be combined with --revalidate never.")
     }
 
     func apply(to policy: inout PlanPolicy) {
@@ -46,30 +46,26 @@ struct RevalidationOptions: ParsableArguments {
 extension Revalidation: ExpressibleByArgument {}
 
 /// The largest number or percentage of failed icons that still gives exit status 0: `20` or `2.5%`.
-enum FailureAllowance: Equatable, CustomStringConvertible {
-    case count(Int)
-    case percent(Decimal)
+struct FailureAllowance: Equatable, CustomStringConvertible {
+    static let none = FailureAllowance(number: 0, isPercent: false)
 
-    static let none = FailureAllowance.count(0)
+    let number: Decimal
+    let isPercent: Bool
 
     static func parse(_ argument: String) throws -> FailureAllowance {
-        if let percent = Quantity.percent(argument) { return .percent(percent) }
-        if argument.isDigits, let count = Int(argument) { return .count(count) }
-        throw ValidationError("expected a count, such as 20, or a percentage up to 100%")
+        if let percent = Quantity.percent(argument) {
+            return FailureAllowance(number: percent, isPercent: true)
+        }
+        guard argument.isDigits, let count = Int(argument) else {
+            throw ValidationError("expected a count, such as 20, or a percentage up to 100%")
+        }
+        return FailureAllowance(number: Decimal(count), isPercent: false)
     }
 
-    var description: String {
-        switch self {
-        case .count(let count): "\(count)"
-        case .percent(let percent): "\(percent)%"
-        }
-    }
+    var description: String { "\(number)" + (isPercent ? "%" : "") }
 
     func covers(_ failed: Int, of icons: Int) -> Bool {
-        switch self {
-        case .count(let most): failed <= most
-        case .percent(let percent): Decimal(failed) * 100 <= percent * Decimal(icons)
-        }
+        isPercent ? Decimal(failed) * 100 <= number * Decimal(icons) : Decimal(failed) <= number
     }
 }
 

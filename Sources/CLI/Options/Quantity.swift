@@ -99,16 +99,15 @@ enum ByteCount {
         return quantity.counted(in: size)
     }
 
-    /// Returns the size of a unit in bytes, ignoring case; nil for `Mb`, which may mean a megabit.
+    /// The size of each unit in bytes, in lower case. `Mb` is refused: it may mean a megabit.
+    private static let units: [String: Int64] = [
+        "": 1, "b": 1, "k": 1_000, "kb": 1_000, "kib": 1 << 10, "m": 1_000_000, "mb": 1_000_000,
+        "mib": 1 << 20, "g": 1_000_000_000, "gb": 1_000_000_000, "gib": 1 << 30,
+        "t": 1_000_000_000_000, "tb": 1_000_000_000_000, "tib": 1 << 40,
+    ]
+
     private static func size(of unit: Substring) -> Int64? {
-        guard unit.wholeMatch(of: /[A-Z]b/) == nil else { return nil }
-        let unit = unit.lowercased()
-        guard unit != "", unit != "b" else { return 1 }
-        let steps: [Substring: Int64] = ["": 1000, "b": 1000, "ib": 1024]
-        guard let power = Array("kmgt").firstIndex(where: { $0 == unit.first }),
-            let step = steps[unit.dropFirst()]
-        else { return nil }
-        return (0...power).reduce(1) { size, _ in size * step }
+        unit.wholeMatch(of: /[A-Z]b/) == nil ? units[unit.lowercased()] : nil
     }
 
     private static func refusal(of argument: String) -> ValidationError {

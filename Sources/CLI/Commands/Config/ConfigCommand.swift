@@ -53,11 +53,10 @@ struct ConfigCommand: AsyncParsableCommand {
         guard !command.isEmpty else { return nil }
         try NamedCommand.program.check(command)
         let (named, rest) = NamedCommand.program.find(command)
-        guard rest.isEmpty, !named.isGroup else {
-            throw ValidationError(
-                "\(command.joined(separator: " ").quoted(limit: 40)) is not a single command;"
-                    + " name one, such as prefetch or remote push.")
-        }
+        try refuse(
+            if: !rest.isEmpty || named.isGroup,
+            "\(command.joined(separator: " ").quoted(limit: 40)) is not a single command; "
+                + "name one, such as prefetch or remote push.")
         return named
     }
 }

@@ -98,21 +98,20 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
         try refuse(if: inPlace && file != nil, "--in-place and --output cannot be combined.")
         try refuse(
             if: inPlace && !isFile, "--in-place cannot be combined with a URL or standard input.")
-        guard [icons != nil, server != nil, data].count(where: \.self) <= 1 else {
-            throw ValidationError("--icons, --server and --data cannot be combined.")
-        }
+        try refuse(
+            if: [icons != nil, server != nil, data].count(where: \.self) > 1,
+            "--icons, --server and --data cannot be combined.")
         if let server { _ = try ServeCommand.base(server, of: "--server") }
         try refuse(if: storeAnyway && !fetch, "--store-anyway needs --fetch.")
         if maxData != nil, !data { throw ValidationError("--max-data needs --data.") }
-        if let maxData, maxData > InlineEntry.maximumSize {
-            throw ValidationError(
-                "--max-data must be at most \(InlineEntry.maximumSize >> 10)KiB,"
-                    + " because larder reads no larger data: URL.")
-        }
+        try refuse(
+            if: maxData ?? 0 > InlineEntry.maximumSize,
+            "--max-data must be at most \(InlineEntry.maximumSize >> 10)KiB, because larder reads "
+                + "no larger data: URL.")
         guard path == nil else { return }
-        if icons == nil, server == nil, !data {
-            throw ValidationError("Standard output needs --icons, --server or --data.")
-        }
+        try refuse(
+            if: icons == nil && server == nil && !data,
+            "Standard output needs --icons, --server or --data.")
         try refuse(if: output.json, "--json needs --output FILE, because it uses standard output.")
     }
 

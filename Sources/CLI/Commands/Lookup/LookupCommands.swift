@@ -95,10 +95,10 @@ struct CatCommand: AsyncParsableCommand {
     private func requireText(of object: StoredObject, in cache: Cache) throws {
         var rest: [UInt8] = []
         func check(_ bytes: ArraySlice<UInt8>) throws {
-            guard String(decoding: bytes, as: UTF8.self).isBinary else { return }
-            throw ValidationError(
-                "\(lookup.shown): binary data is not printed to a terminal; "
-                    + "redirect it to a file, or use --force")
+            try refuse(
+                if: String(decoding: bytes, as: UTF8.self).isBinary,
+                "\(lookup.shown): binary data is not printed to a terminal; redirect it to a file, "
+                    + "or use --force")
         }
         try cache.forEachPiece(of: object) { piece in
             let bytes = rest + piece

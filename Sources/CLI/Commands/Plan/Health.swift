@@ -71,10 +71,10 @@ extension PlanCommand {
                 Console.complain("--icon-files: no icon is a relative name without a base URL")
             }
             switch health.format ?? (json ? .json : .text) {
-            case .junit: try report.writeJUnit(failing: failing) { print($0) }
+            case .junit: try report.printJUnit(failing: failing)
             case .json:
-                if !quiet { try report.forEach { print($0.json) } }
-                print(report.json)
+                if !quiet { try report.forEach { print($0.json.text) } }
+                print(report.json.text)
             case .text:
                 let paint = colors.output
                 if !quiet {
@@ -106,19 +106,18 @@ extension HealthReport {
             + (kinds.isEmpty ? "no findings" : kinds.joined(separator: ", "))
     }
 
-    var json: String {
+    var json: JSONObject {
         var kinds = JSONObject()
         for kind in HealthFinding.Kind.allCases { kinds.set(kind.rawValue, counts[kind] ?? 0) }
         let hosts = Dictionary(otherHosts.map { ($0.host, $0.icons) }) { $1 }
-        let object: JSONObject = [
+        return [
             "entries": entries, "icons": icons, "findings": kinds, "own_host": ownHost,
             "third_party": hosts, "unfetched": unfetched,
         ]
-        return object.text
     }
 
     /// Findings of other kinds than `failing`, and icons that are never fetched, are skipped tests.
-    func writeJUnit(failing: Set<HealthFinding.Kind>, _ write: (String) -> Void) throws {
+    func printJUnit(failing: Set<HealthFinding.Kind>) throws {
         typealias Suite = HealthFinding.Kind?
         let suites: [Suite] = HealthFinding.Kind.allCases + [nil]
         func count(_ kind: Suite) -> Int { kind.map { counts[$0, default: 0] } ?? unfetched.count }
@@ -128,42 +127,42 @@ extension HealthReport {
             let failures = suites.reduce(0) { $0 + failed($1) }
             return #"tests="\#(tests)" failures="\#(failures)" errors="0" time="0""#
         }
-        write(#"<?xml version="1.0" encoding="UTF-8"?>"#)
-        write(#"<testsuites name="larder" \#(totals(suites))>"#)
+        print(#"<?xml version="1.0" encoding="UTF-8"?>"#)
+        print(#"<testsuites name="larder" \#(totals(suites))>"#)
         for kind in suites {
             let name = kind?.rawValue ?? "unfetched"
             let element = failed(kind) > 0 ? #"failure type="\#(name)""# : "skipped"
-            func writeTest(_ place: String, _ title: String, _ message: String) {
+            func printTest(_ place: String, _ title: String, _ message: String) {
                 let (place, title) = (place.escapedForXML, title.escapedForXML)
-                write(
+                print(
                     #"<testcase classname="\#(place)" name="\#(title)" time="0">"#
                         + #"<\#(element) message="\#(message.escapedForXML)"/></testcase>"#)
             }
             let skipped = count(kind) - failed(kind)
-            write(#"<testsuite name="\#(name)" \#(totals([kind])) skipped="\#(skipped)">"#)
+            print(#"<testsuite name="\#(name)" \#(totals([kind])) skipped="\#(skipped)">"#)
             if count(kind) == 0 {
-                write(#"<testcase classname="larder" name="\#(name)" time="0"/>"#)
+                print(#"<testcase classname="larder" name="\#(name)" time="0"/>"#)
             }
             if let kind {
                 try forEach(kind) { finding in
                     let entry = finding.entry
                     let label = entry.name.isEmpty ? "" : ": \(entry.name)"
                     let url = entry.url.map { "\($0.shownAsURL): " } ?? ""
-                    writeTest(
+                    printTest(
                         entry.manifest, "entry \(entry.position), icon \(entry.icon)\(label)",
                         url + finding.message)
                 }
             } else {
                 for (kind, note) in unfetched.notes {
-                    writeTest("icons", kind, "not fetched: \(note)")
+                    printTest("icons", kind, "not fetched: \(note)")
                 }
             }
             for other in kind == .thirdParty ? otherHosts : [] {
-                writeTest("hosts", other.host, "\(other.icons.of("icon")), not \(ownHost ?? "")")
+                printTest("hosts", other.host, "\(other.icons.of("icon")), not \(ownHost ?? "")")
             }
-            write("</testsuite>")
+            print("</testsuite>")
         }
-        write("</testsuites>")
+        print("</testsuites>")
     }
 }
 
@@ -172,14 +171,13 @@ extension HealthFinding {
         entry.text(kind == .failed ? paint.failed(kind.rawValue) : kind.rawValue, message)
     }
 
-    var json: String {
-        let object: JSONObject = [
+    var json: JSONObject {
+        [
             "kind": kind.rawValue, "manifest": entry.manifest.sanitizedForTerminal,
             "position": entry.position, "icon_number": entry.icon,
             "name": entry.name.sanitizedForTerminal, "url": entry.url?.shownAsURL,
             "message": message.sanitizedForTerminal,
         ]
-        return object.text
     }
 }
 

@@ -91,9 +91,7 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
                         print(json ? read.json(of: source).text : read.text(of: source))
                     }
                 }
-                guard !json else {
-                    return try summary.writeJSON(quiet ? nil : plan) { print($0, terminator: "") }
-                }
+                guard !json else { return try summary.printJSON(quiet ? nil : plan) }
                 print(summary.text(paint))
                 if !quiet { summary.unfetched.unfetchedLines.forEach { print($0) } }
             }
@@ -149,16 +147,16 @@ extension PlanSummary {
             + unusedSplits.sorted().joined(separator: ", ")
     }
 
-    /// Writes one value at a time, because a manifest may have a million values.
-    package func writeJSON(_ plan: Plan?, _ write: (String) -> Void) throws {
+    /// Prints one value at a time, because a manifest may have a million values.
+    func printJSON(_ plan: Plan?) throws {
         let object: JSONObject = [
             "entries": entries, "urls": urls, "cached": cached, "stale": stale, "missing": missing,
             "skipped": skipped, "failed": failed, "remembered": remembered, "left_alone": leftAlone,
             "icons": icons, "insecure": insecure, "unsupported": unsupported,
             "other_shards": otherShards, "unread": unread, "unfetched": unfetched,
         ]
-        write("\(object.text.dropLast()),\"values\":")
-        guard let plan else { return write("null}\n") }
+        Console.add("\(object.text.dropLast()),\"values\":")
+        guard let plan else { return print("null}") }
         var separator = "["
         try plan.forEachValue { manifest, position, kind, text in
             var value: JSONObject = [
@@ -166,10 +164,10 @@ extension PlanSummary {
             ]
             value.set("value", exactly: text)
             value.set("kind", kind)
-            write(separator + value.text)
+            Console.add(separator + value.text)
             separator = ","
         }
-        write((separator == "[" ? "[" : "") + "]}\n")  // text: ASCII
+        print((separator == "[" ? "[" : "") + "]}")
     }
 }
 

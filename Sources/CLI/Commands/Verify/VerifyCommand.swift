@@ -42,9 +42,9 @@ struct VerifyCommand: ReportingCommand, NetworkCommand {
     @Flag(help: "Move damaged objects to quarantine/ and download them again.") var repair = false
 
     func validate() throws {
-        if reading.entry.baseURL != nil, part.manifests.isEmpty {
-            throw ValidationError("--base-url needs --manifest.")
-        }
+        try refuse(
+            if: reading.entry.baseURL != nil && part.manifests.isEmpty,
+            "--base-url needs --manifest.")
     }
 
     func run() async throws {
@@ -84,9 +84,9 @@ struct VerifyCommand: ReportingCommand, NetworkCommand {
             }
             run.note(report.counts)
             if output.json {
-                try report.writeJSON { print($0, terminator: "") }
+                try report.printJSON()
             } else if !output.quiet {
-                try report.writeText(colors.output) { print($0, terminator: "") }
+                try report.printText(colors.output)
             }
             // If the index is damaged, it is already among the findings.
             if let failure, !report.isInterrupted, (failure as? CacheError)?.code != .damaged {
@@ -145,13 +145,12 @@ struct VerifyPartOptions: ParsableArguments {
     func validate() throws {
         let isRandom = if case .share? = sample { true } else { false }
         try refuse(if: seed != nil && !isRandom, "--seed needs --sample with a percentage.")
-        if !manifests.isEmpty, sample != nil || maxDuration != nil {
-            throw ValidationError("--manifest cannot be combined with --sample or --max-duration.")
-        }
-        if maxDuration != nil, isRandom {
-            throw ValidationError(
-                "--max-duration cannot be combined with a percentage for --sample, only with n/m.")
-        }
+        try refuse(
+            if: !manifests.isEmpty && (sample != nil || maxDuration != nil),
+            "--manifest cannot be combined with --sample or --max-duration.")
+        try refuse(
+            if: maxDuration != nil && isRandom,
+            "--max-duration cannot be combined with a percentage for --sample, only with n/m.")
         try LocalManifests.validateStandardInput(manifests)
     }
 
@@ -168,10 +167,10 @@ struct VerifyPartOptions: ParsableArguments {
 }
 
 extension VerifyReport {
-    /// Writes one finding at a time, because there may be a million.
-    package func writeText(_ paint: Paint = .none, _ write: (String) throws -> Void) throws {
-        for finding in findings { try write(finding.text(paint) + "\n") }
-        try entryFindings.forEach { try write($0.text(paint) + "\n") }
+    /// Prints one finding at a time, because there may be a million.
+    func printText(_ paint: Paint) throws {
+        for finding in findings { print(finding.text(paint)) }
+        try entryFindings.forEach { print($0.text(paint)) }
         var lines = refetches.map(\.text)
         let counts =
             counted([(whole, "whole")]) + foundCounts { _ in true }
@@ -204,7 +203,7 @@ extension VerifyReport {
         if !isClean || !isInterrupted {
             lines.append(isSound ? paint.clean(verdict) : paint.failed(verdict))
         }
-        try write(lines.joined(separator: "\n") + "\n")
+        print(lines.joined(separator: "\n"))
     }
 
     private func foundCounts(of isIncluded: (Finding.Kind) -> Bool) -> [String] {
@@ -293,7 +292,7 @@ extension VerifyReport {
         return parts.joined(separator: "; ")
     }
 
-    package func writeJSON(_ write: (String) throws -> Void) throws {
+    func printJSON() throws {
         var object: JSONObject = [
             "clean": isClean, "complete": isComplete, "objects": objects, "bytes": bytes,
             "whole": whole, "resources": resources, "entries": entries,
@@ -306,20 +305,20 @@ extension VerifyReport {
         object.set([
             "repaired": repaired, "temporaries": temporaries, "seconds": seconds, "steps": times,
         ])
-        try write("\(object.text.dropLast()),\"findings\":[")
+        Console.add("\(object.text.dropLast()),\"findings\":[")
         var separator = ""
-        func add(_ finding: Finding) throws {
-            try write(separator + finding.json.text)
+        func add(_ finding: Finding) {
+            Console.add(separator + finding.json.text)
             separator = ","
         }
-        for finding in findings { try add(finding) }
+        findings.forEach(add)
         try entryFindings.forEach(add)
         object = [
             "refetches": refetches.map(\.json), "interrupted": isInterrupted,
             "resumed": isResumed, "reached_end": reachesEnd, "leftovers": leftovers,
             "error": failure?.json, "unfetched": unfetched,
         ]
-        try write("],\(object.text.dropFirst())\n")
+        print("],\(object.text.dropFirst())")
     }
 }
 
