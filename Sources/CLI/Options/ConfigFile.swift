@@ -79,10 +79,9 @@ struct ConfigFile {
         // Some editors write a byte order mark.
         let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...]
         let newline = UInt8(ascii: "\n")
-        guard text.count(where: { $0 == newline }) <= Self.maximumLines else {
-            throw ValidationError(
-                "\(path): the configuration file has more than \(Self.maximumLines) lines")
-        }
+        try refuse(
+            if: text.count { $0 == newline } > Self.maximumLines,
+            "\(path): the configuration file has more than \(Self.maximumLines) lines")
         var reader = Reader(command)
         self.path = path
         lines = try text.split(separator: newline, omittingEmptySubsequences: false)
@@ -110,9 +109,9 @@ struct ConfigFile {
                 throw ValidationError("the line is not UTF-8")
             }
             guard let first = row.first, first != UInt8(ascii: "#") else { return nil }
-            guard !text.isBinary, !row.contains(UInt8(ascii: "\r")) else {
-                throw ValidationError("the line has a control character")
-            }
+            try refuse(
+                if: text.isBinary || row.contains(UInt8(ascii: "\r")),
+                "the line has a control character")
             if first == UInt8(ascii: "[") {
                 section = try command(named: row)
                 return nil
@@ -129,9 +128,9 @@ struct ConfigFile {
         }
 
         private func command(named row: ArraySlice<UInt8>) throws(ValidationError) -> NamedCommand {
-            guard row.last == UInt8(ascii: "]") else {
-                throw ValidationError("a section is a command in brackets, such as [prefetch]")
-            }
+            try refuse(
+                if: row.last != UInt8(ascii: "]"),
+                "a section is a command in brackets, such as [prefetch]")
             let name = row.dropFirst().dropLast().split { $0.isBlank }
                 .map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
             guard let command = commands.first(where: { $0.name == name }) else {
@@ -147,9 +146,9 @@ struct ConfigFile {
             try refuse(
                 if: !name.hasPrefix("--"),
                 "\(name.quoted(limit: 40)) is not a long option, such as --max-concurrent=8")
-            guard !ConfigFile.onlyForCommandLine.contains(name) else {
-                throw ValidationError("'\(name)' belongs on the command line")
-            }
+            try refuse(
+                if: ConfigFile.onlyForCommandLine.contains(name),
+                "'\(name)' belongs on the command line")
             let candidates = section.map { [$0] } ?? commands
             guard let option = candidates.lazy.compactMap({ $0.namedOptions[name] }).first else {
                 let known = Set(candidates.flatMap(\.options.keys))

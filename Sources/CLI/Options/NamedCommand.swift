@@ -245,9 +245,10 @@ enum NearestName {
     }
 
     /// Suggests the nearest name with at most one mistake per three letters, or else the only name
-    /// that contains this one. The comparison takes quadratic time.
+    /// that contains this one.
     static func hint(for name: String, among known: [String], lead: String = "") -> String {
         let word = Array(name.lowercased().utf8)
+        // A comparison takes quadratic time.
         guard word.count <= 40 else { return "" }
         let near = known.sorted().map { ($0, mistakes(in: word, for: Array($0.utf8))) }
             .filter { $1 <= max(1, min($0.utf8.count, word.count) / 3) }
@@ -257,20 +258,9 @@ enum NearestName {
         return nearest.map { ". Did you mean '\(lead)\($0)'?" } ?? ""
     }
 
-    /// Counts wrong, extra, missing and swapped letters.
+    /// Counts wrong, extra, missing and moved letters.
     private static func mistakes(in word: [UInt8], for name: [UInt8]) -> Int {
-        var (last, row) = ([Int](), Array(0...name.count))
-        for (i, letter) in word.enumerated() {
-            var next = [i + 1]
-            for (j, wanted) in name.enumerated() {
-                var least = min(row[j] + (letter == wanted ? 0 : 1), row[j + 1] + 1, next[j] + 1)
-                if i > 0, j > 0, letter == name[j - 1], word[i - 1] == wanted {
-                    least = min(least, last[j - 1] + 1)
-                }
-                next.append(least)
-            }
-            (last, row) = (row, next)
-        }
-        return row[name.count]
+        let changes = name.difference(from: word)
+        return max(changes.insertions.count, changes.removals.count)
     }
 }

@@ -116,19 +116,20 @@ struct ShardOptions: ParsableArguments {
 }
 
 /// A worker's number and the number of workers: `0/8`, or from a scheduler (`auto`, `auto/8`).
-enum ShardName: Equatable {
-    case number(Int, of: Int)
-    case auto(of: Int?)
+struct ShardName: Equatable {
+    /// Nil if a scheduler's variables have the number.
+    var index: Int?
+    var count: Int?
 
     static func parse(_ argument: String) throws -> ShardName {
+        if argument == "auto" { return ShardName() }
         let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
-        if argument == "auto" { return .auto(of: nil) }
         if parts.count == 2, parts[1].isDigits, let count = Int(parts[1]),
             Shard.allowedCounts.contains(count)
         {
-            if parts[0] == "auto" { return .auto(of: count) }
+            if parts[0] == "auto" { return ShardName(count: count) }
             if parts[0].isDigits, let index = Int(parts[0]), index < count {
-                return .number(index, of: count)
+                return ShardName(index: index, count: count)
             }
         }
         throw ValidationError(
@@ -137,31 +138,28 @@ enum ShardName: Equatable {
     }
 
     func shard(splits: [HostSplit] = []) throws -> Shard? {
-        switch self {
-        case .number(let index, let count): return Shard(index, of: count, splits: splits)
-        case .auto(let wanted):
-            let task = try SchedulerTask(ProcessInfo.processInfo.environment)
-            guard let count = wanted ?? task.count else {
-                throw ValidationError(
-                    "--shard auto: \(task.variable) does not include the number of workers. Add "
-                        + "it, as in auto/8.")
-            }
-            // Indices count from the first task, so they are wrong if only a part is resubmitted.
-            let said = task.count ?? count
-            try refuse(
-                if: said != count,
-                "--shard auto/\(count): the Slurm array has \(said.of("task")). Use the index "
-                    + "instead, such as 0/\(count).")
-            let most = Shard.allowedCounts.upperBound
-            try refuse(
-                if: count > most,
-                "--shard auto: the Slurm array has \(count) tasks. At most \(most) can run.")
-            try refuse(
-                if: task.index >= count,
-                "--shard auto/\(count): \(task.variable) is \(task.number), too high for \(count) "
-                    + "workers.")
-            return Shard(task.index, of: count, splits: splits)
+        if let index, let count { return Shard(index, of: count, splits: splits) }
+        let task = try SchedulerTask(ProcessInfo.processInfo.environment)
+        guard let count = count ?? task.count else {
+            throw ValidationError(
+                "--shard auto: \(task.variable) does not include the number of workers. Add it, as "
+                    + "in auto/8.")
         }
+        // Indices count from the first task, so they are wrong if only a part is resubmitted.
+        let said = task.count ?? count
+        try refuse(
+            if: said != count,
+            "--shard auto/\(count): the Slurm array has \(said.of("task")). Use the index instead, "
+                + "such as 0/\(count).")
+        let most = Shard.allowedCounts.upperBound
+        try refuse(
+            if: count > most,
+            "--shard auto: the Slurm array has \(count) tasks. At most \(most) can run.")
+        try refuse(
+            if: task.index >= count,
+            "--shard auto/\(count): \(task.variable) is \(task.number), too high for \(count) "
+                + "workers.")
+        return Shard(task.index, of: count, splits: splits)
     }
 }
 

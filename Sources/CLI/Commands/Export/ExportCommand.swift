@@ -142,20 +142,19 @@ struct LayoutOptions: ParsableArguments {
 
     func validate(_ layout: ExportLayout, directory: String) throws {
         try refuse("--kingfisher-version", kingfisherVersion, outside: 1...8)
-        if kingfisherVersion != 8, layout != .kingfisher {
-            throw ValidationError("--kingfisher-version needs --layout kingfisher.")
-        }
+        try refuse(
+            if: kingfisherVersion != 8 && layout != .kingfisher,
+            "--kingfisher-version needs --layout kingfisher.")
         if let folder {
             try refuse(if: !layout.hasFolder, "--folder needs the --layout of a library.")
-            guard ExportLayout.isFolder(folder) else {
-                throw ValidationError("--folder must be the name of one directory, without '/'.")
-            }
+            try refuse(
+                if: !ExportLayout.isFolder(folder),
+                "--folder must be the name of one directory, without '/'.")
         }
-        let isCatalog = directory.utf8.reversed().drop { $0 == UInt8(ascii: "/") }
-            .starts(with: ".xcassets".utf8.reversed())
-        if layout == .assetCatalog, !isCatalog {
-            throw ValidationError("The name of an asset catalog must end with .xcassets.")
-        }
+        let end = directory.utf8.reversed().drop { $0 == UInt8(ascii: "/") }
+        try refuse(
+            if: layout == .assetCatalog && !end.starts(with: ".xcassets".utf8.reversed()),
+            "The name of an asset catalog must end with .xcassets.")
     }
 }
 
