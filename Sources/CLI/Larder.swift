@@ -31,15 +31,12 @@ struct Larder: AsyncParsableCommand {
             leave(0)
         }
         var command = parsedCommand(arguments, usesFile: usesFile)
+        if let command = command as? any AsyncParsableCommand, !(command is Larder) {
+            leave(await ExitStatus.of(command).rawValue)
+        }
         do {
-            if var command = command as? any AsyncParsableCommand {
-                try await command.run()
-            } else {
-                try command.run()
-            }
+            try command.run()
             leave(0)
-        } catch let code as ExitCode {
-            leave(code.rawValue)
         } catch {
             leave(saying: fullMessage(for: error), exitCode(for: error))
         }

@@ -5,9 +5,12 @@ import LarderPrefetch
 import Logging
 import Synchronization
 
-/// A command that takes locks, can be interrupted, and leaves a record.
-protocol RunCommand: AsyncParsableCommand {
+protocol CacheCommand: AsyncParsableCommand {
     var cache: CacheOptions { get }
+}
+
+/// A command that takes locks, can be interrupted, and leaves a record.
+protocol RunCommand: CacheCommand {
     var locks: LockOptions { get }
     var isQuiet: Bool { get }
 }
@@ -51,22 +54,18 @@ final class CacheRun: Sendable {
         let name = named?.line ?? "larder"
         let logger = Log.logger()
         logger?.info("\(name) begins", metadata: ["cache": "\(cache.absolutePath)"])
-        do {
-            try await ExitStatus.of(hasOneCache ? cache : nil) {
-                // Network options are checked even if the run makes no requests.
-                var network = PrefetchConfiguration(cache: "")
-                try (command as? any NetworkCommand)?.applyNetwork(to: &network)
-                if needsLock {
-                    lock = try command.locks.take(
-                        on: cache, create: makesCache, for: name, wait: run.wait)
-                }
-                try await body(run)
+        let status = await ExitStatus.of(hasOneCache ? cache : nil) {
+            // Network options are checked even if the run makes no requests.
+            var network = PrefetchConfiguration(cache: "")
+            try (command as? any NetworkCommand)?.applyNetwork(to: &network)
+            if needsLock {
+                lock = try command.locks.take(
+                    on: cache, create: makesCache, for: name, wait: run.wait)
             }
-            run.end(record, in: cache, status: ExitStatus.done.rawValue, logger)
-        } catch let exit as ExitCode {
-            run.end(record, in: cache, status: exit.rawValue, logger)
-            throw exit
+            try await body(run)
         }
+        run.end(record, in: cache, status: status.rawValue, logger)
+        if !status.isSuccess { throw status }
     }
 
     func note(_ counts: [RunRecord.Count: Int64]) { self.counts.withLock { $0 = counts } }
@@ -100,11 +99,16 @@ extension ExitStatus {
         }
     }
 
-    /// Prints an error and throws its exit status. Relative names in errors get the path of
+    static func of(_ command: some AsyncParsableCommand) async -> ExitCode {
+        var command = command
+        return await of((command as? any CacheCommand)?.cache) { try await command.run() }
+    }
+
+    /// Prints an error and returns its exit status. Relative names in errors get the path of
     /// `cache`, which is nil if the command uses two caches.
-    static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
-        var exit: ExitCode?
+    static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async -> ExitCode {
         do {
+            var exit = ExitCode.success
             do {
                 defer { Console.statusLine.clear() }
                 try await body()
@@ -112,14 +116,14 @@ extension ExitStatus {
                 exit = code
             }
             try Console.flush()
+            return exit
         } catch {
             let located = (error as? CacheError).flatMap { error in
                 cache.map { error.located(inCacheAt: $0.absolutePath) }
             }
             Console.complain("\(located ?? error)")
-            throw code(of: error)
+            return code(of: error)
         }
-        if let exit { throw exit }
     }
 }
 

@@ -41,12 +41,9 @@ struct ConfigCommand: AsyncParsableCommand {
     func validate() throws { _ = try named() }
 
     func run() async throws {
-        try await ExitStatus.of(nil) {
-            let summary = ConfigSummary(
-                ConfigFile.inUse.withLock { $0 }, for: try named(),
-                ProcessInfo.processInfo.environment)
-            print(json ? summary.json.text : summary.text)
-        }
+        let summary = ConfigSummary(
+            ConfigFile.inUse.withLock { $0 }, for: try named(), ProcessInfo.processInfo.environment)
+        print(json ? summary.json.text : summary.text)
     }
 
     private func named() throws -> NamedCommand? {

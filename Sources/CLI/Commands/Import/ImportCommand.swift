@@ -63,7 +63,7 @@ struct ImportCommand: ReportingCommand {
 
     func run() async throws {
         // Taking the --exclusive lock creates a cache, so the inputs are checked first.
-        try await ExitStatus.of(nil) { try checkInputs(configuration()) }
+        try checkInputs(configuration())
         let needsCache = selection.manifest.contains(where: LocalManifests.isURL)
         try await CacheRun.of(self, hasOneCache: false, makesCache: !needsCache) { run in
             try HelperThread.require()

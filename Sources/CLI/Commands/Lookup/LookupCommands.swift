@@ -3,7 +3,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-struct ListCommand: AsyncParsableCommand {
+struct ListCommand: CacheCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the cached URLs.",
         discussion: """
@@ -19,13 +19,11 @@ struct ListCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON line for each URL.") var json = false
 
     func run() async throws {
-        try await ExitStatus.of(cache) {
-            try cache.open().forEachResource { print(json ? $0.json.text : $0.text) }
-        }
+        try cache.open().forEachResource { print(json ? $0.json.text : $0.text) }
     }
 }
 
-struct PathCommand: AsyncParsableCommand {
+struct PathCommand: CacheCommand {
     static let configuration = CommandConfiguration(
         commandName: "path", abstract: "Print the path of a cached icon's file.",
         discussion: """
@@ -40,24 +38,22 @@ struct PathCommand: AsyncParsableCommand {
     @OptionGroup var lookup: Lookup
 
     func run() async throws {
-        try await ExitStatus.of(cache) {
-            let (cache, resource) = try lookup.found(in: cache)
-            let object = resource.object
-            guard try cache.isPresent(object.digest, size: object.size) else {
-                throw CacheError(
-                    .corrupt, subject: lookup.shown,
-                    message: "the file does not match the index; \(Lookup.remedy)")
-            }
-            let line = cache.absolutePath(of: object.digest) + "\n"
-            // Prints the path before the index is updated, so that the reader does not wait.
-            try Console.print(
-                line.withPath { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) })
-            cache.noteUse(of: object)
+        let (cache, resource) = try lookup.found(in: cache)
+        let object = resource.object
+        guard try cache.isPresent(object.digest, size: object.size) else {
+            throw CacheError(
+                .corrupt, subject: lookup.shown,
+                message: "the file does not match the index; \(Lookup.remedy)")
         }
+        let line = cache.absolutePath(of: object.digest) + "\n"
+        // Prints the path before the index is updated, so that the reader does not wait.
+        try Console.print(
+            line.withPath { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) })
+        cache.noteUse(of: object)
     }
 }
 
-struct CatCommand: AsyncParsableCommand {
+struct CatCommand: CacheCommand {
     static let configuration = CommandConfiguration(
         commandName: "cat", abstract: "Print the verified bytes of a cached icon.",
         discussion: """
@@ -79,17 +75,15 @@ struct CatCommand: AsyncParsableCommand {
 
     func run() async throws {
         let printsOnlyText = !force && isatty(STDOUT_FILENO) == 1
-        try await ExitStatus.of(cache) {
-            let (cache, resource) = try lookup.found(in: cache)
-            do {
-                if printsOnlyText { try requireText(of: resource.object, in: cache) }
-                try cache.forEachPiece(of: resource.object) { try Console.print($0) }
-            } catch let error as CacheError where error.isOfDamagedObject {
-                throw CacheError(
-                    error.code, subject: lookup.shown, message: "\(error); \(Lookup.remedy)")
-            }
-            cache.noteUse(of: resource.object)
+        let (cache, resource) = try lookup.found(in: cache)
+        do {
+            if printsOnlyText { try requireText(of: resource.object, in: cache) }
+            try cache.forEachPiece(of: resource.object) { try Console.print($0) }
+        } catch let error as CacheError where error.isOfDamagedObject {
+            throw CacheError(
+                error.code, subject: lookup.shown, message: "\(error); \(Lookup.remedy)")
         }
+        cache.noteUse(of: resource.object)
     }
 
     private func requireText(of object: StoredObject, in cache: Cache) throws {

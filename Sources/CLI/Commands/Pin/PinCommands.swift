@@ -29,9 +29,7 @@ struct PinCommand: RunCommand {
 
     func run() async throws {
         guard !subjects.subjects.isEmpty else {
-            return try await ExitStatus.of(cache) {
-                try cache.open().forEachPin { print($0.shownAsURL) }
-            }
+            return try cache.open().forEachPin { print($0.shownAsURL) }
         }
         try await CacheRun.of(self, makesCache: true) { run in
             let cache = try Cache.create(at: cache.path, wait: run.wait, log: Log.cache)

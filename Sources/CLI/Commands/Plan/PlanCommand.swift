@@ -5,7 +5,7 @@ import LarderCore
 import LarderManifest
 import LarderPrefetch
 
-struct PlanCommand: AsyncParsableCommand, NetworkCommand {
+struct PlanCommand: CacheCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan", abstract: "Preview a prefetch without using the network.",
         discussion: """
@@ -67,49 +67,47 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
     }
 
     func run() async throws {
-        try await ExitStatus.of(cache) {
-            var configuration = PrefetchConfiguration(cache: cache.path)
-            configuration.manifestRules = try reading.rules()
-            configuration.acceptsAnyContent = manifest.anyContent
-            revalidation.apply(to: &configuration.policy)
-            configuration.shard = try workers.shard
-            try applyNetwork(to: &configuration)
-            let planner = Planner(configuration, cache: try cache.openIfThere())
-            let sources = try manifest.sources()
-            if health.isOn { return try report(on: sources, by: planner) }
-            var common = CommonFailures()
-            let paint = colors.output
-            let line = Console.statusLine.start(isQuiet: quiet)
-            func conclude(_ plan: Plan) throws {
-                let summary = plan.summary
-                line.clear()
-                summary.complaints(of: sources).forEach(Console.complain)
-                summary.notes(of: sources).forEach(Console.complain)
-                summary.splitComplaint.map(Console.complain)
-                if explain {
-                    for (source, read) in zip(sources, summary.manifests) {
-                        print(json ? read.json(of: source).text : read.text(of: source))
-                    }
+        var configuration = PrefetchConfiguration(cache: cache.path)
+        configuration.manifestRules = try reading.rules()
+        configuration.acceptsAnyContent = manifest.anyContent
+        revalidation.apply(to: &configuration.policy)
+        configuration.shard = try workers.shard
+        try applyNetwork(to: &configuration)
+        let planner = Planner(configuration, cache: try cache.openIfThere())
+        let sources = try manifest.sources()
+        if health.isOn { return try report(on: sources, by: planner) }
+        var common = CommonFailures()
+        let paint = colors.output
+        let line = Console.statusLine.start(isQuiet: quiet)
+        func conclude(_ plan: Plan) throws {
+            let summary = plan.summary
+            line.clear()
+            summary.complaints(of: sources).forEach(Console.complain)
+            summary.notes(of: sources).forEach(Console.complain)
+            summary.splitComplaint.map(Console.complain)
+            if explain {
+                for (source, read) in zip(sources, summary.manifests) {
+                    print(json ? read.json(of: source).text : read.text(of: source))
                 }
-                guard !json else { return try summary.printJSON(quiet ? nil : plan) }
-                print(summary.text(paint))
-                if !quiet { summary.unfetched.unfetchedLines.forEach { print($0) } }
             }
-            let summary = try planner.plan(
-                sources, keepsValues: json && !quiet,
-                quiet
-                    ? nil
-                    : { entry in
-                        line.clear()
-                        if json {
-                            print(entry.json.text)
-                        } else if common.isNew(entry.failure?.code, entry.failure?.message) {
-                            print(entry.text(paint))
-                        }
-                    }, conclude: conclude
-            ) { line.show($0.text) }
-            if summary.failed > 0 { try ExitStatus.someFailed.exit() }
+            guard !json else { return try summary.printJSON(quiet ? nil : plan) }
+            print(summary.text(paint))
+            if !quiet { summary.unfetched.unfetchedLines.forEach { print($0) } }
         }
+        let summary = try planner.plan(
+            sources, keepsValues: json && !quiet,
+            quiet
+                ? nil
+                : { entry in
+                    line.clear()
+                    if json {
+                        print(entry.json.text)
+                    } else if common.isNew(entry.failure?.code, entry.failure?.message) {
+                        print(entry.text(paint))
+                    }
+                }, conclude: conclude
+        ) { line.show($0.text) }
+        if summary.failed > 0 { try ExitStatus.someFailed.exit() }
     }
 }
 

@@ -6,7 +6,7 @@ import LarderManifest
 import LarderServer
 import Synchronization
 
-struct ServeCommand: AsyncParsableCommand {
+struct ServeCommand: CacheCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Serve the cache over HTTP, without downloading anything.",
         discussion: """
@@ -120,44 +120,42 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await ExitStatus.of(cache) {
-            try HelperThread.require()
-            OpenFileLimit.raise()
-            _ = try cache.open()
-            var configuration = try configuration()
-            let missing = try missingList.map {
-                try MissingListFile(path: $0, manifests: manifests, cache: cache)
-            }
-            configuration.missing = missing?.output
-            if let accessLog, accessLog != "-" {
-                try OutputFile.confirm(
-                    accessLog, isNoneOf: manifests, orIn: cache.path, for: "--access-log")
-                if let missingList {
-                    try OutputFile.confirm(
-                        accessLog, for: "--access-log", isNot: missingList, for: "--missing-list")
-                }
-            }
-            let log = try accessLog.map { try AccessLog($0) }
-            if let log { configuration.accessLog = { log.add($0) } }
-            let server = CacheServer(configuration)
-            let interrupts = Interrupts(isQuiet: quiet)
-            let (stops, stop) = AsyncStream<Void>.makeStream()
-            interrupts.ask("finishing responses in flight") { stop.yield() }
-            let url = try await server.start()
-            if !listen.isLoopback, !quiet {
-                Console.complain("\(url): other machines can read this cache")
-            }
-            try Console.print(Array("\(url)\n".utf8))
-            for await _ in stops { break }
-            let isWhole = await server.stop()
-            log?.flush()
-            if !isWhole {
-                Console.complain("some responses were aborted")
-                try interrupts.status.exit()
-            }
-            // The server has already reported the failure.
-            if let failure = missing?.failure { try ExitStatus(failure).exit() }
+        try HelperThread.require()
+        OpenFileLimit.raise()
+        _ = try cache.open()
+        var configuration = try configuration()
+        let missing = try missingList.map {
+            try MissingListFile(path: $0, manifests: manifests, cache: cache)
         }
+        configuration.missing = missing?.output
+        if let accessLog, accessLog != "-" {
+            try OutputFile.confirm(
+                accessLog, isNoneOf: manifests, orIn: cache.path, for: "--access-log")
+            if let missingList {
+                try OutputFile.confirm(
+                    accessLog, for: "--access-log", isNot: missingList, for: "--missing-list")
+            }
+        }
+        let log = try accessLog.map { try AccessLog($0) }
+        if let log { configuration.accessLog = { log.add($0) } }
+        let server = CacheServer(configuration)
+        let interrupts = Interrupts(isQuiet: quiet)
+        let (stops, stop) = AsyncStream<Void>.makeStream()
+        interrupts.ask("finishing responses in flight") { stop.yield() }
+        let url = try await server.start()
+        if !listen.isLoopback, !quiet {
+            Console.complain("\(url): other machines can read this cache")
+        }
+        try Console.print(Array("\(url)\n".utf8))
+        for await _ in stops { break }
+        let isWhole = await server.stop()
+        log?.flush()
+        if !isWhole {
+            Console.complain("some responses were aborted")
+            try interrupts.status.exit()
+        }
+        // The server has already reported the failure.
+        if let failure = missing?.failure { try ExitStatus(failure).exit() }
     }
 
     private func configuration() throws -> ServerConfiguration {

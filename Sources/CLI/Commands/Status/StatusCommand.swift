@@ -3,7 +3,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-struct StatusCommand: AsyncParsableCommand {
+struct StatusCommand: CacheCommand {
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case text, json, prometheus
     }
@@ -41,21 +41,18 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await ExitStatus.of(cache) {
-            let status = try cache.open().status()
-            let text =
-                switch format ?? (json ? .json : .text) {
-                case .text:
-                    status.text(output == nil || output == "-" ? colors.output : .none) + "\n"
-                case .json: status.json.text + "\n"
-                case .prometheus: status.prometheus
-                }
-            if let output, output != "-" {
-                try OutputFile.confirm(output, orIn: cache.path, for: "--output")
-                try OutputFile.write(text, to: output)
-            } else {
-                print(text, terminator: "")
+        let status = try cache.open().status()
+        let text =
+            switch format ?? (json ? .json : .text) {
+            case .text: status.text(output == nil || output == "-" ? colors.output : .none) + "\n"
+            case .json: status.json.text + "\n"
+            case .prometheus: status.prometheus
             }
+        if let output, output != "-" {
+            try OutputFile.confirm(output, orIn: cache.path, for: "--output")
+            try OutputFile.write(text, to: output)
+        } else {
+            print(text, terminator: "")
         }
     }
 }
