@@ -42,6 +42,7 @@ struct ReportOptions: ParsableArguments {
     var quiet = false
 
     func write(json: JSONObject, text: @autoclosure () -> String, complaint: String?) {
+        Console.statusLine.clear()
         if self.json { print(json.text) } else if !quiet { print(text()) }
         if quiet, let complaint { Console.complain(complaint) }
     }

@@ -114,7 +114,6 @@ struct EvictCommand: ReportingCommand {
                 policy,
                 onVictim: { if printsVictims { print(output.json ? $0.json.text : $0.text) } },
                 onProgress: { if !printsVictims { run.line.show($0.text("evicted")) } })
-            run.line.clear()
             run.note(report.counts)
             let failure = report.isInterrupted ? nil : report.failure
             let advice =

@@ -101,7 +101,6 @@ struct ExportCommand: ReportingCommand {
                 cache, configuration, isCancelled: { run.interrupts.isAsked },
                 onProgress: { run.line.show($0.text("exported")) }
             ).export(selection.manifest.isEmpty ? nil : sources)
-            run.line.clear()
             if let installer, !report.isInterrupted,
                 let source = try SeedInstaller(
                     report, directory: directory, folder: naming.folder,

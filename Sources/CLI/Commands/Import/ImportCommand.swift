@@ -81,7 +81,6 @@ struct ImportCommand: ReportingCommand {
                 onProgress: { run.line.show($0.text("looked up")) })
             var report = try Self.asMissingInput { try importer.run(sources) }
             report.layout = layout
-            run.line.clear()
             output.write(
                 json: report.json, text: report.text(colors.output), complaint: report.complaint)
             if report.isInterrupted { try run.interrupts.status.exit() }

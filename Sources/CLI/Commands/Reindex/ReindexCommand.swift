@@ -42,7 +42,6 @@ struct ReindexCommand: RunCommand {
                     isCancelled: { run.interrupts.isAsked }
                 ) { run.line.show($0.text("read")) }
             }
-            run.line.clear()
             run.note(report.counts)
             output.write(json: report.json, text: report.text, complaint: report.complaint)
             if report.isInterrupted { try run.interrupts.status.exit() }

@@ -319,7 +319,6 @@ extension CacheRun {
         try HelperThread.require()
         let task = Task(operation: body)
         interrupts.ask { task.cancel() }
-        defer { line.clear() }
         return try await task.value
     }
 }

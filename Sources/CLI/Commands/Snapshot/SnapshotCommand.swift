@@ -42,11 +42,9 @@ struct SnapshotCommand: RunCommand {
                     to: directory, isCancelled: { run.interrupts.isAsked }
                 ) { run.line.show($0.text("copied")) }
             } catch is CancellationError {
-                run.line.clear()
                 Console.complain("interrupted: nothing was copied")
                 return try run.interrupts.status.exit()
             }
-            run.line.clear()
             output.write(json: report.json, text: report.text, complaint: report.complaint)
             if !report.hasAllObjects { try ExitStatus.someFailed.exit() }
         }

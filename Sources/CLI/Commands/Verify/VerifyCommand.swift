@@ -62,7 +62,6 @@ struct VerifyCommand: ReportingCommand, NetworkCommand {
             var report = try verification.verify(
                 cache, manifests: try part.manifests.map(ManifestOptions.source), options: options
             ) { run.line.show($0.text) }
-            run.line.clear()
             if !part.manifests.isEmpty, report.entries == 0, !output.quiet {
                 LocalManifests.complainOfNoEntries(part.manifests, "nothing was verified")
             }
@@ -80,8 +79,8 @@ struct VerifyCommand: ReportingCommand, NetworkCommand {
                         missingOptions(for: $0.code, $0.message)
                     }
                 }
-                run.line.clear()
             }
+            run.line.clear()
             run.note(report.counts)
             if output.json {
                 try report.printJSON()
