@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LarderHTTP
+import LarderManifest
 import LarderPrefetch
 
 struct TransferOptions: ParsableArguments {
@@ -76,7 +77,7 @@ struct TransferOptions: ParsableArguments {
 /// of an icon.
 ///
 /// The option groups are not nested, because a debug build's parser takes long for nested groups.
-protocol NetworkCommand: ParsableCommand {
+protocol NetworkCommand: CacheCommand {
     var transfer: TransferOptions { get }
     var connections: ConnectionOptions { get }
     var addresses: AddressOptions { get }
@@ -117,12 +118,17 @@ extension NetworkCommand {
         return missing.isEmpty ? nil : missing.joined(separator: " or ")
     }
 
-    func applyNetwork(to configuration: inout PrefetchConfiguration) throws {
+    func prefetchConfiguration(
+        _ rules: ManifestRules = ManifestRules()
+    ) throws -> PrefetchConfiguration {
+        var configuration = PrefetchConfiguration(cache: cache.path)
+        configuration.manifestRules = rules
         configuration.logger = Log.logger("larder.prefetch")
         transfer.apply(to: &configuration)
         try connections.apply(to: &configuration.transfer)
         try addresses.apply(to: &configuration)
         try credentials.apply(to: &configuration)
+        return configuration
     }
 }
 

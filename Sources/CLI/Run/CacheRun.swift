@@ -56,8 +56,7 @@ final class CacheRun: Sendable {
         logger?.info("\(name) begins", metadata: ["cache": "\(cache.absolutePath)"])
         let status = await ExitStatus.of(hasOneCache ? cache : nil) {
             // Network options are checked even if the run makes no requests.
-            var network = PrefetchConfiguration(cache: "")
-            try (command as? any NetworkCommand)?.applyNetwork(to: &network)
+            _ = try (command as? any NetworkCommand)?.prefetchConfiguration()
             if needsLock {
                 lock = try command.locks.take(
                     on: cache, create: makesCache, for: name, wait: run.wait)

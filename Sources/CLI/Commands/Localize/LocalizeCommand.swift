@@ -205,8 +205,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
     private func prefetch(
         _ source: ManifestSource, _ rules: ManifestRules, _ run: CacheRun
     ) async throws -> ExitStatus {
-        var configuration = PrefetchConfiguration(cache: cache.path)
-        configuration.manifestRules = rules
+        var configuration = try prefetchConfiguration(rules)
         configuration.storesUnstorable = storeAnyway
         revalidation.apply(to: &configuration.policy)
         configuration.remote = try remote.remote(.mirror)

@@ -5,7 +5,7 @@ import LarderCore
 import LarderManifest
 import LarderPrefetch
 
-struct PlanCommand: CacheCommand, NetworkCommand {
+struct PlanCommand: NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan", abstract: "Preview a prefetch without using the network.",
         discussion: """
@@ -67,12 +67,10 @@ struct PlanCommand: CacheCommand, NetworkCommand {
     }
 
     func run() async throws {
-        var configuration = PrefetchConfiguration(cache: cache.path)
-        configuration.manifestRules = try reading.rules()
+        var configuration = try prefetchConfiguration(reading.rules())
         configuration.acceptsAnyContent = manifest.anyContent
         revalidation.apply(to: &configuration.policy)
         configuration.shard = try workers.shard
-        try applyNetwork(to: &configuration)
         let planner = Planner(configuration, cache: try cache.openIfThere())
         let sources = try manifest.sources()
         if health.isOn { return try report(on: sources, by: planner) }

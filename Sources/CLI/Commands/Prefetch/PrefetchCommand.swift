@@ -154,8 +154,7 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
     }
 
     private func configuration() throws -> PrefetchConfiguration {
-        var configuration = PrefetchConfiguration(cache: cache.path)
-        configuration.manifestRules = try reading.rules()
+        var configuration = try prefetchConfiguration(reading.rules())
         configuration.acceptsAnyContent = manifest.anyContent
         configuration.storesUnstorable = storeAnyway
         configuration.namesSuccesses = report != nil
@@ -165,7 +164,6 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
         configuration.remote = try remote.remote(
             workers.name != nil ? .fill : remoteReadOnly ? .read : .mirror)
         configuration.remote?.freshFor = remoteFreshFor
-        try applyNetwork(to: &configuration)
         return configuration
     }
 }
@@ -174,11 +172,10 @@ extension CacheRun {
     /// With `isPart`, the summary is a message, because the command prints its results later.
     func carry(
         _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
-        _ command: some NetworkCommand & ReportingCommand, _ purpose: PrefetchConsole.Purpose,
+        _ command: some ReportingCommand, _ purpose: PrefetchConsole.Purpose,
         isPart: Bool = false
     ) async throws -> ExitStatus {
         var configuration = configuration
-        try command.applyNetwork(to: &configuration)
         configuration.namesSuccesses = false
         configuration.lockWait = wait
         var output = command.output

@@ -38,8 +38,7 @@ struct RemotePullCommand: ReportingCommand, NetworkCommand {
 
     func run() async throws {
         try await CacheRun.of(self, makesCache: true, recordedAs: .pull) { run in
-            var configuration = PrefetchConfiguration(cache: cache.path)
-            configuration.manifestRules = try reading.rules()
+            var configuration = try prefetchConfiguration(reading.rules())
             configuration.policy.revalidation = .never
             configuration.policy.failureLifetime = .zero
             configuration.acceptsAnyContent = anyContent
@@ -81,12 +80,10 @@ struct RemotePushCommand: ReportingCommand, NetworkCommand {
 
     func run() async throws {
         try await CacheRun.of(self, recordedAs: .push) { run in
-            var configuration = PrefetchConfiguration(cache: cache.path)
+            var configuration = try prefetchConfiguration(reading.rules())
             if selection.manifest.isEmpty {
                 // Unlike a manifest, a cache can contain any number of icons.
                 configuration.manifestRules.limits.maximumEntries = .max
-            } else {
-                configuration.manifestRules = try reading.rules()
             }
             configuration.policy.isOffline = true
             // The objects were checked when they were stored.

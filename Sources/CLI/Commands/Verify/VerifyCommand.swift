@@ -50,10 +50,8 @@ struct VerifyCommand: ReportingCommand, NetworkCommand {
     func run() async throws {
         try await CacheRun.of(self, recordedAs: .verify) { run in
             if repair { try HelperThread.require() }
-            var configuration = PrefetchConfiguration(cache: cache.path)
+            var configuration = try prefetchConfiguration(reading.rules())
             configuration.lockWait = run.wait
-            configuration.manifestRules = try reading.rules()
-            try applyNetwork(to: &configuration)
             let verification = CacheVerification(configuration)
             let cache = try cache.openDamaged(wait: run.wait, isForRepair: repair)
             var options = part.options
