@@ -31,9 +31,16 @@ extension CompletionKind {
         alarm(2)
         // Bash and zsh do not remove quotation marks from words.
         let words = (words.prefix(index) + [prefix]).map { $0.filter { !"\"'\\".contains($0) } }
-        return names(
-            beginningWith: words.last ?? "", arePinned: words.dropFirst().first == "unpin",
-            in: cache(in: words))
+        let option = cache(in: words).map { ["--cache", $0.expandingHome] } ?? []
+        guard let options = try? CacheOptions.parse(option),
+            // The first and the last name determine the common prefix, which the shell inserts.
+            let names = try? Cache.open(at: options.path).keys(
+                beginningWith: words.last ?? "", limit: 200,
+                arePinned: words.dropFirst().first == "unpin")
+        else { return [] }
+        let isZsh = CompletionShell.requesting == .zsh
+        // Zsh reads the text after a colon as a description.
+        return names.filter(isShowable).map { isZsh ? $0.replacing(":", with: "\\:") : $0 }
     }
 
     private static func cache(in words: [String]) -> String? {
@@ -45,21 +52,6 @@ extension CompletionKind {
         }
         // Bash passes "=" as a separate word.
         return words[(place + 1)...].first { $0 != "=" }
-    }
-
-    private static func names(
-        beginningWith text: String, arePinned: Bool, in directory: String?
-    ) -> [String] {
-        guard
-            let options = try? CacheOptions.parse(
-                directory.map { ["--cache", $0.expandingHome] } ?? []),
-            let cache = try? Cache.open(at: options.path),
-            // The first and the last name determine the common prefix, which the shell inserts.
-            let names = try? cache.keys(beginningWith: text, limit: 200, arePinned: arePinned)
-        else { return [] }
-        let isZsh = CompletionShell.requesting == .zsh
-        // Zsh reads the text after a colon as a description.
-        return names.filter(isShowable).map { isZsh ? $0.replacing(":", with: "\\:") : $0 }
     }
 
     /// Whether a name has no secrets and no characters that a terminal or a shell would interpret.

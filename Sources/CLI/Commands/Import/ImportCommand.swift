@@ -102,13 +102,7 @@ struct ImportCommand: ReportingCommand {
         for name in selection.manifest where name != "-" && !LocalManifests.isURL(name) {
             try MissingInputError.check(name, for: "--manifest")
         }
-        try Self.asMissingInput {
-            do throws(CacheError) {
-                try configuration.check(besideCacheAt: cache.path)
-            } catch {
-                throw error.located(inCacheAt: cache.absolutePath)
-            }
-        }
+        try Self.asMissingInput { try configuration.check(besideCacheAt: cache.path) }
     }
 
     private static func asMissingInput<Value>(_ body: () throws -> Value) throws -> Value {

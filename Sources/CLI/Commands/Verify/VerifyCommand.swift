@@ -353,18 +353,17 @@ extension VerifyReport.Refetch {
     }
 
     fileprivate var text: String {
-        let result =
-            switch outcome {
-            case .fetched: "same bytes"
-            case .changed: "different bytes: \(digest.map { "\($0)" } ?? "")"
-            case .failed:
-                problem.map {
-                    "\($0.code): \($0.message.sanitizedForTerminal)\(advice(after: $0.message))"
-                }
-                    ?? "failed"
+        let url = key.shownAsURL
+        switch outcome {
+        case .fetched: return "downloaded again: \(url): same bytes"
+        case .changed:
+            return "downloaded again: \(url): different bytes: \(digest?.description ?? "")"
+        case .failed:
+            let reason = problem.map {
+                "\($0.code): \($0.message.sanitizedForTerminal)\(advice(after: $0.message))"
             }
-        let verb = outcome == .failed ? "download failed" : "downloaded again"
-        return "\(verb): \(key.shownAsURL): \(result)"
+            return "download failed: \(url): \(reason ?? "failed")"
+        }
     }
 
     fileprivate var json: JSONObject {
