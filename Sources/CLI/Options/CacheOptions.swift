@@ -2,6 +2,10 @@ import ArgumentParser
 import Foundation
 import LarderCache
 
+protocol CacheCommand: AsyncParsableCommand {
+    var cache: CacheOptions { get }
+}
+
 struct CacheOptions: ParsableArguments {
     @Option(
         name: .customLong("cache"),

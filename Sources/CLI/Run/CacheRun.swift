@@ -5,10 +5,6 @@ import LarderPrefetch
 import Logging
 import Synchronization
 
-protocol CacheCommand: AsyncParsableCommand {
-    var cache: CacheOptions { get }
-}
-
 /// A command that takes locks, can be interrupted, and leaves a record.
 protocol RunCommand: CacheCommand {
     var locks: LockOptions { get }
