@@ -46,12 +46,11 @@ extension ConfigFile {
         var lines = lines(for: command, besides: [], environment: environment)
         if lines.isEmpty { return [] }
         // Some commands require an argument, and others accept none.
-        for words in command.needsArgument ? [["x"]] : [[], ["x"]] {
-            guard case .success = file.parse(words, of: command, environment: environment) else {
-                continue
+        for words in [[], ["x"]] {
+            if case .success = file.parse(words, of: command, environment: environment) {
+                lines = file.used
+                break
             }
-            lines = file.used
-            break
         }
         let options = command.namedOptions
         return lines.enumerated().filter { index, line in

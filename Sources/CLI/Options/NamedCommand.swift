@@ -4,9 +4,8 @@ import Synchronization
 
 /// A command and its full name: `verify`, or `remote verify`.
 struct NamedCommand {
-    /// The known syntax of commands, because the parser takes a millisecond to describe a command.
-    private static let described = Mutex<[String: Syntax]>([:])
-    private typealias Syntax = (options: [String: NamedOption], needsArgument: Bool)
+    /// The known options, because the parser takes a millisecond to describe a command.
+    private static let described = Mutex<[String: [String: NamedOption]]>([:])
 
     let name: String
     let type: any ParsableCommand.Type
@@ -25,30 +24,23 @@ struct NamedCommand {
 
     var options: [String: Bool] { namedOptions.mapValues(\.takesValue) }
 
-    var namedOptions: [String: NamedOption] { syntax.options }
-    var needsArgument: Bool { syntax.needsArgument }
-
-    private var syntax: Syntax {
+    var namedOptions: [String: NamedOption] {
         if let known = Self.described.withLock({ $0[name] }) { return known }
         let description = Data(type._dumpHelp().utf8)
         let dump = try? JSONDecoder().decode(DumpedHelp.self, from: description)
         // The parser describes --version only for the whole program.
-        let version = NamedOption(name: "--version", takesValue: false)
-        var syntax: Syntax = (["--version": version], false)
+        var options = ["--version": NamedOption(name: "--version", takesValue: false)]
         for argument in dump?.command.arguments ?? [] {
             let names = (argument.names ?? []).map { ($0.name.count == 1 ? "-" : "--") + $0.name }
-            guard let long = names.first(where: { $0.hasPrefix("--") }) else {
-                syntax.needsArgument = syntax.needsArgument || !argument.isOptional
-                continue
-            }
+            guard let long = names.first(where: { $0.hasPrefix("--") }) else { continue }
             for name in names {
-                syntax.options[name] = NamedOption(
+                options[name] = NamedOption(
                     name: long, takesValue: argument.kind == "option",
                     isRepeating: argument.isRepeating)
             }
         }
-        Self.described.withLock { $0[name] = syntax }
-        return syntax
+        Self.described.withLock { $0[name] = options }
+        return options
     }
 
     func givenOptions(
@@ -230,7 +222,6 @@ private struct DumpedHelp: Decodable {
     struct Argument: Decodable {
         let kind: String
         let names: [Name]?
-        let isOptional: Bool
         let isRepeating: Bool
     }
     struct Name: Decodable { let name: String }

@@ -124,8 +124,8 @@ extension NetworkCommand {
         var configuration = PrefetchConfiguration(cache: cache.path)
         configuration.manifestRules = rules
         configuration.logger = Log.logger("larder.prefetch")
+        configuration.transfer = try connections.configuration()
         transfer.apply(to: &configuration)
-        try connections.apply(to: &configuration.transfer)
         try addresses.apply(to: &configuration)
         try credentials.apply(to: &configuration)
         return configuration
@@ -182,24 +182,27 @@ struct ConnectionOptions: ParsableArguments {
             "host:port:address,…"))
     var resolve: [String] = []
 
-    func validate() throws { _ = try (proxies(), connectToRules(), resolveRules()) }
+    func validate() throws { _ = try rules() }
 
-    func apply(to configuration: inout TransferConfiguration) throws {
+    func configuration() throws -> TransferConfiguration {
+        var configuration = try rules()
         configuration.logger = Log.logger("larder.http")
-        configuration.proxies = try proxies()
-        configuration.connectTo = try connectToRules()
-        configuration.resolve = try resolveRules()
+        configuration.userAgent = LarderVersion.userAgent
         configuration.certificateAuthorities = try authorities()
         configuration.connectTimeout = connectTimeout
         configuration.stallTimeout = stallTimeout
         configuration.maximumBytesPerSecond = limitRate
+        return configuration
     }
 
-    func configuration() throws -> TransferConfiguration {
-        var configuration = TransferConfiguration()
-        configuration.userAgent = LarderVersion.userAgent
-        try apply(to: &configuration)
-        return configuration
+    private func rules() throws -> TransferConfiguration {
+        var rules = TransferConfiguration()
+        rules.proxies = try proxies()
+        rules.connectTo = try Self.parse(
+            connectTo, "--connect-to", "HOST1:PORT1:HOST2:PORT2", ConnectToRule.init)
+        rules.resolve = try Self.parse(
+            resolve, "--resolve", "HOST:PORT:ADDRESS[,ADDRESS]", ResolveRule.init)
+        return rules
     }
 
     private func proxies() throws -> ProxySelection {
@@ -217,14 +220,6 @@ struct ConnectionOptions: ParsableArguments {
                 }
             throw ValidationError("\(name) \(reason).")
         }
-    }
-
-    private func connectToRules() throws -> [ConnectToRule] {
-        try Self.parse(connectTo, "--connect-to", "HOST1:PORT1:HOST2:PORT2", ConnectToRule.init)
-    }
-
-    private func resolveRules() throws -> [ResolveRule] {
-        try Self.parse(resolve, "--resolve", "HOST:PORT:ADDRESS[,ADDRESS]", ResolveRule.init)
     }
 
     static func parse<Value>(
