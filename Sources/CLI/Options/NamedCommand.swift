@@ -169,10 +169,8 @@ struct NamedCommand {
                 ": plan does not use a remote"
             } else if let namesake {
                 ": it is an option of 'larder \(namesake.name)'"
-            } else if name.utf8.count > 2 {
-                NearestName.hint(forOption: name, among: options.keys)
             } else {
-                ""
+                NearestName.hint(forOption: name, among: options.keys)
             }
         return """
             Error: Unknown option \(name.quoted(limit: 40))\(hint)

@@ -63,11 +63,15 @@ struct ImportCommand: ReportingCommand {
 
     func run() async throws {
         // Taking the --exclusive lock creates a cache, so the inputs are checked first.
-        try checkInputs(configuration())
+        try MissingInputError.checkDirectory(directory)
+        for name in selection.manifest where name != "-" && !LocalManifests.isURL(name) {
+            try MissingInputError.check(name, for: "--manifest")
+        }
+        let configuration = try configuration()
+        try Self.asMissingInput { try configuration.check(besideCacheAt: cache.path) }
         let needsCache = selection.manifest.contains(where: LocalManifests.isURL)
         try await CacheRun.of(self, hasOneCache: false, makesCache: !needsCache) { run in
             try HelperThread.require()
-            let configuration = try configuration()
             if needsCache { _ = try self.cache.openDamaged(wait: run.wait, isForRepair: false) }
             run.interrupts.ask()
             let cache = try self.cache.existing {
@@ -95,14 +99,6 @@ struct ImportCommand: ReportingCommand {
         configuration.acceptsAnyContent = anyContent
         configuration.manifestRules = try reading.rules()
         return configuration
-    }
-
-    private func checkInputs(_ configuration: ImportConfiguration) throws {
-        try MissingInputError.checkDirectory(directory)
-        for name in selection.manifest where name != "-" && !LocalManifests.isURL(name) {
-            try MissingInputError.check(name, for: "--manifest")
-        }
-        try Self.asMissingInput { try configuration.check(besideCacheAt: cache.path) }
     }
 
     private static func asMissingInput<Value>(_ body: () throws -> Value) throws -> Value {
