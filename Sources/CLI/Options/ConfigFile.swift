@@ -62,12 +62,8 @@ struct ConfigFile {
             guard [S_IFREG, S_IFCHR].contains(try file.status().st_mode & S_IFMT) else {
                 throw CacheError(.unusable, subject: path, message: "not a regular file")
             }
-            var bytes: [UInt8] = []
-            while bytes.count <= maximumSize {
-                let piece = try file.read(atMost: 4096)
-                if piece.isEmpty { return bytes }
-                bytes += piece
-            }
+            let bytes = try file.read(at: 0, atMost: maximumSize + 1)
+            if bytes.count <= maximumSize { return bytes }
         } catch {
             throw MissingInputError(
                 description: "\(error); use \(exclusion) to run without the configuration file")
