@@ -95,8 +95,10 @@ extension ExitStatus {
     }
 
     static func of(_ command: some AsyncParsableCommand) async -> ExitCode {
-        var command = command
-        return await of((command as? any CacheCommand)?.cache) { try await command.run() }
+        await of((command as? any CacheCommand)?.cache) {
+            var command = command
+            try await command.run()
+        }
     }
 
     /// Prints an error and returns its exit status. Relative names in errors get the path of
