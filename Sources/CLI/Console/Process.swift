@@ -30,8 +30,7 @@ enum ProcessMemory {
     }
 }
 
-/// The handlers of signals, which share one thread. A dispatch source would hang if it could not
-/// start a thread.
+/// The handlers of signals. A dispatch source would hang if it could not start a thread.
 enum SignalWatch {
     private static let handlers = Mutex<[Int32: @Sendable () -> Void]>([:])
 

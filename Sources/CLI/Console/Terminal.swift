@@ -43,8 +43,7 @@ enum StandardStreams {
     /// If a stream stayed closed (`larder … 2>&-`), the next opened file would get its messages.
     static func ensureOpen() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // open(2) returns the lowest free number, which is the closed stream's. The access mode
-            // is the opposite, so that reads and writes fail.
+            // open(2) returns the closed stream's number. With the opposite mode, its use fails.
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
@@ -111,8 +110,7 @@ enum StandardStreams {
 }
 
 extension String {
-    /// Breaks long lines between words. Continued lines keep the indentation and get `hanging` more
-    /// columns, unless the longest word needs the space.
+    /// Continued lines get `hanging` more columns, unless the longest word needs the space.
     func wrapped(to width: Int, hanging: Int) -> String {
         split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
             guard line.columns > width else { return String(line) }

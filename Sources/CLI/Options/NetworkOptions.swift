@@ -73,10 +73,8 @@ struct TransferOptions: ParsableArguments {
     }
 }
 
-/// A command with network options. `plan` makes no requests, but request headers select the variant
-/// of an icon.
-///
-/// The option groups are not nested, because a debug build's parser takes long for nested groups.
+/// `plan` makes no requests, but request headers select the variant of an icon. The option groups
+/// are not nested, because a debug build's parser takes long for nested groups.
 protocol NetworkCommand: CacheCommand {
     var transfer: TransferOptions { get }
     var connections: ConnectionOptions { get }

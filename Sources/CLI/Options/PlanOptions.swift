@@ -172,8 +172,7 @@ struct SchedulerTask {
     let variable: String
     let number: Int
 
-    /// Throws unless exactly one scheduler has set its variables. If one runs inside another, the
-    /// index is ambiguous.
+    /// If one scheduler runs inside another, the index is ambiguous.
     init(_ environment: [String: String]) throws {
         let set = ["JOB_COMPLETION_INDEX", Self.slurm, Self.parallel]
             .filter { environment[$0]?.isEmpty == false }

@@ -207,8 +207,7 @@ extension CacheRun {
     }
 }
 
-/// The `--report` file. It is replaced when all manifests are read. A run whose write fails
-/// continues, and fails at the end.
+/// The `--report` file. A run whose write fails continues, and fails at the end.
 final class ReportFile {
     private let path: String
     private let mode: mode_t
@@ -239,6 +238,7 @@ final class ReportFile {
         flush()
     }
 
+    /// Keeps the previous report until all manifests are read.
     private func begin() {
         guard !isBegun, failure == nil, let file else { return }
         isBegun = true
@@ -250,8 +250,7 @@ final class ReportFile {
         }
     }
 
-    /// Must be called before other threads create files, because umask(2) can read the mask only by
-    /// changing it.
+    /// Must be called before threads create files, because umask(2) changes the mask to read it.
     private static func umask() -> mode_t {
         let mask = Foundation.umask(0o077)
         _ = Foundation.umask(mask)

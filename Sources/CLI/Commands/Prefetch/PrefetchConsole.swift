@@ -103,8 +103,7 @@ struct PrefetchConsole {
         return ways.isEmpty ? nil : ways.joined(separator: "; ")
     }
 
-    /// Whether a name can be printed, and means the same manifest in a later command, unlike
-    /// `/dev/fd/63`.
+    /// Whether a name means the same manifest in a later command, unlike `/dev/fd/63`.
     private static func canBeTyped(_ name: String) -> Bool {
         !["-", "/dev/std", "/dev/fd/"].contains { name.utf8.starts(with: $0.utf8) }
             && name.shownAsURL.isSame(as: name)
@@ -143,8 +142,7 @@ struct PrefetchConsole {
     }
 }
 
-/// Failures by code and host. The first failures of each code are shown, and further ones are
-/// counted by host.
+/// The number of failures by code and host, after the first failures of each code.
 struct FailureGroups {
     private static let shownPerCode = 5
     private static let maximumHosts = 8
