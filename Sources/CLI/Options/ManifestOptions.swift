@@ -96,9 +96,7 @@ struct LocalManifests {
     /// Calls `body` with all keys, and returns whether there are none. With `mustBeUsable`, throws
     /// if an entry is unusable or if there are no icons.
     @discardableResult
-    func forEachKey(
-        mustBeUsable: Bool = false, _ body: (String) throws -> Void
-    ) throws -> Bool {
+    func forEachKey(mustBeUsable: Bool = false, _ body: (String) throws -> Void) throws -> Bool {
         var isEmpty = true
         for source in sources {
             try source.forEachKey(rules: rules, mustBeUsable: mustBeUsable) { key in

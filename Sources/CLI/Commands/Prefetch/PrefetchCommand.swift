@@ -172,8 +172,7 @@ extension CacheRun {
     /// With `isPart`, the summary is a message, because the command prints its results later.
     func carry(
         _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
-        _ command: some ReportingCommand, _ purpose: PrefetchConsole.Purpose,
-        isPart: Bool = false
+        _ command: some ReportingCommand, _ purpose: PrefetchConsole.Purpose, isPart: Bool = false
     ) async throws -> ExitStatus {
         var configuration = configuration
         configuration.namesSuccesses = false
