@@ -78,7 +78,8 @@ struct ConfigFile {
         try refuse(
             if: text.count { $0 == newline } > Self.maximumLines,
             "\(path): the configuration file has more than \(Self.maximumLines) lines")
-        var reader = Reader(command)
+        let commands = NamedCommand.program.descendants.filter { !$0.isGroup }
+        var reader = Reader(commands: [command] + commands)
         self.path = path
         lines = try text.split(separator: newline, omittingEmptySubsequences: false)
             .enumerated().compactMap { index, row in
@@ -91,12 +92,8 @@ struct ConfigFile {
     }
 
     private struct Reader {
-        private let commands: [NamedCommand]
-        private var section: NamedCommand?
-
-        init(_ command: NamedCommand) {
-            commands = [command] + NamedCommand.program.descendants.filter { !$0.isGroup }
-        }
+        let commands: [NamedCommand]
+        var section: NamedCommand?
 
         /// Parses a line. Returns nil for an empty line, a comment or a section.
         mutating func line(_ row: ArraySlice<UInt8>, number: Int) throws(ValidationError) -> Line? {

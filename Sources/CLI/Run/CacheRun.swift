@@ -26,8 +26,6 @@ final class CacheRun: Sendable {
     let interrupts: Interrupts
     let line: StatusLine
     let wait: LockWait
-    private let started = Date()
-    private let start = ContinuousClock.now
     private let counts = Mutex<[RunRecord.Count: Int64]>([:])
 
     private init(_ command: some RunCommand) {
@@ -43,6 +41,7 @@ final class CacheRun: Sendable {
         makesCache: Bool = false, recordedAs record: RunRecord.Command? = nil,
         _ body: (CacheRun) async throws -> Void
     ) async throws {
+        let (started, start) = (Date(), ContinuousClock.now)
         let (run, cache) = (CacheRun(command), command.cache)
         var lock: NamedLock?
         defer { withExtendedLifetime(lock) {} }
@@ -59,24 +58,19 @@ final class CacheRun: Sendable {
             }
             try await body(run)
         }
-        run.end(record, in: cache, status: status.rawValue, logger)
+        logger?.info("ended", metadata: ["status": "\(status.rawValue)"])
+        let unstarted = [ExitCode(ExitStatus.locked.rawValue), .validationFailure]
+        if let record, !unstarted.contains(status) {
+            RunRecord(
+                record, started: started, ended: Date(),
+                seconds: (ContinuousClock.now - start).seconds, exitStatus: status.rawValue,
+                counts: run.counts.withLock { $0 }, version: LarderVersion.current
+            ).save(inCacheAt: cache.path)
+        }
         if !status.isSuccess { throw status }
     }
 
     func note(_ counts: [RunRecord.Count: Int64]) { self.counts.withLock { $0 = counts } }
-
-    private func end(
-        _ command: RunRecord.Command?, in cache: CacheOptions, status: Int32, _ logger: Logger?
-    ) {
-        logger?.info("ended", metadata: ["status": "\(status)"])
-        let unstarted = [ExitStatus.locked.rawValue, ExitCode.validationFailure.rawValue]
-        guard let command, !unstarted.contains(status) else { return }
-        RunRecord(
-            command, started: started, ended: Date(),
-            seconds: (ContinuousClock.now - start) / .seconds(1), exitStatus: status,
-            counts: counts.withLock { $0 }, version: LarderVersion.current
-        ).save(inCacheAt: cache.path)
-    }
 }
 
 extension ExitStatus {
