@@ -157,9 +157,13 @@ enum ForeignBytes {
 
     /// Also unsets empty variables. Must be called before other threads start.
     static func check() {
+        let arguments = (0..<Int(CommandLine.argc)).compactMap { CommandLine.unsafeArgv[$0] }
         for (number, argument) in arguments.enumerated().dropFirst()
         where String(validatingCString: argument) == nil {
-            guard isCache(number) else { leave("argument \(number)", argument) }
+            let isCache =
+                String(cString: argument).hasPrefix("--cache=")
+                || String(cString: arguments[number - 1]) == "--cache"
+            guard isCache, keepsBytes else { leave("argument \(number)", argument) }
             // Must run before the first use of `CommandLine.arguments`, which copies the arguments.
             CommandLine.unsafeArgv[number] = strdup(String(path: argument))
         }
@@ -176,22 +180,12 @@ enum ForeignBytes {
         }
     }
 
-    private static func isCache(_ number: Int) -> Bool {
-        keepsBytes
-            && (String(cString: arguments[number]).hasPrefix("--cache=")
-                || String(cString: arguments[number - 1]) == "--cache")
-    }
-
     private static var keepsBytes: Bool {
         #if os(Linux)
             true
         #else
             false
         #endif
-    }
-
-    private static var arguments: [UnsafeMutablePointer<CChar>] {
-        (0..<Int(CommandLine.argc)).compactMap { CommandLine.unsafeArgv[$0] }
     }
 
     private static func leave(_ subject: String, _ bytes: UnsafePointer<CChar>) -> Never {

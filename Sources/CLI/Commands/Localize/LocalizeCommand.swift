@@ -121,14 +121,11 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
         if let server { return .server(try ServeCommand.base(server, of: "--server")) }
         if data { return .data(limit: maxData ?? 64 << 10) }
         let folder = path?.parentDirectory ?? "."
-        return .icons(icons ?? "\(folder)/\(defaultName)-icons", seenFrom: folder)
-    }
-
-    /// The manifest's name without extensions, for example `index` for `index.json.gz`.
-    private var defaultName: String {
         let name = path?.lastName ?? ""
-        let stem = name.utf8.dropFirst().prefix { $0 != UInt8(ascii: ".") }
-        return String(Substring(name.utf8.prefix(1 + stem.count)))
+        // Omits extensions: the icons of `index.json.gz` are in `index-icons`.
+        let rest = name.utf8.dropFirst().drop { $0 != UInt8(ascii: ".") }
+        let stem = name.utf8.prefix(name.utf8.count - rest.count)
+        return .icons(icons ?? "\(folder)/\(Substring(stem))-icons", seenFrom: folder)
     }
 
     func run() async throws {
