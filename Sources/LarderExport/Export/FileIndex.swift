@@ -5,8 +5,7 @@ import LarderCore
 /// The `index.json` of the layout `files`: a JSON array with one file per line, sorted by name.
 enum FileIndex {
     static let file = "index.json"
-    /// The list of files that an export may write or remove, for the next export if this one is
-    /// killed.
+    /// The files that an export may write or remove, for the next export if this one is killed.
     static let pendingFile = ".larder-pending.json"
     /// The maximum size of a line in bytes. Names and URLs are shorter, even when escaped.
     private static let longestLine = 128 << 10
@@ -72,72 +71,39 @@ extension FileIndex.Line {
             width: rendition.width, height: rendition.height)
     }
 
+    /// Reads a line like ``json``. Finds the keys as bytes and builds no dictionary, because
+    /// comparing untrusted keys can take minutes.
     init?(_ text: some Collection<UInt8>) {
-        var members = MemberReader(text)
-        guard let name = members.text(#"{"name":"#),
-            let url = members.textOrNull(#","url":"#),
-            let file = members.text(#","file":"#), (1...255).contains(file.utf8.count),
-            file.utf8.first != UInt8(ascii: "."), !file.isSame(as: FileIndex.file),
+        var rest = Array(text)[...]
+        // The bytes before each key: nothing, and the values of the first four keys.
+        var values: [ArraySlice<UInt8>] = []
+        for key in [#"{"name":"#, #","url":"#, #","file":"#, #","bytes":"#, #","digest":"sha256:"#] {
+            guard let range = rest.firstRange(of: key.utf8) else { return nil }
+            values.append(rest[..<range.lowerBound])
+            rest = rest[range.upperBound...]
+        }
+        let list = Array(values[1...3].joined(separator: ",".utf8))
+        let json = Data("[".utf8 + list + "]".utf8)
+        guard values[0].isEmpty, let texts = try? JSONDecoder().decode([String?].self, from: json),
+            texts.count == 3, let name = texts[0], let file = texts[2],
+            (1...255).contains(file.utf8.count), file.utf8.first != UInt8(ascii: "."),
+            !file.isSame(as: FileIndex.file),
             !file.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 }),
-            let size = members.integer(#","bytes":"#),
-            let hex = members.text(#","digest":"#), hex.utf8.starts(with: "sha256:".utf8),
-            let digest = Digest(hex: String(decoding: hex.utf8.dropFirst(7), as: UTF8.self))
+            let size = Int64(String(decoding: values[4], as: UTF8.self)),
+            let digest = Digest(hex: String(decoding: rest.prefix(64), as: UTF8.self))
         else { return nil }
-        self.init(name: name, url: url, file: file, size: size, digest: digest)
+        self.init(name: name, url: texts[1], file: file, size: size, digest: digest)
     }
 
     var json: String {
         var line = JSONObject()
-        line.set("name", exactly: name)
-        if let url { line.set("url", exactly: url) } else { line.set("url", nil as String?) }
-        line.set("file", exactly: file)
-        line.set("bytes", size)
-        line.set("digest", "\(digest)")
-        line.set("media_type", mediaType)
-        line.set("width", width)
-        line.set("height", height)
+        line.set(exactly: "name", name)
+        line.set(exactly: "url", url)
+        line.set(exactly: "file", file)
+        line.set([
+            "bytes": size, "digest": "\(digest)", "media_type": mediaType, "width": width,
+            "height": height,
+        ])
         return line.text
-    }
-}
-
-/// A reader of JSON members in a fixed order. Builds no dictionary, because comparing untrusted
-/// keys can take minutes. Keys include the punctuation around them.
-private struct MemberReader {
-    private var rest: ArraySlice<UInt8>
-
-    init(_ text: some Collection<UInt8>) { rest = Array(text)[...] }
-
-    private mutating func skip(_ text: StaticString) -> Bool {
-        let isNext = text.withUTF8Buffer { rest.starts(with: $0) }
-        if isNext { rest = rest.dropFirst(text.utf8CodeUnitCount) }
-        return isNext
-    }
-
-    mutating func text(_ key: StaticString) -> String? { skip(key) ? text() : nil }
-
-    /// Returns `.some(nil)` for null, and nil if the member is missing or malformed.
-    mutating func textOrNull(_ key: StaticString) -> String?? {
-        guard skip(key) else { return nil }
-        return skip("null") ? .some(nil) : text().map(Optional.some)
-    }
-
-    mutating func integer(_ key: StaticString) -> Int64? {
-        guard skip(key) else { return nil }
-        let digits = rest.prefix(while: \.isDigit)
-        rest = rest.dropFirst(digits.count)
-        return Int64(String(decoding: digits, as: UTF8.self))
-    }
-
-    private mutating func text() -> String? {
-        guard rest.first == UInt8(ascii: "\"") else { return nil }
-        var end = rest.startIndex + 1
-        while end < rest.endIndex, rest[end] != UInt8(ascii: "\"") {
-            end += rest[end] == UInt8(ascii: "\\") ? 2 : 1
-        }
-        guard end < rest.endIndex else { return nil }
-        // Decodes an array, because some versions of Foundation reject a top-level string.
-        let json = Data("[".utf8 + rest[...end] + "]".utf8)
-        rest = rest[(end + 1)...]
-        return (try? JSONSerialization.jsonObject(with: json) as? [Any])?.first as? String
     }
 }

@@ -81,9 +81,7 @@ struct NamedFiles: ExportedFiles {
         try forEachEarlier { earlier in
             try writer.checkCancellation()
             // The files of failed icons are kept.
-            guard try !prune || isWanted(earlier, list), try isDistinct(earlier),
-                try earlier.hasOneDigest || hasBytes(earlier)
-            else { return }
+            guard try !prune || isWanted(earlier, list), try isUnchanged(earlier) else { return }
             // The stem is empty, so that the file does not count as replacing earlier files with
             // its stem.
             try database.run(
@@ -107,9 +105,7 @@ struct NamedFiles: ExportedFiles {
         if prune {
             try forEachEarlier { earlier in
                 try writer.checkCancellation()
-                if try isDistinct(earlier) && hasBytes(earlier) && writer.remove(earlier.file) {
-                    report.pruned += 1
-                }
+                if try isUnchanged(earlier), try writer.remove(earlier.file) { report.pruned += 1 }
             }
         }
         if try folder.status(of: FileIndex.pendingFile)?.isDirectory == false {
@@ -161,7 +157,6 @@ struct NamedFiles: ExportedFiles {
         let size: Int64
         let isReplaced: Bool
         let isRespelled: Bool
-        let hasOneDigest: Bool
     }
 
     private func forEachEarlier(_ body: (Earlier) throws -> Void) throws {
@@ -170,20 +165,16 @@ struct NamedFiles: ExportedFiles {
                 """
                 SELECT file, stem, digest, size,
                     folded_stem IN (SELECT folded_stem FROM current WHERE folded_stem <> ''),
-                    folded_file IN (SELECT folded_file FROM current),
-                    NOT EXISTS (
-                        SELECT * FROM earlier o
-                        WHERE o.file = e.file AND o.digest IS NOT e.digest
-                    )
-                FROM earlier e
+                    folded_file IN (SELECT folded_file FROM current)
+                FROM earlier
                 WHERE (file, digest) > (?, ?) AND file NOT IN (SELECT file FROM current)
                 ORDER BY file, digest LIMIT 256
                 """
             ).rows(last?.file ?? "", last?.digest) {
                 Earlier(
                     file: try $0.requireText(), stem: try $0.requireText(),
-                    digest: try $0.requireDigest(), size: $0.integer(),
-                    isReplaced: $0.bool(), isRespelled: $0.bool(), hasOneDigest: $0.bool())
+                    digest: try $0.requireDigest(), size: $0.integer(), isReplaced: $0.bool(),
+                    isRespelled: $0.bool())
             }
         } _: {
             try $0.forEach(body)
@@ -196,14 +187,13 @@ struct NamedFiles: ExportedFiles {
             || list.hasEquivalent(earlier.stem) && folder.ignoresCase(of: earlier.file)
     }
 
-    /// Whether the file exists and is not a file of this export under a different spelling.
-    private func isDistinct(_ earlier: Earlier) throws -> Bool {
-        try folder.sizeOfFile(earlier.file) == earlier.size
-            && !(earlier.isRespelled && folder.ignoresCase(of: earlier.file))
-    }
-
-    private func hasBytes(_ earlier: Earlier) throws -> Bool {
-        guard earlier.size <= Self.largestFile, let file = try? folder.file(earlier.file)
+    /// Whether the file has the listed bytes and is not a file of this export under a different
+    /// spelling.
+    private func isUnchanged(_ earlier: Earlier) throws -> Bool {
+        guard earlier.size <= Self.largestFile,
+            try folder.sizeOfFile(earlier.file) == earlier.size,
+            try !(earlier.isRespelled && folder.ignoresCase(of: earlier.file)),
+            let file = try? folder.file(earlier.file)
         else { return false }
         let status = try file.status()
         guard status.isRegularFile, status.st_size <= status.plausibleBytes else { return false }
