@@ -15,7 +15,7 @@ final class ServedGallery: Sendable {
         default-src 'none'; img-src 'self' data:; script-src 'self'; style-src 'self'; \
         base-uri 'none'; form-action 'none'; frame-ancestors 'none'
         """
-    /// The field that keeps other sites from including the scripts, which describe the icons.
+    /// Keeps other sites from including the scripts, which describe the icons.
     private static let isolation = ("Cross-Origin-Resource-Policy", "same-origin")
     private static let files = GalleryFile.page.map { file in
         (file: file, text: GalleryText(file, digest: Digest(of: file.bytes)))
@@ -24,7 +24,7 @@ final class ServedGallery: Sendable {
     private let icons: IconStore
     private let configuration: ServerConfiguration
     private let log: ServerLog
-    private let newest: Rebuilt<GallerySources, GalleryBuild>
+    private let newest: Rebuilt<[String?], GalleryBuild>
     /// The builds whose files can be requested, newest last.
     private let kept = Mutex<[(build: GalleryBuild, usedAt: NIODeadline)]>([])
 
@@ -85,10 +85,10 @@ final class ServedGallery: Sendable {
     /// Returns the latest build's description. If it is too old, starts a new build and returns
     /// ``GalleryText/notYet`` until that has ended.
     func description() -> GalleryText {
-        let manifests: [FileIdentity?] = configuration.manifests.map { manifest in
-            if case .file(let path) = manifest.source { FileIdentity(path: path) } else { nil }
+        let manifests: [String?] = configuration.manifests.map { manifest in
+            if case .file(let path) = manifest.source { FileIdentity(path: path)?.text } else { nil }
         }
-        let sources = GallerySources(generation: icons.cache.generation, manifests: manifests)
+        let sources = manifests + ["\(icons.cache.generation)"]
         if newest.mustBuild(sources) {
             let start = NIODeadline.now()
             // A separate thread, because long manifests would block the pool.
@@ -105,19 +105,18 @@ final class ServedGallery: Sendable {
     }
 
     func text(of path: String) -> GalleryText? {
-        let path = Array(path.utf8)
-        return kept.withLock { kept in
-            guard let index = kept.lastIndex(where: { $0.build.parts[path] != nil }) else {
-                return nil
+        kept.withLock { kept in
+            for index in kept.indices.reversed() {
+                guard let text = kept[index].build.text(of: path) else { continue }
+                kept[index].usedAt = .now()
+                return text
             }
-            kept[index].usedAt = .now()
-            return kept[index].build.text(of: path)
+            return nil
         }
     }
 
     private func end(
-        _ result: Result<GalleryBuild, any Error>, _ sources: GallerySources,
-        since start: NIODeadline
+        _ result: Result<GalleryBuild, any Error>, _ sources: [String?], since start: NIODeadline
     ) {
         switch result {
         case .success(let build):
@@ -133,7 +132,7 @@ final class ServedGallery: Sendable {
             log.logger?.info(
                 "gallery built",
                 metadata: [
-                    "files": "\(build.parts.count)",
+                    "files": "\(build.count)",
                     "milliseconds": "\((NIODeadline.now() - start).nanoseconds / 1_000_000)",
                 ])
         case .failure(let error):
@@ -144,65 +143,46 @@ final class ServedGallery: Sendable {
     }
 }
 
-struct GallerySources: Sendable, Equatable {
-    let generation: Int
-    let manifests: [FileIdentity?]
-}
-
 /// The gallery's files in one temporary file, so that slow clients need no memory.
-struct GalleryBuild: Sendable {
-    fileprivate typealias Part = (range: Range<Int64>, digest: Digest)
+final class GalleryBuild: GalleryPlace, Sendable {
+    let objects = "objects/sha256/"
+    private let icons: IconStore
+    private let file: LarderCache.FileDescriptor
+    private let end = Atomic<Int64>(0)
+    private let parts = Mutex<[[UInt8]: (range: Range<Int64>, digest: Digest)]>([:])
 
-    private let file: LentFile
-    fileprivate let parts: [[UInt8]: Part]
+    var count: Int { parts.withLock { $0.count } }
 
     init(_ icons: IconStore, _ configuration: ServerConfiguration) throws {
-        let place = try icons.cache.using { cache in
-            let place = try Place(icons)
-            let gallery = Gallery(
-                of: cache, manifests: configuration.manifests.map(\.source),
-                rules: configuration.manifestRules)
-            try gallery.write(to: place, isNamedByContent: true)
-            return place
+        self.icons = icons
+        file = try LarderCache.FileDescriptor.unnamed()
+        let manifests = configuration.manifests.map(\.source)
+        _ = try icons.cache.using { cache in
+            try Gallery(of: cache, manifests: manifests, rules: configuration.manifestRules)
+                .write(to: self, isNamedByContent: true)
         }
-        file = LentFile(place.file, size: place.end)
-        parts = place.parts
     }
 
-    fileprivate func text(of path: [UInt8]) -> GalleryText? {
-        parts[path].map { part in
+    func text(of path: String) -> GalleryText? {
+        parts.withLock { $0[Array(path.utf8)] }.map { part in
             GalleryText(
-                body: .file(file, part.range), digest: part.digest,
-                isUnchanging: !path.elementsEqual(GalleryFile.catalogue.utf8))
+                body: .file(LentFile(file, size: part.range.upperBound), part.range),
+                digest: part.digest, isUnchanging: !path.isSame(as: GalleryFile.catalogue))
         }
     }
 
-    private final class Place: GalleryPlace {
-        let objects = "objects/sha256/"
-        let file: LarderCache.FileDescriptor
-        private(set) var parts: [[UInt8]: Part] = [:]
-        private(set) var end: Int64 = 0
-        private let icons: IconStore
+    func address(of object: StoredObject) throws -> String? {
+        do {
+            _ = try icons.file(of: object)
+            return object.digest.hex
+        } catch let error as CacheError where error.isOfObject { return nil }
+    }
 
-        init(_ icons: IconStore) throws {
-            self.icons = icons
-            file = try LarderCache.FileDescriptor.unnamed()
-        }
-
-        func address(of object: StoredObject) throws -> String? {
-            do {
-                _ = try icons.file(of: object)
-                return object.digest.hex
-            } catch let error as CacheError where error.isOfObject {
-                return nil
-            }
-        }
-
-        func write(_ part: GalleryFile) throws {
-            try file.write(part.bytes)
-            let start = end
-            end += Int64(part.bytes.count)
-            parts[Array(part.path.utf8)] = (start..<end, Digest(of: part.bytes))
+    func write(_ part: GalleryFile) throws {
+        try file.write(part.bytes)
+        let place = end.add(Int64(part.bytes.count), ordering: .relaxed)
+        parts.withLock {
+            $0[Array(part.path.utf8)] = (place.oldValue..<place.newValue, Digest(of: part.bytes))
         }
     }
 }

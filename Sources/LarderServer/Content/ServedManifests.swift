@@ -7,13 +7,7 @@ import NIOCore
 import Synchronization
 
 final class ServedManifests: Sendable {
-    enum Identity: Equatable, Sendable {
-        case file(FileIdentity?)
-        case cached(Digest?)
-        case unchanging
-    }
-
-    typealias Manifest = (manifest: ServedManifest, spool: Rebuilt<Identity, ManifestSpool>)
+    typealias Manifest = (manifest: ServedManifest, spool: Rebuilt<String?, ManifestSpool>)
 
     private let manifests: [Manifest]
     private let rules: ManifestRules
@@ -25,7 +19,7 @@ final class ServedManifests: Sendable {
     private let catalogues = Mutex<[HostCatalogue]>([])
 
     private typealias HostCatalogue = (
-        name: String, base: String, spool: Rebuilt<Identity, CatalogueSpool>
+        name: String, base: String, spool: Rebuilt<String?, CatalogueSpool>
     )
 
     /// The maximum number of catalogues. Clients can request one for any `Host`.
@@ -36,7 +30,7 @@ final class ServedManifests: Sendable {
     ) throws {
         self.manifests = manifests.map { manifest in
             let source = manifest.source.cached(cache.manifest)
-            let spool = Rebuilt<Identity, ManifestSpool>(.init(retriesFailures: false))
+            let spool = Rebuilt<String?, ManifestSpool>(.init(retriesFailures: false))
             return (ServedManifest(name: manifest.name, source: source), spool)
         }
         (self.rules, self.cache, self.log) = (rules, cache, log)
@@ -61,7 +55,7 @@ final class ServedManifests: Sendable {
         let spool = catalogues.withLock { all in
             let known = all.first { $0.name.isSame(as: manifest.name) && $0.base.isSame(as: base) }
             if let known { return known.spool }
-            let new = Rebuilt<Identity, CatalogueSpool>(.init(retriesFailures: false))
+            let new = Rebuilt<String?, CatalogueSpool>(.init(retriesFailures: false))
             all = [(manifest.name, base, new)] + all.prefix(Self.catalogueLimit - 1)
             return new
         }
@@ -71,7 +65,7 @@ final class ServedManifests: Sendable {
     }
 
     private func current<Spool>(
-        _ spool: Rebuilt<Identity, Spool>, of manifest: ServedManifest, _ read: () throws -> Spool
+        _ spool: Rebuilt<String?, Spool>, of manifest: ServedManifest, _ read: () throws -> Spool
     ) throws -> Spool? {
         let identity = try identity(of: manifest)
         let mayRead = isReading.compareExchange(
@@ -104,11 +98,12 @@ final class ServedManifests: Sendable {
         return spool
     }
 
-    private func identity(of manifest: ServedManifest) throws -> Identity {
+    /// Returns text that changes with the manifest, or nil if it is missing or never changes.
+    private func identity(of manifest: ServedManifest) throws -> String? {
         switch manifest.source {
-        case .file(let path): .file(FileIdentity(path: path))
-        case .url(let url, _): .cached(try cache.resource(url.string)?.object.digest)
-        case .standardInput, .descriptor, .bytes: .unchanging
+        case .file(let path): FileIdentity(path: path)?.text
+        case .url(let url, _): try cache.resource(url.string)?.object.digest.hex
+        case .standardInput, .descriptor, .bytes: nil
         }
     }
 }
