@@ -69,6 +69,7 @@ struct RequestAnswerer: Sendable {
             } catch let busy as ObjectReadings.BusyError {
                 icons.readings.wait(for: busy, client) { submit(request, done) }
             } catch is CancellationError {
+                return
             } catch let error as CacheError where error.isOfDamagedObject {
                 // The response does not reveal paths and options of the server.
                 let text = """

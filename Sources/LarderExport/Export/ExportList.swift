@@ -1,6 +1,9 @@
 import Foundation
 import GRDB
 import LarderCache
+import LarderCore
+import LarderImages
+import LarderManifest
 
 struct ExportedIcon {
     var id: Int64 = 0
@@ -107,5 +110,112 @@ final class ExportList {
 
     func hasEquivalent(_ stem: String) throws -> Bool {
         try database.hasRow("SELECT 1 FROM o WHERE folded_stem = ? LIMIT 1", SafeName.folded(stem))
+    }
+}
+
+struct ExportCollection {
+    let cache: Cache
+    let layout: ExportLayout
+    let library: KeyedLayout?
+    let list: ExportList
+    let isCancelled: () -> Bool
+    var report: ExportReport
+    var icons: [ExportedIcon] = []
+
+    /// Adds the icons of manifests, under the URLs as the manifests spell them.
+    mutating func add(_ manifests: [ManifestSource], rules: ManifestRules) throws {
+        for source in manifests {
+            let reader = ManifestReader(source: source, rules: rules)
+            let summary = try reader.read(unless: isCancelled) { item in
+                report.icons += 1
+                switch item.result {
+                case .entry(let entry): try add(item, url: entry.writtenURL, entry.resourceKey)
+                case .inline(let entry): try add(item, url: nil, entry.resourceKey)
+                case .skipped: report.problems.noteSkipped(.noIcon)
+                case .unfetched: report.problems.noteSkipped(.noURL)
+                case .failed(let error): report.problems.noteBad(item, error)
+                }
+            }
+            if let refusal = summary.refusal(of: source) { throw refusal }
+        }
+        try finish()
+    }
+
+    private mutating func add(_ item: ManifestItem, url: String?, _ key: String) throws {
+        try add(
+            name: item.name ?? "", url: url, key: key, item.result.expectation,
+            cache.resource(key)?.object)
+    }
+
+    /// Adds all images in the cache; for a library, also under the other recorded spellings of
+    /// their URLs.
+    mutating func addAll() throws {
+        try cache.forEachResource { resource in
+            let url = resource.url
+            try add(resource, url: ResourceKey.isSpelledOut(url) ? nil : url)
+        }
+        if library != nil {
+            try cache.forEachSpelling { spelling in
+                // The icon may have been evicted in the meantime.
+                guard let resource = try cache.resource(spelling.key) else { return }
+                try add(resource, url: spelling.text)
+            }
+        }
+        try finish()
+    }
+
+    private mutating func add(_ resource: Resource, url: String?) throws {
+        if isCancelled() { throw CancellationError() }
+        report.icons += 1
+        // The cache also contains manifests, which are not images.
+        if resource.object.mediaType == nil {
+            return report.problems.note(
+                ExportFailure(.notAnImage, url: url ?? resource.key, "not an image"))
+        }
+        try add(
+            name: "", url: url, key: resource.key, Expectation(digest: nil, size: nil),
+            resource.object)
+    }
+
+    private mutating func add(
+        name: String, url: String?, key: String, _ expectation: Expectation, _ object: StoredObject?
+    ) throws {
+        var icon = ExportedIcon(
+            name: name, url: url, key: key, stem: url.flatMap { library?.stem(of: $0) },
+            base: library == nil ? SafeName.of(name, url: url) : nil, object: object)
+        if let failure = failure(of: icon, expectation) {
+            report.problems.note(failure)
+            if failure.code.isSkip { return }
+            icon.object = nil
+        }
+        icons.append(icon)
+        if icons.count >= DatabaseQueue.pageLimit { try finish() }
+    }
+
+    private func failure(of icon: ExportedIcon, _ expectation: Expectation) -> ExportFailure? {
+        if library != nil, icon.url == nil {
+            return icon.failure(
+                .noURL,
+                "the icon is inline in the manifest, so it has no URL for the library to look up")
+        }
+        guard var object = icon.object else {
+            return icon.failure(.missing, "not in the cache; a prefetch downloads the icon")
+        }
+        if expectation.size != nil { object = cache.sized(object) }
+        if let (code, message) = expectation.failure(of: object) {
+            return icon.failure(code, message)
+        }
+        if layout == .assetCatalog,
+            ImageFormat.of(mediaType: object.mediaType)?.isForAssetCatalogs != true
+        {
+            let type = object.mediaType ?? "an unknown media type"
+            return icon.failure(.unsupportedType, "Xcode does not accept \(type)")
+        }
+        return nil
+    }
+
+    private mutating func finish() throws {
+        try list.add(icons)
+        icons.removeAll(keepingCapacity: true)
     }
 }
