@@ -2,21 +2,19 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A writer that creates and replaces an export's files atomically, but keeps files with the
-/// correct bytes.
+/// A writer that creates and replaces an export's files atomically.
 ///
-/// Locks the directory against other exports. Links in it are not followed, so nothing outside it
-/// is written.
+/// Locks the directory against other exports, and follows no links in it.
 final class ExportWriter {
     /// The age in seconds above which an access date is set to now.
     private static let accessDateAge = 86_400
 
-    /// The directory of the layout's files: the export's directory or a subdirectory of it.
+    /// The directory of the layout's files.
     let folder: FileDescriptor
     let path: String
     let cache: Cache
     private let modified: Date?
-    private let isCancelled: () -> Bool
+    let isCancelled: () -> Bool
     private let reader: ObjectReader
     private let readFiles: ReadFiles
     private var serial = 0
@@ -25,8 +23,7 @@ final class ExportWriter {
     private var isDirty = false
 
     /// Creates missing directories and removes partial files of killed exports. Follows links in
-    /// `path` unless another user owns them. Throws `.unusable` if the directory is inside the
-    /// cache or contains it, and `.locked` during another export.
+    /// `path` unless another user owns them.
     init(
         _ path: String, folders: [String] = [], cache: Cache, mayShare: Bool = true,
         mayLink: Bool = true, modified: Date? = nil, isCancelled: @escaping () -> Bool
@@ -67,39 +64,37 @@ final class ExportWriter {
     func checkCancellation() throws { if isCancelled() { throw CancellationError() } }
 
     /// Creates a file with an image's verified bytes, unless it exists. Calls `body` before the
-    /// file gets its name. Throws `.corrupt` if the object is damaged, `.obstructed` if a directory
-    /// has the name.
+    /// file gets its name.
     func place(
         _ rendition: Rendition, as name: String, in directory: FileDescriptor? = nil,
         before body: () throws -> Void = {}
     ) throws -> Placement {
         let directory = directory ?? folder
         if try isInPlace(rendition, name, directory) { return .unchanged }
+        func publish(
+            _ temporary: String, _ file: FileDescriptor?, filling fill: () throws -> Void = {}
+        ) throws {
+            try self.publish(temporary, file, as: name, in: directory, before: body, filling: fill)
+        }
         guard let object = rendition.original else {
             guard let bytes = rendition.bytes else {
                 throw ResizeError("\(name) changed during the export; export again")
             }
             let (temporary, file) = try newFile()
-            try publish(temporary, file, as: name, in: directory, before: body) {
-                try file.write(bytes)
-                return true
-            }
+            try publish(temporary, file) { try file.write(bytes) }
             return .resized
         }
         let (file, opened) = try cache.open(object)
         // Cloning is cheapest, then linking. An unsupported method is tried only once.
         if mayClone, let temporary = try clone(file) {
             let copy = try folder.file(temporary)
-            try publish(temporary, copy, as: name, in: directory, before: body) {
-                try confirm(copy, is: object)
-                return true
-            }
+            try publish(temporary, copy) { try confirm(copy, is: object) }
             return .cloned
         }
         if mayLink {
             try confirm(file, is: object)
             if let temporary = try link(object, FileIdentity(opened)) {
-                try publish(temporary, nil, as: name, in: directory, before: body) { true }
+                try publish(temporary, nil)
                 return .linked
             }
             guard lseek(file.raw, 0, SEEK_SET) == 0 else {
@@ -107,9 +102,8 @@ final class ExportWriter {
             }
         }
         let (temporary, copy) = try newFile()
-        try publish(temporary, copy, as: name, in: directory, before: body) {
+        try publish(temporary, copy) {
             try confirm(file, is: object) { (bytes) throws(CacheError) in try copy.write(bytes) }
-            return true
         }
         return .copied
     }
@@ -174,30 +168,26 @@ final class ExportWriter {
     }
 
     func write(_ bytes: [UInt8], as name: String, in directory: FileDescriptor? = nil) throws {
-        let place = directory ?? folder
-        if let old = try place.statusOfFile(name), old.isRegularFile,
-            old.st_size == bytes.count, let file = try? place.file(name),
-            try file.status().isRegularFile, try file.read(atMost: bytes.count + 1) == bytes
-        {
-            return
-        }
         try write(as: name, in: directory) { try $0.write(bytes) }
     }
 
+    /// Writes a file, unless it has the same bytes.
     func write(
         as name: String, in directory: FileDescriptor? = nil, _ body: (GeneratedFile) throws -> Void
     ) throws {
         let directory = directory ?? folder
         let (temporary, file) = try newFile()
-        try publish(temporary, file, as: name, in: directory) {
-            let generated = GeneratedFile(file)
-            try body(generated)
-            let made = try generated.finish()
-            guard let old = try directory.statusOfFile(name), old.isRegularFile,
-                old.st_size == made.count, let file = try? directory.file(name)
-            else { return true }
-            return try digest(of: file) != made.digest
+        defer { unlinkat(folder.raw, temporary, 0) }
+        let generated = GeneratedFile(file)
+        try body(generated)
+        let made = try generated.finish()
+        if let old = try directory.statusOfFile(name), old.isRegularFile,
+            old.st_size == made.count, let existing = try? directory.file(name),
+            try digest(of: existing) == made.digest
+        {
+            return
         }
+        try publish(temporary, file, as: name, in: directory)
     }
 
     func remove(_ name: String, in directory: FileDescriptor? = nil) throws(CacheError) -> Bool {
@@ -216,8 +206,7 @@ final class ExportWriter {
         } catch  where [EISDIR, EPERM, EACCES].contains(error.errno) {}
     }
 
-    /// Makes all written files durable. One call is enough, because the next export replaces lost
-    /// files.
+    /// Makes all files durable. One call is enough, because the next export replaces lost files.
     func flush() throws(CacheError) {
         guard isDirty else { return }
         try Durability.add(folder)
@@ -239,15 +228,15 @@ final class ExportWriter {
         }
     }
 
-    /// Fills a temporary file and renames it to `name`, or removes it if `fill` returns false or
-    /// throws. `file` is nil for a hard link, which is already durable and keeps its dates.
+    /// Fills a temporary file and renames it to `name`, or removes it if `fill` throws. `file` is
+    /// nil for a hard link, which is already durable and keeps its dates.
     private func publish(
         _ temporary: String, _ file: FileDescriptor?, as name: String, in directory: FileDescriptor,
-        before body: () throws -> Void = {}, filling fill: () throws -> Bool
+        before body: () throws -> Void = {}, filling fill: () throws -> Void = {}
     ) throws {
         // rename(2) keeps the temporary name if both names are links to the same file.
         defer { unlinkat(folder.raw, temporary, 0) }
-        guard try fill() else { return }
+        try fill()
         if let file {
             if let modified, try !file.setDates(modified: modified) {
                 throw CacheError("set times", subject: file.subject, errno: EPERM)

@@ -5,8 +5,6 @@ import LarderCore
 import LarderManifest
 
 /// An export of a cache, or of manifests' icons, in another program's layout.
-///
-/// Verifies objects before their files get a name. Keeps files whose names do not fit the layout.
 package struct Exporter {
     private let cache: Cache
     private let configuration: ExportConfiguration
@@ -25,8 +23,7 @@ package struct Exporter {
         self.onProgress = onProgress
     }
 
-    /// Exports icons of manifests, or the whole cache if `manifests` is nil. Throws ``CacheError``,
-    /// `ManifestError` and ``MissingProgramError``.
+    /// Exports icons of manifests, or the whole cache if `manifests` is nil.
     package func export(_ manifests: [ManifestSource]?) throws -> ExportReport {
         let start = ContinuousClock.now
         let library = configuration.layout.library(in: configuration.folder)
@@ -157,7 +154,7 @@ package struct Exporter {
         try list.forEachPage { page in
             for first in stride(from: 0, to: page.count, by: renditions.batch) {
                 let icons = page[first...].prefix(renditions.batch)
-                try renditions.make(icons, for: files, unless: isCancelled)
+                try renditions.make(icons, for: files)
                 try icons.forEach(place)
             }
         }
@@ -166,10 +163,9 @@ package struct Exporter {
 
 extension Expectation {
     func failure(of object: StoredObject) -> (code: ExportCode, message: String)? {
-        guard let (code, message) = mismatch(digest: object.digest, size: object.size) else {
-            return nil
+        mismatch(digest: object.digest, size: object.size).map { code, message in
+            (ExportCode(rawValue: code) ?? .corrupt, "the cache has different bytes: \(message)")
         }
-        return (ExportCode(rawValue: code) ?? .corrupt, "the cache has different bytes: \(message)")
     }
 }
 
@@ -218,7 +214,6 @@ package struct ExportReport: Sendable {
     package internal(set) var copied = 0
     package internal(set) var resized = 0
     package internal(set) var unchanged = 0
-    /// The number of icons with the same file name and bytes as an earlier icon.
     package internal(set) var duplicates = 0
     package internal(set) var bytes: Int64 = 0
     package internal(set) var pruned = 0
@@ -232,8 +227,7 @@ package struct ExportReport: Sendable {
         icons - linked - cloned - copied - resized - unchanged - duplicates - skipped - failed
     }
 
-    /// Counts an icon. If its files have different placements, the last one in the order of
-    /// ``Placement`` counts.
+    /// Counts an icon by the last placement of its files in the order of ``Placement``.
     mutating func note(_ files: [PlacedFile]) {
         for file in files where file.placement != .unchanged { bytes += file.size }
         switch files.map({ $0.placement }).max() {

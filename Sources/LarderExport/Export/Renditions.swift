@@ -5,9 +5,9 @@ import LarderImages
 
 /// The files of each icon of an export: the icon itself, or resized images.
 ///
-/// Lists the resized images in a file, so that the next export makes only new ones. A wrong line
-/// can at most leave an icon in its original size, because files must have the listed digest. Lines
-/// are appended during an export, so that a killed export loses only the last images.
+/// Lists the resized images in a file, so that the next export makes only new ones, also after a
+/// killed export. A wrong line can at most leave an icon in its original size, because files must
+/// have the listed digest.
 final class Renditions {
     /// A hidden name, which image libraries and Xcode ignore.
     private static let list = ".larder-resized"
@@ -21,7 +21,7 @@ final class Renditions {
     private let header: String
     private var images: [ResizedImage.Source: ResizedImage] = [:]
     private var appended: FileDescriptor?
-    /// The bytes of the images that the latest call of ``make(_:for:unless:)`` made.
+    /// The bytes of the images of the current batch.
     private var bytes: [ResizedImage.Source: [UInt8]] = [:]
     private var failures: [Digest: any Error] = [:]
 
@@ -81,7 +81,7 @@ final class Renditions {
         }
     }
 
-    /// The maximum number of icons per call of ``make(_:for:unless:)``, which keeps their images in
+    /// The maximum number of icons per call of ``make(_:for:)``, which keeps their images in
     /// memory.
     var batch: Int {
         guard let resize else { return .max }
@@ -127,10 +127,7 @@ final class Renditions {
         return known(object)
     }
 
-    func make(
-        _ icons: some Sequence<ExportedIcon>, for files: any ExportedFiles,
-        unless isCancelled: @escaping () -> Bool
-    ) throws {
+    func make(_ icons: some Sequence<ExportedIcon>, for files: any ExportedFiles) throws {
         guard let resizer else { return }
         bytes.removeAll(keepingCapacity: true)
         var jobs: [Digest: Resizer.Job] = [:]
@@ -148,20 +145,20 @@ final class Renditions {
                 jobs[object.digest, default: (object, [])].sides.insert(side)
             }
         }
-        let results = resizer.run(Array(jobs.values), opening: writer.verified, unless: isCancelled)
+        let results = resizer.run(
+            Array(jobs.values), opening: writer.verified, unless: writer.isCancelled)
         for (digest, result) in results {
             switch result {
             case .success(let made):
                 for (source, image, content) in made {
                     images[source] = image
                     bytes[source] = content
+                    try appended?.write(Array(Self.line(source, image).utf8))
                 }
-                let lines = made.map { Self.line($0.source, $0.image) }.joined()
-                try appended?.write(Array(lines.utf8))
             case .failure(let error): failures[digest] = error
             }
         }
-        if isCancelled() { throw CancellationError() }
+        try writer.checkCancellation()
     }
 
     /// Writes the list of images. With `prune`, leaves out images that are no longer exported.
