@@ -15,10 +15,11 @@ struct ImportPages {
     var report: ImportReport
     var page: [Entry] = []
     var spellings: [Spelling] = []
-    /// Uncommitted objects and the entries that use them, keyed by object number. An object's
-    /// first entry staged it.
-    var staged: [Int: (size: Int64, entries: [Entry])] = [:]
-    var lastNumber = 0
+
+    private struct Staged: Sendable {
+        let entry: Entry
+        let size: Int64
+    }
 
     mutating func add(_ item: ManifestItem) throws {
         report.icons += 1
@@ -33,32 +34,33 @@ struct ImportPages {
     }
 
     mutating func finish() throws {
-        let entries = page
-        page.removeAll(keepingCapacity: true)
-        let resources = try cache.resources(entries.map(\.resourceKey))
-        let arePresent = try cache.presence.arePresent(
-            resources.compactMap { $0.map { ($0.object.digest, $0.object.size) } })
-        var isPresent = arePresent.makeIterator()
-        // The staged objects of this page. The cache does not find them until they are committed.
-        var known: [[UInt8]: (digest: Digest, size: Int64, number: Int)] = [:]
-        for (entry, resource) in zip(entries, resources) {
-            let object = resource != nil && isPresent.next() == true ? resource?.object : nil
-            let key = Array(entry.resourceKey.utf8)
-            if let object, entry.accepts(object.digest, object.size) {
-                report.present += 1
-                note(entry)
-            } else if let known = known[key], entry.accepts(known.digest, known.size) {
-                staged[known.number]?.entries.append(entry)
-                note(entry)
-            } else if let object = try stage(entry) {
-                known[key] = (object.digest, object.size, lastNumber)
+        while !page.isEmpty {
+            let entries = page
+            page.removeAll(keepingCapacity: true)
+            let resources = try cache.resources(entries.map(\.resourceKey))
+            let arePresent = try cache.presence.arePresent(
+                resources.compactMap { $0.map { ($0.object.digest, $0.object.size) } })
+            var isPresent = arePresent.makeIterator()
+            var staged: Set<[UInt8]> = []
+            for (entry, resource) in zip(entries, resources) {
+                let object = resource != nil && isPresent.next() == true ? resource?.object : nil
+                let key = Array(entry.resourceKey.utf8)
+                if let object, entry.accepts(object.digest, object.size) {
+                    report.present += 1
+                    note(entry)
+                } else if staged.contains(key) {
+                    // The cache does not find the staged object until it is committed.
+                    page.append(entry)
+                } else if try stage(entry) {
+                    staged.insert(key)
+                }
             }
+            try settle()
         }
-        try settle()
     }
 
     /// Stages the first usable file. The manifest's URL is tried before the canonical one.
-    private mutating func stage(_ entry: Entry) throws -> StagedObject? {
+    private mutating func stage(_ entry: Entry) throws -> Bool {
         let url = entry.writtenURL
         let canonical = entry.icon.string
         var failure: ImportFailure?
@@ -66,20 +68,16 @@ struct ImportPages {
         for place in try urls.flatMap(places) {
             do {
                 guard let object = try file.stage(place, entry.expectation) else { continue }
-                lastNumber += 1
-                staged[lastNumber] = (object.size, [entry])
                 // The next prefetch requests the icon again, because its validators are unknown.
                 let now = Date()
-                let accepted = DispatchSemaphore(value: 0)
                 store.add(
                     Deposit(
-                        context: lastNumber, key: entry.resourceKey, url: canonical,
-                        redirectsFreshUntil: now, receivedAt: now, content: .staged(object)),
-                    for: outcomes
-                ) { accepted.signal() }
-                accepted.wait()
+                        context: Staged(entry: entry, size: object.size), key: entry.resourceKey,
+                        url: canonical, redirectsFreshUntil: now, receivedAt: now,
+                        content: .staged(object)),
+                    for: outcomes)
                 note(entry)
-                return object
+                return true
             } catch let error as ImportFailure {
                 failure = failure ?? error
             }
@@ -90,7 +88,7 @@ struct ImportPages {
         } else {
             report.missing += 1
         }
-        return nil
+        return false
     }
 
     private mutating func note(_ entry: Entry) {
@@ -100,20 +98,16 @@ struct ImportPages {
     mutating func settle() throws {
         store.flush()
         for outcome in outcomes.take() {
-            guard let number = outcome.context as? Int,
-                let (size, entries) = staged.removeValue(forKey: number)
-            else { continue }
+            guard let staged = outcome.context as? Staged else { continue }
             switch outcome.result {
             case .success:
                 report.imported += 1
-                report.bytes += size
-                report.present += entries.count - 1
+                report.bytes += staged.size
             case .failure(let error) where [.missing, .obstructed].contains(error.code):
-                for entry in entries {
-                    report.problems.note(
-                        ImportFailure(
-                            .unstored, name: entry.name, url: entry.writtenURL, error.description))
-                }
+                report.problems.note(
+                    ImportFailure(
+                        .unstored, name: staged.entry.name, url: staged.entry.writtenURL,
+                        error.description))
             case .failure(let error): throw error
             }
         }
