@@ -14,15 +14,14 @@ final class HeadRewriter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    private static let name = Array("upgrade".utf8)
-    private static let version = Array(" HTTP/1.".utf8)
+    private static let version: UInt64 = 0x2048_5454_502F_312E  // " HTTP/1."
+    private static let name: UInt64 = 0x75_7067_7261_6465  // "upgrade"
 
     private var isBetweenHeads = true
     private var isRequestLine = true
-    /// The length of the current line without carriage returns.
+    /// The length of the current line without carriage returns, and its last eight bytes.
     private var length = 0
-    /// The length of the matching prefix of `version` or `name`.
-    private var matched = 0
+    private var recent: UInt64 = 0
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var buffer = unwrapInboundIn(data)
@@ -45,8 +44,11 @@ final class HeadRewriter: ChannelInboundHandler {
             if byte == UInt8(ascii: "\n") {
                 endLine()
             } else if byte != UInt8(ascii: "\r") {
+                let last = recent << 8 | UInt64(byte)
                 if isRequestLine {
-                    if isVersion(byte) { bytes[index] = UInt8(ascii: "1") }
+                    if recent == Self.version, UInt8(ascii: "2")...UInt8(ascii: "9") ~= byte {
+                        bytes[index] = UInt8(ascii: "1")
+                    }
                     if byte >= 0x80 {
                         var text = encoded ?? []
                         encoded = nil
@@ -54,15 +56,15 @@ final class HeadRewriter: ChannelInboundHandler {
                         text.append(percentEncoded: byte)
                         (encoded, done) = (text, index + 1)
                     }
-                } else if isName(byte) {
+                } else if length == 6, last | 0x20_2020_2020_2020 == Self.name {
                     bytes[index] = UInt8(ascii: "x")
-                } else if length > matched, let end = view.place(of: 0x0A, from: index) {
-                    length += 1
+                } else if length > 6, let end = view.place(of: 0x0A, from: index) {
                     index = end
                     continue
                 }
                 isBetweenHeads = false
                 length += 1
+                recent = last
             }
             index += 1
         }
@@ -73,22 +75,6 @@ final class HeadRewriter: ChannelInboundHandler {
         // Empty lines before a request are ignored (RFC 9112, section 2.2).
         if length == 0 { isBetweenHeads = true }
         isRequestLine = isBetweenHeads
-        (length, matched) = (0, 0)
-    }
-
-    private func isVersion(_ byte: UInt8) -> Bool {
-        if matched == Self.version.count {
-            matched = 0
-            return UInt8(ascii: "2")...UInt8(ascii: "9") ~= byte
-        }
-        matched = byte == Self.version[matched] ? matched + 1 : byte == Self.version[0] ? 1 : 0
-        return false
-    }
-
-    private func isName(_ byte: UInt8) -> Bool {
-        guard matched == length, matched < Self.name.count, byte | 0x20 == Self.name[matched]
-        else { return false }
-        matched += 1
-        return matched == Self.name.count
+        (length, recent) = (0, 0)
     }
 }
