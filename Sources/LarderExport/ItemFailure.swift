@@ -20,8 +20,7 @@ package struct ItemFailure<Code: FailureCode>: Error, Equatable {
     }
 }
 
-/// The number of failures with each code, and the first 100 failures. Placeholders are counted
-/// separately.
+/// The number of failures with each code, and the first 100 failures.
 package struct ItemFailures<Code: FailureCode>: Sendable {
     package private(set) var counts: [Code: Int] = [:]
     package private(set) var failures: [ItemFailure<Code>] = []
@@ -64,7 +63,6 @@ package enum ExportCode: String, FailureCode {
     case integrityMismatch = "integrity-mismatch"
     case sizeMismatch = "size-mismatch"
     case unreadable
-    /// The file cannot be created, for example because its name is that of a directory.
     case obstructed
     case ambiguous
     case tooLarge = "too-large"

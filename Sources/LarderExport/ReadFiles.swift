@@ -2,8 +2,7 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The digests of untrusted files. Each file is read only once, even if it has many hard links or
-/// list entries.
+/// The digests of untrusted files. Each is read only once, even if it has many hard links.
 struct ReadFiles {
     struct Content {
         let digest: Digest

@@ -82,8 +82,7 @@ final class LoopConnections {
     func add(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = handler }
     func remove(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = nil }
 
-    /// Closes connections that have timed out. Called every second, which costs less than a task
-    /// for each connection.
+    /// Closes connections that have timed out. One task for all connections costs less.
     func sweep(isFull: Bool) {
         renewDate()
         let now = NIODeadline.now()

@@ -9,8 +9,7 @@ import Synchronization
 package final class CacheServer: Sendable {
     /// The size of the kernel's send buffer in bytes. By default, it can reach several megabytes.
     private static let sendBuffer = 128 << 10
-    /// The size of a read in bytes, small because all its requests are parsed before the first
-    /// answer.
+    /// The size of a read in bytes. All its requests are parsed before the first answer.
     private static let receiveBuffer = 4 << 10
 
     private let configuration: ServerConfiguration
@@ -19,9 +18,6 @@ package final class CacheServer: Sendable {
     package init(_ configuration: ServerConfiguration) { self.configuration = configuration }
 
     /// Starts to listen. Returns the server's URL, for example `http://127.0.0.1:8080/`.
-    ///
-    /// - Throws: `CacheError` (`.missing` if the cache does not exist), `ManifestError`,
-    ///   ``ServerError``.
     package func start() async throws -> String {
         // Each event loop needs up to three descriptors (epoll, eventfd, timerfd). The cache, its
         // index, and one connection with its file need 32.
@@ -85,8 +81,7 @@ package final class CacheServer: Sendable {
         }
     }
 
-    /// Stops listening, waits for responses in progress, and closes all connections. Returns false
-    /// if a response was cut off after ``ServerConfiguration/grace``.
+    /// Waits for responses. Returns false if one was cut off after ``ServerConfiguration/grace``.
     @discardableResult
     package func stop() async -> Bool {
         let server = running.withLock { $0.take() }

@@ -19,8 +19,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private static let crowdedIdleTimeout = TimeAmount.seconds(2)
     private static let closeTimeout = TimeAmount.seconds(2)
-    /// The maximum size of a body that is copied into the head's buffer, in bytes. Sending two
-    /// buffers takes longer.
+    /// The maximum size in bytes of a body in the head's buffer. Sending two buffers takes longer.
     private static let smallBody = 16 << 10
 
     private let answerer: RequestAnswerer
@@ -191,8 +190,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if isLast, activity == .idle { end() }
     }
 
-    /// Writes the head, and starts the body. The activity is ``Activity/sending`` until a file or
-    /// all chunks have been written.
+    /// Writes the head, and starts the body.
     private func write(_ response: Response, to request: ServerRequest) {
         guard let context else { return }
         var response = response
@@ -360,8 +358,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             return
         }
         backlog = nil
-        // A client that has closed its side may have disconnected, so its response must be ready
-        // within the timeout.
+        // A client that has closed its side may be gone, so it does not wait longer.
         if activity == .answering, let inputEnd, now - inputEnd >= Self.closeTimeout {
             return abort()
         }

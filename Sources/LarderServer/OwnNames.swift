@@ -2,8 +2,7 @@ import Foundation
 import LarderCore
 
 /// The server's names in `Host` and in targets. A server on a loopback address must not answer to
-/// other names, because a web page whose host name resolves to that address (DNS rebinding) could
-/// read the responses.
+/// other names, because a web page could read the responses through DNS rebinding.
 struct OwnNames: Sendable {
     private let authorities: [[UInt8]]
     private let hosts: [[UInt8]]
@@ -45,7 +44,6 @@ struct OwnNames: Sendable {
         authorities.contains { $0.elementsEqual(authority.lowercasedASCII) }
     }
 
-    /// Whether text looks like a host name or IP address with an optional port.
     static func isAuthority(_ text: some BidirectionalCollection<UInt8>) -> Bool {
         !text.isEmpty && text.count <= 300
             && text.allSatisfy { $0.isASCIILetterOrDigit || "-._:[]".utf8.contains($0) }

@@ -14,7 +14,6 @@ enum Route: Sendable {
     /// `/catalogue/<name>`: a manifest in its own format, with this server's icon URLs.
     case catalogue
     case health
-    /// `/metrics`: counters of the server and the cache, for Prometheus.
     case metrics
     /// `/` and `/gallery/…`: a page with all icons.
     case gallery

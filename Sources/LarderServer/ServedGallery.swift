@@ -82,11 +82,11 @@ final class ServedGallery: Sendable {
             ] + fields, body: text.body)
     }
 
-    /// Returns the latest build's description. If it is too old, starts a new build and returns
-    /// ``GalleryText/notYet`` until that has ended.
+    /// Returns the latest build's description, or ``GalleryText/notYet`` during a new build.
     func description() -> GalleryText {
         let manifests: [String?] = configuration.manifests.map { manifest in
-            if case .file(let path) = manifest.source { FileIdentity(path: path)?.text } else { nil }
+            guard case .file(let path) = manifest.source else { return nil }
+            return FileIdentity(path: path)?.text
         }
         let sources = manifests + ["\(icons.cache.generation)"]
         if newest.mustBuild(sources) {

@@ -147,8 +147,7 @@ struct ExportCollection {
             cache.resource(key)?.object)
     }
 
-    /// Adds all images in the cache; for a library, also under the other recorded spellings of
-    /// their URLs.
+    /// Adds all images; for a library, also under the other recorded spellings of their URLs.
     mutating func addAll() throws {
         try cache.forEachResource { resource in
             let url = resource.url

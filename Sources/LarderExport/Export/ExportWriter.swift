@@ -314,8 +314,7 @@ extension ExportWriter {
             number = try cache.link(object.digest, to: folder, as: temporary)
         } while number == EEXIST
         if let number {
-            // Other errors may concern only this file: its number of links or its owner (proc(5),
-            // protected_hardlinks).
+            // Other errors may concern only this file: its number of links or its owner (proc(5)).
             if [EXDEV, ENOTSUP, ENOSYS].contains(number) { mayLink = false }
             return nil
         }
@@ -375,8 +374,7 @@ extension FileDescriptor {
         return try status(of: String(decoding: swapped, as: UTF8.self)) != nil
     }
 
-    /// Sets the access date to now and the modification date to `modified`. Returns false if
-    /// another user owns the file.
+    /// Also sets the access date to now. Returns false if another user owns the file.
     func setDates(modified: Date) throws(CacheError) -> Bool {
         let seconds = time_t(modified.timeIntervalSince1970)
         var times = [

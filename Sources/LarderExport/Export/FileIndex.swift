@@ -77,7 +77,8 @@ extension FileIndex.Line {
         var rest = Array(text)[...]
         // The bytes before each key: nothing, and the values of the first four keys.
         var values: [ArraySlice<UInt8>] = []
-        for key in [#"{"name":"#, #","url":"#, #","file":"#, #","bytes":"#, #","digest":"sha256:"#] {
+        let keys = [#"{"name":"#, #","url":"#, #","file":"#, #","bytes":"#, #","digest":"sha256:"#]
+        for key in keys {
             guard let range = rest.firstRange(of: key.utf8) else { return nil }
             values.append(rest[..<range.lowerBound])
             rest = rest[range.upperBound...]

@@ -78,8 +78,7 @@ final class Journal {
             && words[2...].allSatisfy { (1...18).contains($0.count) && $0.allSatisfy(\.isDigit) }
         let isDirty = isState("DIRTY")
         guard isClean || isDirty || isState("READ") else { return false }
-        // READ changes only the entry's position. DIRTY keeps the sizes, because the old files
-        // still exist.
+        // READ changes only the position. DIRTY keeps the sizes, because the old files still exist.
         try db.prepared(
             """
             INSERT INTO entries VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET

@@ -15,8 +15,7 @@ final class KeyedFiles: ExportedFiles {
         journal = try layout.journal.map(Journal.init)
     }
 
-    /// Removes entries that the app did not finish writing, and their files. The library would
-    /// remove them later, possibly with files of this export.
+    /// Removes unfinished entries, which the library would remove with files of this export.
     func begin(_ list: ExportList) throws {
         guard let journal else { return }
         try journal.read(in: folder, writer.checkCancellation)
@@ -62,8 +61,7 @@ final class KeyedFiles: ExportedFiles {
                     for name in journal.form.files(stem) {
                         guard try folder.sizeOfFile(name) != nil else { return }
                     }
-                    // Pruning does not remove files whose names are not of the layout, so their
-                    // entries stay listed.
+                    // Files whose names are not of the layout stay, so their entries do, too.
                     let isOther = try prune && !list.has(stem)
                     if isOther, layout.stem(ofFile: layout.file(stem)) != nil { return }
                     try file.write("CLEAN \(stem)\(sizes)\n")

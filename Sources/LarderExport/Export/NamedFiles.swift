@@ -82,8 +82,7 @@ struct NamedFiles: ExportedFiles {
             try writer.checkCancellation()
             // The files of failed icons are kept.
             guard try !prune || isWanted(earlier, list), try isUnchanged(earlier) else { return }
-            // The stem is empty, so that the file does not count as replacing earlier files with
-            // its stem.
+            // With an empty stem, the file does not replace earlier files with its stem.
             try database.run(
                 """
                 INSERT OR IGNORE INTO current
@@ -187,8 +186,7 @@ struct NamedFiles: ExportedFiles {
             || list.hasEquivalent(earlier.stem) && folder.ignoresCase(of: earlier.file)
     }
 
-    /// Whether the file has the listed bytes and is not a file of this export under a different
-    /// spelling.
+    /// Whether the file has the listed bytes and no other spelling in this export.
     private func isUnchanged(_ earlier: Earlier) throws -> Bool {
         guard earlier.size <= Self.largestFile,
             try folder.sizeOfFile(earlier.file) == earlier.size,

@@ -81,8 +81,7 @@ final class Renditions {
         }
     }
 
-    /// The maximum number of icons per call of ``make(_:for:)``, which keeps their images in
-    /// memory.
+    /// The number of icons whose images ``make(_:for:)`` keeps in memory.
     var batch: Int {
         guard let resize else { return .max }
         let cores = ProcessInfo.processInfo.activeProcessorCount

@@ -4,8 +4,7 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A web page with the icons of manifests and of a cache. Its data files are scripts because a page
-/// opened from disk cannot load JSON.
+/// A web page with icons. Its data are scripts, because a page on disk cannot load JSON.
 package struct Gallery {
     private static let iconsPerFile = 1000
     private static let format = 1
@@ -15,8 +14,7 @@ package struct Gallery {
     let rules: ManifestRules
     let hasOthers: Bool
 
-    /// Creates a gallery. Manifests add names and missing icons. Manifests at URLs are read from
-    /// the cache. `hasOthers` adds cached icons that are in no manifest.
+    /// Manifests add names and missing icons. `hasOthers` adds icons that are in no manifest.
     package init(
         of cache: Cache, manifests: [ManifestSource] = [], rules: ManifestRules = .init(),
         hasOthers: Bool = true
@@ -27,8 +25,7 @@ package struct Gallery {
         self.hasOthers = hasOthers
     }
 
-    /// Writes files of at most 1,000 icons, then the description, which lists these files. The
-    /// output is deterministic. With `isNamedByContent`, file names contain a digest.
+    /// Writes files of icons, then the description, which lists them. The output is deterministic.
     @discardableResult
     package func write(
         to place: some GalleryPlace, isNamedByContent: Bool = false,
@@ -93,7 +90,7 @@ package struct GalleryFile: Sendable {
 
     package static let catalogue = "gallery/icons.js"
 
-    /// The file that is sent until the description is ready. It makes the page request it again.
+    /// Makes the page request the description again.
     package static let notYet = file(catalogue, script: "larder.later()")
 
     package static func description(ofProblem message: String) -> GalleryFile {

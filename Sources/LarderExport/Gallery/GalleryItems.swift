@@ -8,14 +8,12 @@ extension Gallery {
     private static let batch = 500
     private static let batchBytes = 1 << 20
 
-    /// Calls `body` with the icons of manifests, then with other cached icons. Returns their
-    /// number.
+    /// Calls `body` with the icons of manifests, then with other cached icons, and counts them.
     func forEachItem(
         address: (StoredObject) throws -> String?, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
         var count = 0
-        // Digests of the keys of manifests' icons, which are not shown twice. Leaves out missing
-        // icons beyond the limit.
+        // Digests of the keys of manifests' icons, which are not shown twice.
         let named =
             hasOthers && !manifests.isEmpty
             ? try DatabaseQueue.scratch("CREATE TABLE keys (digest BLOB PRIMARY KEY) WITHOUT ROWID")

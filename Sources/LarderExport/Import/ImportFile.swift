@@ -13,8 +13,7 @@ struct ImportFile {
     /// The limit for all sparse files together, because the cache stores their holes as bytes.
     let sparse = SparseBudget()
 
-    /// Stages a file. Returns nil if the file or its metadata does not exist. Throws
-    /// ``ImportFailure`` for unexpected bytes, or ``CacheError`` if the cache fails.
+    /// Stages a file, or returns nil if the file or its metadata does not exist.
     func stage(_ place: ImportPlace, _ expectation: Expectation) throws -> StagedObject? {
         guard let file = try open(place.name) else { return nil }
         if let metadata = place.metadata, try !hasMetadata(metadata, hasStatus: place.hasStatus) {
@@ -96,8 +95,7 @@ struct ImportFile {
         }
     }
 
-    /// Opens a file without changing its access date, if permitted, because libraries evict by this
-    /// date.
+    /// Keeps the access date, if permitted, because libraries evict by it.
     private func file(_ name: String) throws(CacheError) -> FileDescriptor {
         #if os(Linux)
             do throws(CacheError) {

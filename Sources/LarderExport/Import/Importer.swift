@@ -5,8 +5,7 @@ import LarderManifest
 
 /// An import of manifests' icons from another program's cache.
 ///
-/// Does not change the other cache or follow its links. Files must be complete images and match
-/// their manifest entries.
+/// Does not change the other cache or follow its links.
 package struct Importer {
     private let cache: Cache
     private let configuration: ImportConfiguration
@@ -25,8 +24,6 @@ package struct Importer {
         self.onProgress = onProgress
     }
 
-    /// - Throws: `ManifestError`, and ``CacheError`` as in
-    ///   ``ImportConfiguration/check(besideCacheAt:)``.
     package func run(_ manifests: [ManifestSource]) throws -> ImportReport {
         precondition(configuration.layout.isImportable, "layout cannot be imported")
         let start = ContinuousClock.now
@@ -102,8 +99,7 @@ package struct ImportConfiguration: Sendable {
     }
 
     /// Checks the directory before a cache is created. Throws `.missing` if the directory or its
-    /// `index.json` does not exist, `.unusable` if the directory is the cache or the layout's
-    /// directory contains the cache.
+    /// `index.json` does not exist, `.unusable` if it is or contains the cache.
     package func check(besideCacheAt path: String) throws(CacheError) {
         let folder = try folder(besideCacheAt: path)
         if library == nil, try folder.status(of: FileIndex.file) == nil {
@@ -128,8 +124,7 @@ package struct ImportConfiguration: Sendable {
         let place = try Cache.nearestDirectory(to: path)
         let isCache =
             try FileIdentity(path: path)?.isSameFile(as: FileIdentity(root.status())) ?? false
-        // The root may contain the cache: on macOS, Larder's default cache is next to the
-        // libraries' caches.
+        // The root may contain the cache, which on macOS is next to the libraries' caches.
         guard !isCache, try !place.lies(in: folder) else {
             throw CacheError(.unusable, subject: directory, message: "contains the cache")
         }

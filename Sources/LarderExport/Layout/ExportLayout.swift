@@ -19,8 +19,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the library's naming rules. `folder` is its directory's name, or nil for the
-    /// default.
+    /// Returns the library's naming rules with the directory's name, or the default for nil.
     func library(in folder: String?) -> KeyedLayout? {
         var library = library
         if let folder {
@@ -31,7 +30,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         return library
     }
 
-    /// Whether the exported files are in a subdirectory whose name an app can choose.
+    /// Whether an app can choose the name of the directory.
     package var hasFolder: Bool { library != nil }
 
     package var hasInstaller: Bool { library?.seed != nil }

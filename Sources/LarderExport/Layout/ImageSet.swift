@@ -80,7 +80,7 @@ enum ImageFile {
         text.isSame(as: "bin") || ImageFormat.all.contains { text.isSame(as: $0.suffixes[0]) }
     }
 
-    /// Removes a scale such as `@2x` from a file name without an extension.
+    /// Removes a scale such as `@2x`.
     static func stem(withoutScale name: String) -> String {
         let tail = Array(name.utf8.suffix(3))
         guard tail.count == 3, tail[0] == UInt8(ascii: "@"), tail[2] == UInt8(ascii: "x"),

@@ -3,8 +3,7 @@ import LarderCore
 
 /// The disk cache of an image library: its directory, and the file names for a URL.
 struct KeyedLayout: Sendable {
-    /// The maximum length of an extension: Darwin's `NAME_MAX` minus the digest and the dot, in
-    /// UTF-16 units like `NSString`.
+    /// Darwin's `NAME_MAX` minus the digest and the dot, in UTF-16 units like `NSString`.
     private static let longestExtension = 255 - 32 - 1
 
     /// The path components of the directory. An app can choose the last one.
@@ -16,8 +15,7 @@ struct KeyedLayout: Sendable {
     var modified: Date?
     /// The format of the directory's list of files. Default: nil (no list).
     var journal: JournalForm?
-    /// Whether the library stores bodies of error responses, with the status in the first metadata
-    /// file.
+    /// Whether the first metadata file begins with a status, possibly of an error.
     var storesErrors = false
     /// For ``SeedInstaller``. Default: nil (not supported).
     var seed: AppSeed?
@@ -30,7 +28,7 @@ struct KeyedLayout: Sendable {
         }
     }
 
-    /// Returns the common prefix of a URL's file names, unique to the URL.
+    /// Returns the common prefix of a URL's file names.
     func stem(of url: String) -> String {
         let digest = digest(of: url)
         guard hasExtension else { return digest }
@@ -54,8 +52,8 @@ struct KeyedLayout: Sendable {
 
     func file(_ stem: String) -> String { journal?.files(stem).last ?? stem }
 
-    /// Returns the file names that the library tries for a URL, in order. SDWebImage also looks up
-    /// a name without an extension, as in version 3 (`dataForKey:`).
+    /// Returns the file names that the library tries. SDWebImage also looks up a name without an
+    /// extension, as in version 3 (`dataForKey:`).
     func names(of url: String) -> [String] {
         let (name, digest) = (file(stem(of: url)), digest(of: url))
         return hasExtension && !name.isSame(as: digest) ? [name, digest] : [name]
@@ -71,8 +69,7 @@ struct AppSeed {
 }
 
 extension KeyedLayout {
-    /// The expiration date: the end of 2037, because some archives store 32-bit seconds. A constant
-    /// date makes exports deterministic.
+    /// The end of 2037, because some archives store 32-bit seconds. Makes exports deterministic.
     private static let lastDate = Date(timeIntervalSince1970: 2_145_830_400)
 
     /// Nuke's `DataCache` with the default name of `.withDataCache`.
@@ -107,8 +104,7 @@ extension KeyedLayout {
         modified: lastDate,
         seed: AppSeed(library: "SDWebImage", moment: "before you use the `SDImageCache`"))
 
-    /// Coil's default `DiskCache`: an empty metadata file and a file with the bytes for each URL.
-    /// Coil always uses an entry with empty metadata.
+    /// Coil's default `DiskCache`. Coil always uses an entry with empty metadata.
     ///
     /// Source: Coil 3.5.0, coil-core: RealDiskCache.kt and DiskLruCache.kt, coil-network-core:
     /// NetworkFetcher.kt (`doFetch`).
@@ -139,8 +135,7 @@ struct JournalForm: Sendable {
     /// The library reads this file if the journal is missing.
     static let backup = "journal.bkp"
 
-    /// The version in the journal. The library deletes all entries if it expects a different
-    /// version.
+    /// The version in the journal. For another one, the library deletes all entries.
     let appVersion: Int
     /// The number of files per key. The last file contains the bytes. The other files are empty.
     let valueCount: Int

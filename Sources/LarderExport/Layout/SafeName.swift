@@ -6,8 +6,7 @@ enum SafeName {
     /// The maximum length in bytes, without a disambiguating suffix and the extension.
     private static let longest = 100
 
-    /// Returns a name without an extension, from the entry's name, else from the last path
-    /// component or the host of the URL, else `icon`.
+    /// Returns a name without an extension from the entry's name, else from the URL.
     static func of(_ name: String, url: String?) -> String {
         let safe = clean(name)
         guard safe.isEmpty, let url else { return safe.isEmpty ? "icon" : safe }
@@ -49,8 +48,7 @@ enum SafeName {
         return withoutEdges(name)
     }
 
-    /// Removes dots and hyphens at both ends. Windows drops trailing dots. Elsewhere, a leading dot
-    /// hides a file.
+    /// Removes dots and hyphens at both ends. Windows drops trailing dots, and leading ones hide.
     private static func withoutEdges(_ name: String) -> String {
         let bytes = name.utf8.drop { ".-".utf8.contains($0) }
         let last = bytes.lastIndex { !".-".utf8.contains($0) }
@@ -93,8 +91,7 @@ enum SafeName {
 
 /// The extensions of paths and file names, as Foundation computes them.
 enum PathExtension {
-    /// Returns `NSURL.pathExtension`: the extension of the percent-decoded path, or "". Like
-    /// `NSURL`, returns nil if the path is not UTF-8.
+    /// Returns `NSURL.pathExtension` of the decoded path, or nil if the path is not UTF-8.
     static func ofURL(_ text: String) -> String? {
         decodedPath(of: text).map { String(decoding: ofPath($0), as: UTF8.self) }
     }

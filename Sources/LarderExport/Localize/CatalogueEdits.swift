@@ -110,8 +110,7 @@ package final class CatalogueEdits {
         return edit
     }
 
-    /// Calls `body` with each value and its replacement, or nil if the value was kept everywhere.
-    /// Leaves out values with different replacements.
+    /// Calls `body` with each value and its only replacement, or nil if it was kept everywhere.
     package func forEachIcon(_ body: (_ written: String, _ new: String?) throws -> Void) throws {
         try database.forEachRow(
             """

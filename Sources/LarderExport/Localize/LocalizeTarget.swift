@@ -4,8 +4,7 @@ import LarderCore
 import LarderImages
 
 package enum LocalizeTarget: Sendable {
-    /// Files in a directory. The prefix is the directory's URL relative to the output. It is empty
-    /// or ends with a slash.
+    /// Files in a directory, and its URL relative to the output, which is empty or ends with `/`.
     case icons(directory: String, prefix: String)
     /// The URL of a server, without a trailing slash.
     case server(String)
@@ -41,8 +40,7 @@ package enum LocalizeTarget: Sendable {
         return url.utf8.starts(with: prefix) ? Substring(url.utf8.dropFirst(prefix.count)) : nil
     }
 
-    /// Whether an earlier run with this target wrote the value. A file must have a digest in its
-    /// name and exist, because the directory may contain other icons.
+    /// Whether an earlier run wrote the value. A file must exist and have a digest in its name.
     package func isOwn(_ value: String) -> Bool {
         switch self {
         case .icons(let directory, let prefix):

@@ -22,9 +22,7 @@ package final class Localizer {
         span: Range<Int>, written: String, entry: Entry, key: String, expectation: Expectation
     )
 
-    /// - Parameters:
-    ///   - hasPlaceholders: Whether missing icons get a placeholder instead of keeping their URLs.
-    ///   - isCancelled: Polled regularly. After a cancellation, the output is incomplete.
+    /// - Parameter isCancelled: Polled regularly. After a cancellation, the output is incomplete.
     package init(
         _ cache: Cache, _ target: LocalizeTarget, rules: ManifestRules = .init(),
         hasPlaceholders: Bool = false, isCancelled: @escaping () -> Bool = { false }
@@ -37,8 +35,7 @@ package final class Localizer {
         edits = try Self.naming { try CatalogueEdits() }
     }
 
-    /// Stores the icons durably, and then writes the manifest to `sink`. Throws ``CacheError``,
-    /// `ManifestError` and the errors of `sink`.
+    /// Stores the icons durably, and then writes the manifest to `sink`.
     package func localize(
         _ catalogue: Catalogue, to sink: @escaping (UnsafeRawBufferPointer) throws -> Void
     ) throws -> LocalizeReport {
@@ -259,10 +256,8 @@ package struct LocalizeReport: Sendable {
     package internal(set) var format = ManifestFormat.json
     package internal(set) var shape: String?
     package internal(set) var hasBase = false
-    /// The number of icon values that are not blank: the sum of ``localized``, ``unchanged``,
-    /// ``kinds``, and the placeholders and failures of ``problems``.
+    /// The sum of ``localized``, ``unchanged``, ``kinds``, and the placeholders and failures.
     package internal(set) var icons = 0
-    /// The number of icon values with a new value that is not a placeholder.
     package internal(set) var localized = 0
     package internal(set) var unchanged = 0
     package internal(set) var kinds: [String: Int] = [:]  // text: kinds

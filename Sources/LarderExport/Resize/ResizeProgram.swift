@@ -1,14 +1,12 @@
 import Foundation
 import LarderCache
 
-/// The program `vipsthumbnail`, run with limits and without a network, because images are
-/// untrusted.
+/// The program `vipsthumbnail`. Images are untrusted, so it has limits and no network.
 struct ResizeProgram {
     /// The time between two checks of a process, in microseconds. A resize takes at least 30 ms.
     private static let pause: UInt32 = 2000
 
-    /// The program's version and the number of the rules in `Resizer`, which determine the images'
-    /// bytes.
+    /// The program's version and the number of the rules in `Resizer`, for the list of images.
     private(set) var recipe = ""
     /// The command that disconnects the network; empty if users may not do this.
     private var isolation = ["unshare", "-rn"]
@@ -47,10 +45,8 @@ struct ResizeProgram {
         }
     }
 
-    /// Runs the program, and returns its output of at most `longest` bytes. Throws ``ResizeError``
-    /// if the program fails or takes too long, `CancellationError` if cancelled.
-    ///
-    /// The standard streams are files, so the limit of file sizes also limits the output.
+    /// Returns the program's output of at most `longest` bytes. The standard streams are files, so
+    /// the limit of file sizes also limits the output.
     func run(
         _ arguments: [String], input: FileDescriptor?, longest: Int, unless isCancelled: () -> Bool
     ) throws -> FileDescriptor {
@@ -114,8 +110,7 @@ struct ResizeProgram {
                 let highest = isKnown ? UInt(limit.rlim_max) : .max
                 return "--\(name)=\(min(wanted, highest)):\(min(wanted + 1, highest))"
             }
-            // The last variable disables decoders that libvips considers unsafe, such as
-            // ImageMagick.
+            // The last variable disables decoders that libvips considers unsafe.
             return ["/usr/bin/env", "-i", "PATH=\(path)", "LC_ALL=C", "VIPS_BLOCK_UNTRUSTED=1"]
                 + isolation + ["prlimit", "--core=0"] + options
                 + ["setpriv", "--no-new-privs", "--pdeathsig=KILL"]

@@ -18,8 +18,7 @@ package struct Resize: Sendable {
         self.scales = scales.sorted()
     }
 
-    /// Returns the scales and longest sides, in pixels, of an icon's images; none for vectors,
-    /// which fit any size.
+    /// Returns the scales and longest sides of an icon's images. Vectors fit any size.
     func sizes(of object: StoredObject, largestOnly: Bool) -> [(scale: Int?, side: Int)] {
         guard let format = ImageFormat.of(mediaType: object.mediaType), !format.isVector,
             format.isResizable
@@ -123,8 +122,7 @@ struct Resizer {
         return made
     }
 
-    /// Returns the output's suffix and options. Strips metadata, so that the output depends only on
-    /// the pixels.
+    /// Without metadata, the output depends only on the pixels.
     private static func output(_ format: MediaType) -> String {
         switch format {
         case .jpeg: ".jpg[strip,Q=95,optimize_coding]"

@@ -68,8 +68,7 @@ struct HotIcons {
         }
     }
 
-    /// Adds an icon and returns the evicted icons. Release them without a lock, because freeing
-    /// takes milliseconds.
+    /// Returns the evicted icons. Release them without a lock, because freeing takes milliseconds.
     @discardableResult
     mutating func insert(_ icon: KnownIcon, for key: CacheKey) -> [CacheKey: KnownIcon] {
         if let replaced = old.removeValue(forKey: key) { oldCost -= replaced.cost }

@@ -13,16 +13,14 @@ final class IconStore: Sendable {
     /// The minimum limit of the table in bytes, also used if no bodies are kept in memory.
     private static let minimumTableLimit = 8 << 20
     private static let maximumIdentities = 1 << 18
-    /// The maximum number of files that are kept open, because opening a file takes as long as all
-    /// other work for an icon.
+    /// The maximum number of files kept open. Opening one takes as long as all other work.
     private static let maximumOpenFiles = min(16_384, OpenFileLimit.current / 4)
 
     private struct State {
         var hot: HotIcons
         /// Files that do not match their digests. They are not read again.
         var damaged: [Digest: FileIdentity] = [:]
-        /// Recently sent files. They are closed within a second after a change of the cache, to
-        /// free the space of evicted files.
+        /// Recently sent files, closed after a change of the cache to free evicted objects.
         var open: [Digest: LentFile] = [:]
         var generation = 0
         var reported: Set<Digest> = []
@@ -84,9 +82,7 @@ final class IconStore: Sendable {
         return FoundIcon(icon: icon, bytes: bytes)
     }
 
-    /// Returns an icon, or nil if it is not cached.
-    ///
-    /// - Throws: ``ObjectReadings/BusyError``, `CacheError` (`.corrupt` if the bytes are damaged).
+    /// Returns an icon, or nil if it is not cached. Throws as ``file(of:for:)``.
     func icon(
         _ key: CacheKey, fields: [UInt8], for client: Client,
         _ lookUp: (LiveCache) throws -> StoredObject?
@@ -158,10 +154,9 @@ final class IconStore: Sendable {
         return isWhole ? .memory(buffer) : nil
     }
 
-    /// Opens the object's file, and verifies it unless its identity is known.
-    ///
-    /// - Throws: `CacheError`; ``ObjectReadings/BusyError`` if there is a client and no thread can
-    ///   read the object now; `CancellationError` if all waiting clients have disconnected.
+    /// Opens the object's file, and verifies it unless its identity is known. With a client, throws
+    /// ``ObjectReadings/BusyError`` if no thread can read the object now, or `CancellationError` if
+    /// all waiting clients have disconnected.
     func file(
         of object: StoredObject, for client: Client? = nil
     ) throws -> (file: LentFile, identity: FileIdentity) {
@@ -201,8 +196,7 @@ final class IconStore: Sendable {
         guard let file = cache.opened?.lendAtOnce(digest, size: size, known: known) else {
             return nil
         }
-        // A full table stays unchanged. Otherwise, a cyclic sequence of requests would never find
-        // an open file.
+        // A full table stays unchanged, so that a cyclic sequence of requests finds open files.
         state.withLock { if $0.open.count < Self.maximumOpenFiles { $0.open[digest] = file } }
         return file
     }

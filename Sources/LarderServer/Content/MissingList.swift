@@ -16,8 +16,7 @@ final class MissingList: Sendable {
         var items: [[UInt8]: Item] = [:]
         var count = 0
         var bytes = 0
-        /// The URLs of the previous list, oldest first. New URLs replace URLs that have not been
-        /// requested again.
+        /// The previous list, oldest first. New URLs replace URLs that were not requested again.
         var old: ArraySlice<[UInt8]> = []
         var isChanged = false
         var isFull = false
@@ -58,8 +57,7 @@ final class MissingList: Sendable {
         }
     }
 
-    /// Adds a URL, unless it cannot be fetched or contains a client's secret. If the list is full,
-    /// removes the oldest URLs not requested since the server started.
+    /// Adds a URL that can be fetched and has no secret. In a full list, it replaces an old one.
     func note(_ url: String, isRequested: Bool = true) {
         guard MissingListOutput.isKept(url), !TargetMask.hasSecret(url) else { return }
         state.withLock { state in
@@ -79,8 +77,7 @@ final class MissingList: Sendable {
         }
     }
 
-    /// Removes cached URLs, and writes the list if it has changed. Called every five seconds and at
-    /// the end.
+    /// Removes cached URLs, and writes the list if it has changed.
     func save(_ cache: LiveCache, _ log: ServerLog) {
         let isFull = state.withLock { state in
             defer { state.isFullReported = state.isFull }
@@ -133,9 +130,7 @@ package struct MissingListOutput: Sendable {
     let load: @Sendable () throws -> [String]
     let store: @Sendable (String) throws -> Void
 
-    /// - Parameters:
-    ///   - load: Returns the URLs of the previous list (``urls(of:)``). Called once.
-    ///   - store: Replaces the text of the list. Calls are seconds apart and never overlap.
+    /// - Parameter store: Replaces the text of the list. Calls are seconds apart and never overlap.
     package init(
         load: @escaping @Sendable () throws -> [String],
         store: @escaping @Sendable (String) throws -> Void

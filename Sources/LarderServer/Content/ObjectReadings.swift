@@ -1,9 +1,8 @@
 import LarderCore
 import Synchronization
 
-/// The objects that threads of the pool are verifying. Verification can take seconds, so one thread
-/// always remains for other requests. A request that would need this thread, or an object that
-/// another thread is verifying, fails with ``BusyError`` and is retried later.
+/// The objects that threads of the pool are verifying, which can take seconds. One thread always
+/// remains for other requests. A request that must wait fails with ``BusyError`` and is retried.
 final class ObjectReadings: Sendable {
     struct BusyError: Error { let digest: Digest }
 

@@ -44,8 +44,7 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Ends a build. If `value` is nil, the build failed and the last value is kept. `source` is
-    /// the source's state before the build.
+    /// Ends a build of the earlier `source`. A failed build (nil) keeps the last value.
     func end(_ value: Value?, of source: Source, since start: NIODeadline) {
         state.withLock { state in
             state.isBuilding = false

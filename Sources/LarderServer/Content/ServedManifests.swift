@@ -13,8 +13,7 @@ final class ServedManifests: Sendable {
     private let rules: ManifestRules
     private let cache: LiveCache
     private let log: ServerLog
-    /// Whether a thread is reading a manifest. Other threads do not wait for it, because long
-    /// manifests would block the whole pool.
+    /// Whether a thread is reading a manifest. If other threads waited, they would block the pool.
     private let isReading = Atomic<Bool>(false)
     private let catalogues = Mutex<[HostCatalogue]>([])
 
@@ -48,8 +47,7 @@ final class ServedManifests: Sendable {
         try current(manifest.spool, of: manifest.manifest) { try read(manifest.manifest) }
     }
 
-    /// Returns a manifest's catalogue, as in ``spool(of:)``, or nil if no version has been read
-    /// yet.
+    /// Returns a manifest's catalogue, as in ``spool(of:)``, or nil before the first version.
     func catalogue(of manifest: Manifest, base: String) throws -> CatalogueSpool? {
         let manifest = manifest.manifest
         let spool = catalogues.withLock { all in

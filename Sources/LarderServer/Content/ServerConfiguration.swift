@@ -9,15 +9,12 @@ package struct ServerConfiguration: Sendable {
     package var port = 8080
     package var manifests: [ServedManifest] = []
     package var manifestRules = ManifestRules()
-    /// The URL that clients use, without a trailing slash, for example `https://icons.example`.
-    /// Default: nil (the `Host` field of each request).
+    /// The URL that clients use, without a trailing slash. Default: nil (the `Host` field).
     package var publicURL: String?
-    /// Whether the server is a proxy for all `http` URLs.
     package var isMirror = false
     package var hasGallery = true
     package var fallback = MissingIcon.notFound
-    /// The value of `Access-Control-Allow-Origin` for icons, objects and manifests. Default: nil,
-    /// so pages of other origins can show icons but not read them.
+    /// `Access-Control-Allow-Origin`. Default: nil, so other origins cannot read icons.
     package var allowedOrigin: String?
     /// The maximum total size of icons in memory, in bytes. If 0, icons are read from the disk.
     package var memoryLimit = 64 << 20
@@ -28,15 +25,12 @@ package struct ServerConfiguration: Sendable {
     /// The time after which a connection is closed if the client reads nothing of a response.
     package var stallTimeout = Duration.seconds(120)
     package var grace = Duration.seconds(30)
-    /// The list of requested URLs that are not cached.
     package var missing: MissingListOutput?
     /// Receives messages, for example about damaged objects, on any thread.
     package var onProblem: @Sendable (String) -> Void = { _ in }
-    /// Receives each line of the access log with its line end. Event loops call it concurrently and
-    /// wait for it.
+    /// Receives each line of the access log. Event loops call it concurrently and wait for it.
     package var accessLog: (@Sendable (String) -> Void)?
-    /// Receives events for the operator: connections, refused and slow clients, limits, reopened
-    /// caches and galleries. Secrets in URLs are masked. Default: nil.
+    /// Receives events for the operator. Secrets in URLs are masked.
     package var logger: Logger?
 
     package init(cache: String) { self.cache = cache }

@@ -58,8 +58,7 @@ final class ManifestSpool: Sendable {
     }
 }
 
-/// A manifest as the body of a response, in chunks. Each chunk is created after the previous one
-/// was written, by one thread at a time, which may block.
+/// A manifest as the body of a response, in chunks. One thread at a time creates them.
 final class ManifestText: Sendable {
     /// The size of a chunk in bytes. Memory holds one chunk per client.
     private static let pieceSize = 8 << 10

@@ -14,8 +14,7 @@ struct ServerRequest: Sendable {
     let isKeepAlive: Bool
     let isOld: Bool
     private(set) var refusal: Int?
-    /// Whether a page of another site made the request, by `Sec-Fetch-Site` (Fetch Metadata Request
-    /// Headers, section 2.1). Only browsers send this field.
+    /// Whether a page of another site made the request (Fetch Metadata Request Headers).
     private(set) var isCrossSite = false
     let client: Client
 
@@ -70,8 +69,7 @@ struct EntityTagList {
 
     init(_ field: String) { self.field = field }
 
-    /// Whether the list contains the tag, also in weak form if `weakly` (`If-None-Match`), or is
-    /// `*`.
+    /// Whether the list contains the tag, also in weak form if `weakly`, or is `*`.
     func matches(_ tag: String, weakly: Bool) -> Bool {
         var rest = field.utf8[...]
         while true {

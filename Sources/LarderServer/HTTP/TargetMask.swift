@@ -1,12 +1,10 @@
 import LarderCore
 
-/// A target or URL with its secrets masked: user names, passwords, and parameters that seem secret.
+/// A target or URL with its secrets masked, also those of URLs within it.
 ///
-/// A URL may contain other URLs, so secrets are searched for in the whole text, and again after
-/// each decoding. Masking runs on an event loop, in time proportional to the limited length.
+/// Masking runs on an event loop, in time proportional to the limited length.
 struct TargetMask {
-    /// The maximum length of a target in bytes. A percent-encoded URL of 8 KiB fits if it is mostly
-    /// ASCII letters and digits.
+    /// The maximum length of a target in bytes. Most percent-encoded URLs of 8 KiB fit.
     static let longest = 16 << 10
     private static let mostParameters = 100
     /// The maximum length of a name in bytes. A parameter with a longer name is masked.
@@ -19,8 +17,8 @@ struct TargetMask {
 
     private init(_ text: String) { self.text = text }
 
-    /// Returns the target for output. A target without secrets is unchanged. Others are decoded and
-    /// masked. If the target is too long or has too many parameters, the whole query is masked.
+    /// Returns the target for output. A target without secrets is unchanged. If the target is too
+    /// long or has too many parameters, the whole query is masked.
     static func shown(_ target: String) -> String {
         if let shown = masked(target) { return shown.sanitizedForTerminal }
         guard let mark = target.utf8.firstIndex(where: { "?#".utf8.contains($0) }),
@@ -100,8 +98,7 @@ struct TargetMask {
         name.count > longestName || name.holds("%25") || SecretParameter.isOne(name, value)
     }
 
-    /// Decodes each segment. If `decoded` returns nil, masks the segment except the name before its
-    /// first equals sign.
+    /// Decodes each segment. If `decoded` returns nil, masks it except the name before `=`.
     private mutating func decode(_ decoded: (Substring.UTF8View) -> String?) {
         text = Self.mapSegments(of: text) { segment, isAuthority in
             if let decoded = decoded(segment) { return decoded }
