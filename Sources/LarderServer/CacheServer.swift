@@ -136,8 +136,9 @@ package final class CacheServer: Sendable {
                 case let error as IOError: String(cString: strerror(error.errnoCode))
                 default: "\(error)"
                 }
-            let address = "\(configuration.host):\(configuration.port)"
-            throw ServerError(address: address, message: "cannot listen: \(reason)")
+            throw CacheError(
+                .unusable, subject: "\(configuration.host):\(configuration.port)",
+                message: "cannot listen: \(reason)")
         }
     }
 }

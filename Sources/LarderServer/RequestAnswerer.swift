@@ -126,7 +126,7 @@ struct RequestAnswerer: Sendable {
     }
 
     private func ofObject(_ request: RoutedRequest) throws -> Response {
-        let name = request.path.dropFirst(Route.objects.count)
+        let name = request.path.dropFirst(Route.object.rawValue.utf8.count)
         // Only lower case is valid, so that each object has a single URL.
         guard let digest = Digest(hex: name), digest.hex.isSame(as: name) else {
             return Response(404, text: "The digest must be 64 hexadecimal digits in lower case.")
@@ -201,10 +201,10 @@ struct RequestAnswerer: Sendable {
 
     private func ofManifest(_ request: RoutedRequest) throws -> Response {
         let isPlain = request.route == .manifest
-        let prefix = isPlain ? Route.manifests : Route.catalogues
-        guard let name = PercentDecoding.text(request.path.utf8.dropFirst(prefix.count)),
-            let manifest = manifests[name]
-        else { return Response(404, text: "No manifest has this name.") }
+        let name = request.path.utf8.dropFirst(request.route.rawValue.utf8.count)
+        guard let manifest = PercentDecoding.text(name).flatMap({ manifests[$0] }) else {
+            return Response(404, text: "No manifest has this name.")
+        }
         let tag, mediaType: String
         let body: Response.Body
         if isPlain, let spool = try manifests.spool(of: manifest) {

@@ -2,35 +2,32 @@ import LarderCache
 import LarderCore
 import NIOHTTP1
 
-enum Route: Sendable {
-    /// `/icon?url=…`: the icon of a URL in any spelling, or of a key like `key:app-1`.
-    case icon
-    /// `/objects/sha256/<digest>`: the bytes of an object.
-    case object
+/// A route. A path ends with a slash if more follows it.
+enum Route: String, CaseIterable {
+    /// The icon of a URL in any spelling, or of a key like `key:app-1`.
+    case icon = "/icon"
+    case object = "/objects/sha256/"
+    /// A manifest in its plain form, with this server's icon URLs.
+    case manifest = "/manifest/"
+    /// A manifest in its own format, with this server's icon URLs.
+    case catalogue = "/catalogue/"
+    case health = "/healthz"
+    case metrics = "/metrics"
+    /// A page with all icons, also at `/`.
+    case gallery = "/gallery/"
     /// The icon of the exact URL in a proxy request. The server never fetches the URL.
-    case mirror
-    /// `/manifest/<name>`: a manifest in its plain form, with this server's icon URLs.
-    case manifest
-    /// `/catalogue/<name>`: a manifest in its own format, with this server's icon URLs.
-    case catalogue
-    case health
-    case metrics
-    /// `/` and `/gallery/…`: a page with all icons.
-    case gallery
+    case mirror = ""
 
-    static let objects = "/objects/sha256/"
-    static let manifests = "/manifest/"
-    static let catalogues = "/catalogue/"
+    private static let all = allCases
 
     fileprivate static func at(_ path: Substring.UTF8View, hasGallery: Bool) -> Route? {
-        if path.elementsEqual("/icon".utf8) { return .icon }
-        if path.starts(with: objects.utf8) { return .object }
-        if path.starts(with: manifests.utf8) { return .manifest }
-        if path.starts(with: catalogues.utf8) { return .catalogue }
-        if path.elementsEqual("/healthz".utf8) { return .health }
-        if path.elementsEqual("/metrics".utf8) { return .metrics }
-        let isGallery = path.elementsEqual("/".utf8) || path.starts(with: "/gallery/".utf8)
-        return isGallery && hasGallery ? .gallery : nil
+        let found = all.first { route in
+            let place = route.rawValue.utf8
+            let isPrefix = place.last == UInt8(ascii: "/")
+            return isPrefix ? path.starts(with: place) : path.elementsEqual(place)
+        }
+        let route: Route? = path.elementsEqual("/".utf8) ? .gallery : found
+        return route == .gallery && !hasGallery ? nil : route
     }
 }
 

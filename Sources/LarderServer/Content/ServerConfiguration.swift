@@ -51,13 +51,6 @@ package struct ServedManifest: Sendable {
     }
 }
 
-package struct ServerError: Error, CustomStringConvertible {
-    package let address: String
-    package let message: String
-
-    package var description: String { "\(address): \(message)" }
-}
-
 final class ServerLog: Sendable {
     /// The limit on logged problems, because clients can cause any number of them.
     private static let maximumProblemsPerMinute = 20
