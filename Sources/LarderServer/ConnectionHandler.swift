@@ -254,11 +254,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func head(
         of response: Response, _ request: ServerRequest, _ context: ChannelHandlerContext
     ) -> ByteBuffer {
-        var small = 0
+        var capacity = 256 + response.fields.count
         if case .bytes(let bytes) = response.body, bytes.readableBytes <= Self.smallBody {
-            small = bytes.readableBytes
+            capacity += bytes.readableBytes
         }
-        var head = context.channel.allocator.buffer(capacity: 256 + response.fields.count + small)
+        var head = context.channel.allocator.buffer(capacity: capacity)
         head.writeBytes(response.statusLine)
         head.writeBytes(connections.dateLine)
         head.writeBytes(response.fields)

@@ -9,8 +9,8 @@ import Synchronization
 /// A manifest in its plain form, in a temporary file. Each icon URL begins with a mark, which
 /// ``ManifestText`` replaces with the server's URL.
 final class ManifestSpool: Sendable {
-    /// The mark, a byte that never occurs in JSON.
-    fileprivate static let mark: UInt8 = 0
+    /// The mark, a control character that never occurs in a URL and is escaped in a name.
+    fileprivate static let mark: UInt8 = 0x7F
 
     fileprivate let size: Int64
     fileprivate let marks: Int
@@ -33,7 +33,7 @@ final class ManifestSpool: Sendable {
             case .skipped, .unfetched: return
             }
             guard let key = item.resourceKey else { return }
-            var object = JSONObject()
+            var object: JSONObject = ["icon": "\u{7F}\(LocalizeTarget.url(of: key, at: ""))"]
             if !name.isEmpty { object.set("name", exactly: name) }
             if priority != 0 { object.set("priority", priority) }
             let expectation = item.result.expectation
@@ -41,15 +41,8 @@ final class ManifestSpool: Sendable {
                 object.set("integrity", "sha256-" + Data(digest.bytes).base64EncodedString())
             }
             if let size = expectation.size { object.set("size", size) }
-            let rest = object.text.utf8.dropFirst()
-            var line = Array((marks == 0 ? "[\n" : ",\n").utf8)
-            line += #"{"icon":""#.utf8
-            line.append(ManifestSpool.mark)
-            line += LocalizeTarget.url(of: key, at: "").utf8
-            line += (rest.count > 1 ? "\"," : "\"").utf8
-            line += rest
+            try output.write("\(marks == 0 ? "[" : ",")\n\(object.text)".utf8)
             marks += 1
-            try output.write(line)
         }
         if let refusal = summary.refusal(of: source) { throw refusal }
         try output.write((marks == 0 ? "[]\n" : "\n]\n").utf8)
@@ -74,11 +67,7 @@ final class ManifestText: Sendable {
     var length: Int64 { spool.size + Int64(spool.marks * (base.count - 1)) }
 
     var entityTag: String {
-        // FNV-1a suffices because an attacker gains nothing from a collision.
-        let hash = base.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
-            ($0 ^ UInt64($1)) &* 0x100_0000_01b3
-        }
-        return "\"\(String(spool.name, radix: 36))-\(String(hash, radix: 36))\""
+        "\"\(String(spool.name, radix: 36))-\(Digest(of: base).hex.prefix(16))\""
     }
 
     func next() throws -> ByteBuffer? {

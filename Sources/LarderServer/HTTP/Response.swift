@@ -14,10 +14,10 @@ struct Response: Sendable {
     var fields: [UInt8]
     var body: Body
     var isLast = false
-    var hasLength = true
+    let hasLength: Bool
 
-    init(_ status: Int, fields: [UInt8], body: Body) {
-        (self.status, self.fields, self.body) = (status, fields, body)
+    init(_ status: Int, fields: [UInt8], body: Body, hasLength: Bool = true) {
+        (self.status, self.fields, self.body, self.hasLength) = (status, fields, body, hasLength)
     }
 
     init(_ status: Int, _ fields: [(String, String)], body: Body) {
@@ -34,9 +34,7 @@ struct Response: Sendable {
     }
 
     static func notModified(fields: [UInt8]) -> Response {
-        var response = Response(304, fields: fields, body: .bytes(ByteBuffer()))
-        response.hasLength = false
-        return response
+        Response(304, fields: fields, body: .bytes(ByteBuffer()), hasLength: false)
     }
 
     private static let ok = statusLine(200)

@@ -98,22 +98,23 @@ enum RequestedRange: Equatable {
     case part(Range<Int64>)
     case none
 
-    init(_ field: String?, size: Int64) { self = field.map { Self.parse($0.utf8, size) } ?? .whole }
-
-    private static func parse(_ field: String.UTF8View, _ size: Int64) -> RequestedRange {
-        guard let equals = field.firstIndex(of: UInt8(ascii: "=")), field[..<equals].isWord("bytes")
-        else { return .whole }
-        let range = field[field.index(after: equals)...].trimmingBlanks
-        guard let dash = range.firstIndex(of: UInt8(ascii: "-")) else { return .whole }
-        let (first, last) = (range[..<dash], range[range.index(after: dash)...])
-        if first.isEmpty {
-            guard let count = number(last) else { return .whole }
-            return count > 0 && size > 0 ? .part(max(0, size - count)..<size) : .none
+    init(_ field: String?, size: Int64) {
+        self = .whole
+        guard let field = field?.utf8, let equals = field.firstIndex(of: UInt8(ascii: "=")),
+            field[..<equals].isWord("bytes")
+        else { return }
+        let parts = field[field.index(after: equals)...].trimmingBlanks
+            .split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return }
+        let range: Range<Int64>
+        switch (Self.number(parts[0]), Self.number(parts[1])) {
+        case (nil, let count?) where parts[0].isEmpty: range = max(0, size - count)..<size
+        case (let start?, nil) where parts[1].isEmpty: range = min(start, size)..<size
+        case (let start?, let end?) where start <= end:
+            range = min(start, size)..<min(end, size - 1) + 1
+        default: return
         }
-        guard let start = number(first) else { return .whole }
-        guard !last.isEmpty else { return start < size ? .part(start..<size) : .none }
-        guard let end = number(last), end >= start else { return .whole }
-        return start < size ? .part(start..<min(end, size - 1) + 1) : .none
+        self = range.isEmpty ? .none : .part(range)
     }
 
     /// Returns more than `Int64.max / 2` if the number overflows.
