@@ -79,3 +79,123 @@ final class KeyedFiles: ExportedFiles {
         }
     }
 }
+
+/// The journal of a DiskLruCache: entries from least to most recently used.
+final class Journal {
+    /// The maximum size of a line in bytes. Keys have at most 120 bytes.
+    private static let longestLine = 1024
+    /// The maximum number of lines. The library compacts a journal after 2,000 redundant lines.
+    private static let mostLines: Int64 = 4_000_000
+
+    let form: JournalForm
+    private let database: DatabaseQueue
+    private var last: Int64 = 0
+
+    init(_ form: JournalForm) throws {
+        self.form = form
+        database = try .scratch(
+            """
+            CREATE TABLE main.entries (
+                key TEXT PRIMARY KEY, place INTEGER NOT NULL, sizes TEXT,
+                is_dirty INTEGER NOT NULL
+            ) WITHOUT ROWID;
+            CREATE UNIQUE INDEX main.by_place ON entries (place);
+            CREATE INDEX main.dirty ON entries (key) WHERE is_dirty;
+            """)
+    }
+
+    /// Reads a journal. If the library would reject it, it counts as empty.
+    func read(in directory: FileDescriptor, _ checkCancellation: () throws -> Void) throws {
+        var name = JournalForm.file
+        if try directory.status(of: name) == nil { name = JournalForm.backup }
+        guard try directory.status(of: name)?.isRegularFile == true,
+            let file = try? directory.file(name), try file.status().isRegularFile
+        else { return }
+        let header = Array(form.header.utf8)
+        guard try file.read(atMost: header.count) == header else { return }
+        var rest: [UInt8] = []
+        while true {
+            try checkCancellation()
+            let bytes = try file.read(atMost: 64 << 10)
+            // The library ignores a last line without a line feed.
+            if bytes.isEmpty { return }
+            var lines = (rest + bytes).split(
+                separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            rest = Array(lines.removeLast())
+            var isGood = rest.count <= Self.longestLine
+            try database.inTransaction { db in
+                isGood = try isGood && lines.allSatisfy { try take($0, db) }
+                if !isGood { try db.execute(sql: "DELETE FROM entries") }
+                return .commit
+            }
+            if !isGood {
+                last = 0
+                return
+            }
+        }
+    }
+
+    private func take(_ line: ArraySlice<UInt8>, _ db: Database) throws -> Bool {
+        let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+        // Accepted keys cannot lead to another directory.
+        guard line.count <= Self.longestLine, words.count >= 2, last < Self.mostLines,
+            (1...120).contains(words[1].count),
+            words[1].allSatisfy({ $0.isDigit || 0x61...0x7A ~= $0 || "_-".utf8.contains($0) })
+        else { return false }
+        last += 1
+        let key = String(decoding: words[1], as: UTF8.self)
+        func isState(_ state: StaticString, sizes: Int = 0) -> Bool {
+            state.withUTF8Buffer { words[0].elementsEqual($0) } && words.count == 2 + sizes
+        }
+        if isState("REMOVE") {
+            try db.prepared("DELETE FROM entries WHERE key = ?").run(key)
+            return true
+        }
+        let isClean =
+            isState("CLEAN", sizes: form.valueCount)
+            && words[2...].allSatisfy { (1...18).contains($0.count) && $0.allSatisfy(\.isDigit) }
+        let isDirty = isState("DIRTY")
+        guard isClean || isDirty || isState("READ") else { return false }
+        // READ changes only the position. DIRTY keeps the sizes, because the old files still exist.
+        try db.prepared(
+            """
+            INSERT INTO entries VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
+                place = excluded.place, sizes = coalesce(excluded.sizes, sizes),
+                is_dirty = excluded.is_dirty OR is_dirty AND excluded.sizes IS NULL
+            """
+        ).run(
+            key, last,
+            isClean ? words[2...].map { " " + String(decoding: $0, as: UTF8.self) }.joined() : nil,
+            isDirty)
+        return true
+    }
+
+    func dropDirty(_ body: (_ stem: String) throws -> Void) throws {
+        try database.forEachRow("SELECT key FROM entries WHERE is_dirty") {
+            try body($0.requireText())
+        }
+        try database.writeWithoutTransaction {
+            try $0.execute(sql: "DELETE FROM entries WHERE is_dirty")
+        }
+    }
+
+    /// Adds complete entries. Existing ones keep their position. `size` is that of the last file.
+    func add(_ entries: [(stem: String, size: Int64)]) throws {
+        let empty = String(repeating: " 0", count: form.valueCount - 1)
+        try database.run(
+            """
+            INSERT INTO entries VALUES (?, ?, ?, 0) ON CONFLICT (key)
+            DO UPDATE SET sizes = excluded.sizes, is_dirty = 0
+            """, for: entries
+        ) {
+            last += 1
+            return [$0.stem, last, "\(empty) \($0.size)"]
+        }
+    }
+
+    func forEach(_ body: (_ stem: String, _ sizes: String) throws -> Void) throws {
+        try database.forEachRow(
+            "SELECT key, sizes FROM entries WHERE sizes IS NOT NULL ORDER BY place"
+        ) { try body($0.requireText(), $0.requireText()) }
+    }
+}
