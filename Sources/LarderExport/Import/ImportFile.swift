@@ -80,7 +80,7 @@ struct ImportFile {
     private func open(_ name: String) throws -> FileDescriptor? {
         let notAFile = ImportFailure(.notAFile, "\(name) is not a regular file")
         do {
-            let file = try file(name)
+            let file = try directory.file(name)
             let status = try file.status()
             guard status.isRegularFile else { throw notAFile }
             guard status.st_size <= configuration.maximumBytes else { throw tooLarge }
@@ -93,17 +93,6 @@ struct ImportFile {
             default: throw ImportFailure(.unreadable, error.description)
             }
         }
-    }
-
-    /// Keeps the access date, if permitted, because libraries evict by it.
-    private func file(_ name: String) throws(CacheError) -> FileDescriptor {
-        #if os(Linux)
-            do throws(CacheError) {
-                // O_NOATIME, which only the owner may use (open(2)). The Glibc module lacks it.
-                return try directory.open(name, flags: O_RDONLY | O_NONBLOCK | 0o1000000)
-            } catch  where error.errno == EPERM {}
-        #endif
-        return try directory.file(name)
     }
 
     /// Whether the metadata file exists. Throws if it contains an error status.

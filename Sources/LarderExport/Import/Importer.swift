@@ -49,7 +49,25 @@ package struct Importer {
             var pages = ImportPages(
                 cache: cache, store: store, places: places, file: file, report: report)
             defer { report = pages.report }
-            try read(manifests, into: &pages, since: start)
+            var progress = ObjectProgress()
+            do {
+                for manifest in manifests {
+                    let source = manifest.cached { [cache] in try cache.manifest($0)?.file }
+                    let reader = ManifestReader(source: source, rules: configuration.manifestRules)
+                    let summary = try reader.read(unless: isCancelled) { item in
+                        try pages.add(item)
+                        progress.objects += 1
+                        progress.bytes = pages.report.bytes
+                        progress.seconds = (ContinuousClock.now - start) / .seconds(1)
+                        onProgress(progress)
+                    }
+                    if let refusal = summary.refusal(of: source) { throw refusal }
+                }
+                try pages.finish()
+            } catch is CancellationError {
+                try pages.settle()
+                throw CancellationError()
+            }
         } catch is CancellationError {
             report.isInterrupted = true
         } catch let error as DatabaseError {
@@ -57,31 +75,6 @@ package struct Importer {
         }
         report.seconds = (ContinuousClock.now - start) / .seconds(1)
         return report
-    }
-
-    private func read(
-        _ manifests: [ManifestSource], into pages: inout ImportPages,
-        since start: ContinuousClock.Instant
-    ) throws {
-        var progress = ObjectProgress()
-        do {
-            for manifest in manifests {
-                let manifest = manifest.cached { [cache] in try cache.manifest($0)?.file }
-                let reader = ManifestReader(source: manifest, rules: configuration.manifestRules)
-                let summary = try reader.read(unless: isCancelled) { item in
-                    try pages.add(item)
-                    progress.objects += 1
-                    progress.bytes = pages.report.bytes
-                    progress.seconds = (ContinuousClock.now - start) / .seconds(1)
-                    onProgress(progress)
-                }
-                if let refusal = summary.refusal(of: manifest) { throw refusal }
-            }
-            try pages.finish()
-        } catch is CancellationError {
-            try pages.settle()
-            throw CancellationError()
-        }
     }
 }
 
