@@ -94,9 +94,7 @@ final class LoopConnections {
         for handler in Array(handlers.values) { handler.drain() }
     }
 
-    func closeAll() {
-        for handler in Array(handlers.values) { handler.abort() }
-    }
+    func closeAll() { for handler in Array(handlers.values) { handler.abort() } }
 
     /// Updates ``dateLine``, the `Date` field (RFC 9110, section 5.6.7), including its CRLF.
     private func renewDate() {

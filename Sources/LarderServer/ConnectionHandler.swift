@@ -287,8 +287,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private func send(_ piece: Result<ByteBuffer?, any Error>, of text: ManifestText) {
         guard let context else { return }
-        guard case .success(let bytes?) = piece, bytes.readableBytes <= left
-        else { return abort() }
+        guard case .success(let bytes?) = piece, bytes.readableBytes <= left else { return abort() }
         let count = bytes.readableBytes
         left -= Int64(count)
         let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -334,9 +333,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     var isBusy: Bool { context != nil && (activity != .idle || !queue.isEmpty) }
 
-    func drain() {
-        if activity == .idle, queue.isEmpty { end() }
-    }
+    func drain() { if activity == .idle, queue.isEmpty { end() } }
 
     func abort() { context?.close(promise: nil) }
 

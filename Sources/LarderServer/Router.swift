@@ -122,8 +122,7 @@ extension RequestAnswerer {
             throw refusal(405, "CONNECT is not supported. Use this proxy for http URLs.", allowed)
         }
         guard request.method == .GET || request.isHead else {
-            throw refusal(
-                405, "Only GET and HEAD are supported.", allowed, isLast: request.hasBody)
+            throw refusal(405, "Only GET and HEAD are supported.", allowed, isLast: request.hasBody)
         }
         if request.hasBody { throw refusal(413, "Requests with a body are not supported.") }
         guard request.target.utf8.count <= TargetMask.longest else {

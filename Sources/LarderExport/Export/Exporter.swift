@@ -85,9 +85,7 @@ package struct Exporter {
                 try renditions.finish(prune: mayPrune(report))
             }
             try writer.flush()
-        } catch is CancellationError {
-            report.icons = collection.report.icons
-        }
+        } catch is CancellationError { report.icons = collection.report.icons }
     }
 
     /// Whether unlisted files may be removed. Entries that could not be read may need them.
@@ -141,9 +139,7 @@ package struct Exporter {
                     report.note(try files.place(renditions.all(object), stem))
                 } catch let error as CacheError {
                     failure = try cache.exportFailure(of: error, object)
-                } catch let error as ResizeError {
-                    failure = (.notResized, error.description)
-                }
+                } catch let error as ResizeError { failure = (.notResized, error.description) }
             }
             if let (code, message) = failure {
                 report.problems.note(icon.failure(code, message))

@@ -216,9 +216,7 @@ struct ImportPages {
                     for: outcomes)
                 note(entry)
                 return true
-            } catch let error as ImportFailure {
-                failure = failure ?? error
-            }
+            } catch let error as ImportFailure { failure = failure ?? error }
         }
         if let failure {
             report.problems.note(

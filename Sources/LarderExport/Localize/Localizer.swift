@@ -46,9 +46,7 @@ package final class Localizer {
                 report.remaining += try catalogue.copy(
                     as: report.format, replacing: nextEdit, to: sink)
             }
-        } catch is CancellationError {
-            report.isInterrupted = true
-        }
+        } catch is CancellationError { report.isInterrupted = true }
         report.seconds = (ContinuousClock.now - start) / .seconds(1)
         return report
     }
@@ -182,9 +180,7 @@ package final class Localizer {
             }
             do {
                 if failure == nil { return (try value(of: place, object), nil) }
-            } catch let error as CacheError {
-                failure = try cache.exportFailure(of: error, object)
-            }
+            } catch let error as CacheError { failure = try cache.exportFailure(of: error, object) }
         }
         let (code, message) =
             failure ?? (.missing, "not in the cache; a prefetch downloads the icon")

@@ -56,9 +56,7 @@ struct Resizer {
             let result = Result {
                 try make(jobs[number]) { object in
                     try lock.withLock { try open(object) }
-                } unless: {
-                    lock.withLock { isCancelled() }
-                }
+                } unless: { lock.withLock { isCancelled() } }
             }
             lock.withLock { results[jobs[number].object.digest] = result }
         }
@@ -147,9 +145,7 @@ struct Resizer {
         let info: ImageInfo
         do {
             info = try inspect(bytes)
-        } catch {
-            throw ResizeError("vipsthumbnail wrote no valid image: \(error)")
-        }
+        } catch { throw ResizeError("vipsthumbnail wrote no valid image: \(error)") }
         guard info.mediaType == format, let width = info.width, let height = info.height,
             max(width, height) == side
         else { throw ResizeError("vipsthumbnail wrote an image of another size or format") }

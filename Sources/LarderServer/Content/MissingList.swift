@@ -134,9 +134,7 @@ package struct MissingListOutput: Sendable {
     package init(
         load: @escaping @Sendable () throws -> [String],
         store: @escaping @Sendable (String) throws -> Void
-    ) {
-        (self.load, self.store) = (load, store)
-    }
+    ) { (self.load, self.store) = (load, store) }
 
     package static func text(of urls: [String]) -> String {
         let lines = urls.map { url in

@@ -46,9 +46,7 @@ package struct ServedManifest: Sendable {
     package let name: String
     package let source: ManifestSource
 
-    package init(name: String, source: ManifestSource) {
-        (self.name, self.source) = (name, source)
-    }
+    package init(name: String, source: ManifestSource) { (self.name, self.source) = (name, source) }
 }
 
 final class ServerLog: Sendable {
