@@ -22,10 +22,23 @@ struct ExportedIcon {
     }
 }
 
+/// The icons of manifests or of the cache, with the names of their files.
 final class ExportList {
+    private let cache: Cache
+    private let library: KeyedLayout?
+    private let isCancelled: () -> Bool
     private let database: DatabaseQueue
+    private var icons: [ExportedIcon] = []
+    private(set) var report: ExportReport
 
-    init() throws {
+    init(
+        _ cache: Cache, _ library: KeyedLayout?, _ report: ExportReport,
+        isCancelled: @escaping () -> Bool
+    ) throws {
+        self.cache = cache
+        self.library = library
+        self.isCancelled = isCancelled
+        self.report = report
         database = try .scratch(
             """
             CREATE TABLE main.o (
@@ -37,21 +50,8 @@ final class ExportList {
             """)
     }
 
-    func add(_ icons: [ExportedIcon]) throws {
-        try database.run(
-            "INSERT INTO o VALUES (NULL, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?)", for: icons
-        ) {
-            [
-                $0.name, $0.url, $0.key, $0.stem, $0.base, $0.base.map(SafeName.folded),
-                $0.object?.digest, $0.object?.size, $0.object?.mediaType, $0.object?.width,
-                $0.object?.height, $0.object?.storedAt.timeIntervalSince1970,
-                $0.object?.usedAt.timeIntervalSince1970,
-            ]
-        }
-    }
-
     /// Sets the stems. Appends a digest of the URL to a name that another icon already has.
-    func nameAll() throws {
+    private func nameAll() throws {
         try database.inTransaction { db in
             try db.execute(sql: "CREATE INDEX main.by_base ON o (folded_base, id)")
             let update = try db.prepared("UPDATE o SET stem = ?, folded_stem = ? WHERE id = ?")
@@ -72,17 +72,6 @@ final class ExportList {
                 try update.run(stem, SafeName.folded(stem), id)
             }
             return .commit
-        }
-    }
-
-    func sort() throws {
-        try database.writeWithoutTransaction {
-            try $0.execute(
-                sql: """
-                    CREATE INDEX main.by_stem ON o (stem, id);
-                    CREATE INDEX main.by_folded_stem ON o (folded_stem)
-                    WHERE folded_stem IS NOT NULL;
-                    """)
         }
     }
 
@@ -109,20 +98,11 @@ final class ExportList {
     func hasEquivalent(_ stem: String) throws -> Bool {
         try database.hasRow("SELECT 1 FROM o WHERE folded_stem = ? LIMIT 1", SafeName.folded(stem))
     }
-}
-
-struct ExportCollection {
-    let cache: Cache
-    let layout: ExportLayout
-    let library: KeyedLayout?
-    let list: ExportList
-    let isCancelled: () -> Bool
-    var report: ExportReport
-    var icons: [ExportedIcon] = []
 
     /// Adds the icons of manifests, under the URLs as the manifests spell them.
-    mutating func add(_ manifests: [ManifestSource], rules: ManifestRules) throws {
-        for source in manifests {
+    func add(_ manifests: [ManifestSource], rules: ManifestRules) throws {
+        for manifest in manifests {
+            let source = manifest.cached { [cache] in try cache.manifest($0)?.file }
             let reader = ManifestReader(source: source, rules: rules)
             let summary = try reader.read(unless: isCancelled) { item in
                 report.icons += 1
@@ -139,14 +119,14 @@ struct ExportCollection {
         try finish()
     }
 
-    private mutating func add(_ item: ManifestItem, url: String?, _ key: String) throws {
+    private func add(_ item: ManifestItem, url: String?, _ key: String) throws {
         try add(
             name: item.name ?? "", url: url, key: key, item.result.expectation,
             cache.resource(key)?.object)
     }
 
     /// Adds all images; for a library, also under the other recorded spellings of their URLs.
-    mutating func addAll() throws {
+    func addAll() throws {
         try cache.forEachResource { resource in
             let url = resource.url
             try add(resource, url: ResourceKey.isSpelledOut(url) ? nil : url)
@@ -161,7 +141,7 @@ struct ExportCollection {
         try finish()
     }
 
-    private mutating func add(_ resource: Resource, url: String?) throws {
+    private func add(_ resource: Resource, url: String?) throws {
         if isCancelled() { throw CancellationError() }
         report.icons += 1
         // The cache also contains manifests, which are not images.
@@ -174,7 +154,7 @@ struct ExportCollection {
             resource.object)
     }
 
-    private mutating func add(
+    private func add(
         name: String, url: String?, key: String, _ expectation: Expectation, _ object: StoredObject?
     ) throws {
         var icon = ExportedIcon(
@@ -186,7 +166,7 @@ struct ExportCollection {
             icon.object = nil
         }
         icons.append(icon)
-        if icons.count >= DatabaseQueue.pageLimit { try finish() }
+        if icons.count >= DatabaseQueue.pageLimit { try insert() }
     }
 
     private func failure(of icon: ExportedIcon, _ expectation: Expectation) -> ExportFailure? {
@@ -202,7 +182,7 @@ struct ExportCollection {
         if let (code, message) = expectation.failure(of: object) {
             return icon.failure(code, message)
         }
-        if layout == .assetCatalog,
+        if report.layout == .assetCatalog,
             ImageFormat.of(mediaType: object.mediaType)?.isForAssetCatalogs != true
         {
             let type = object.mediaType ?? "an unknown media type"
@@ -211,8 +191,30 @@ struct ExportCollection {
         return nil
     }
 
-    private mutating func finish() throws {
-        try list.add(icons)
+    private func insert() throws {
+        try database.run(
+            "INSERT INTO o VALUES (NULL, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?)", for: icons
+        ) {
+            [
+                $0.name, $0.url, $0.key, $0.stem, $0.base, $0.base.map(SafeName.folded),
+                $0.object?.digest, $0.object?.size, $0.object?.mediaType, $0.object?.width,
+                $0.object?.height, $0.object?.storedAt.timeIntervalSince1970,
+                $0.object?.usedAt.timeIntervalSince1970,
+            ]
+        }
         icons.removeAll(keepingCapacity: true)
+    }
+
+    private func finish() throws {
+        try insert()
+        if library == nil { try nameAll() }
+        try database.writeWithoutTransaction {
+            try $0.execute(
+                sql: """
+                    CREATE INDEX main.by_stem ON o (stem, id);
+                    CREATE INDEX main.by_folded_stem ON o (folded_stem)
+                    WHERE folded_stem IS NOT NULL;
+                    """)
+        }
     }
 }

@@ -55,21 +55,14 @@ package struct Exporter {
         _ manifests: [ManifestSource]?, _ library: KeyedLayout?, _ writer: ExportWriter,
         _ renditions: Renditions, _ report: inout ExportReport
     ) throws {
-        let list = try ExportList()
-        var collection = ExportCollection(
-            cache: cache, layout: configuration.layout, library: library, list: list,
-            isCancelled: isCancelled, report: report)
+        let list = try ExportList(cache, library, report, isCancelled: isCancelled)
         do {
             if let manifests {
-                try collection.add(
-                    manifests.map { [cache] in $0.cached { try cache.manifest($0)?.file } },
-                    rules: configuration.manifestRules)
+                try list.add(manifests, rules: configuration.manifestRules)
             } else {
-                try collection.addAll()
+                try list.addAll()
             }
-            if library == nil { try list.nameAll() }
-            try list.sort()
-            report = collection.report
+            report = list.report
             let files: any ExportedFiles =
                 if let library {
                     try KeyedFiles(library, writer)
@@ -85,7 +78,7 @@ package struct Exporter {
                 try renditions.finish(prune: mayPrune(report))
             }
             try writer.flush()
-        } catch is CancellationError { report.icons = collection.report.icons }
+        } catch is CancellationError { report.icons = list.report.icons }
     }
 
     /// Whether unlisted files may be removed. Entries that could not be read may need them.
