@@ -39,8 +39,12 @@ package struct Exporter {
             if configuration.layout == .gallery {
                 try exportGallery(manifests, writer, &report)
             } else {
-                let renditions = try Renditions(
-                    configuration.resize, with: program, largestOnly: library != nil, writer)
+                var resize = configuration.resize
+                if library != nil, let all = resize {
+                    // A library has only the largest file of an icon.
+                    resize = Resize(points: all.points * (all.scales.last ?? 1), scales: [1])
+                }
+                let renditions = try Renditions(resize, with: program, writer)
                 try export(manifests, library, writer, renditions, &report)
             }
             report.isInterrupted = isCancelled()

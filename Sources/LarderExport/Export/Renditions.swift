@@ -15,7 +15,6 @@ final class Renditions {
     private static let longestList: Int64 = 64 << 20
 
     private let resize: Resize?
-    private let largestOnly: Bool
     private let writer: ExportWriter
     private let resizer: Resizer?
     private let header: String
@@ -26,11 +25,8 @@ final class Renditions {
     private var failures: [Digest: any Error] = [:]
 
     /// Reads the list in the export's directory, unless it was made with a different recipe.
-    init(
-        _ resize: Resize?, with program: ResizeProgram?, largestOnly: Bool, _ writer: ExportWriter
-    ) throws {
+    init(_ resize: Resize?, with program: ResizeProgram?, _ writer: ExportWriter) throws {
         self.resize = resize
-        self.largestOnly = largestOnly
         self.writer = writer
         resizer = program.map { Resizer(program: $0) }
         header = "larder resized images 1, \(program?.recipe ?? "")"
@@ -85,12 +81,16 @@ final class Renditions {
     var batch: Int {
         guard let resize else { return .max }
         let cores = ProcessInfo.processInfo.activeProcessorCount
-        return max(cores, 8 * cores / (largestOnly ? 1 : resize.scales.count))
+        return max(cores, 8 * cores / resize.scales.count)
     }
 
-    private func sizes(of object: StoredObject) -> [(scale: Int?, side: Int)] {
-        guard images[.unchanged(object.digest)] == nil else { return [] }
-        return resize?.sizes(of: object, largestOnly: largestOnly) ?? []
+    /// Returns the scales and longest sides of an icon's images. Vectors fit any size.
+    private func sizes(of object: StoredObject) -> [(scale: Int, side: Int)] {
+        guard let resize, images[.unchanged(object.digest)] == nil,
+            let format = ImageFormat.of(mediaType: object.mediaType), !format.isVector,
+            format.isResizable
+        else { return [] }
+        return resize.scales.map { ($0, resize.points * $0) }
     }
 
     private func isSmall(_ object: StoredObject, _ side: Int) -> Bool {

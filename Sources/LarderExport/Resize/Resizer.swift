@@ -17,15 +17,6 @@ package struct Resize: Sendable {
         self.points = points
         self.scales = scales.sorted()
     }
-
-    /// Returns the scales and longest sides of an icon's images. Vectors fit any size.
-    func sizes(of object: StoredObject, largestOnly: Bool) -> [(scale: Int?, side: Int)] {
-        guard let format = ImageFormat.of(mediaType: object.mediaType), !format.isVector,
-            format.isResizable
-        else { return [] }
-        return largestOnly
-            ? [(nil, points * scales[scales.count - 1])] : scales.map { ($0, points * $0) }
-    }
 }
 
 struct Resizer {
