@@ -28,7 +28,6 @@ final class ExportList {
     private let library: KeyedLayout?
     private let isCancelled: () -> Bool
     private let database: DatabaseQueue
-    private var icons: [ExportedIcon] = []
     private(set) var report: ExportReport
 
     init(
@@ -165,8 +164,16 @@ final class ExportList {
             if failure.code.isSkip { return }
             icon.object = nil
         }
-        icons.append(icon)
-        if icons.count >= DatabaseQueue.pageLimit { try insert() }
+        try database.run(
+            "INSERT INTO o VALUES (NULL, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?)", for: [icon]
+        ) {
+            [
+                $0.name, $0.url, $0.key, $0.stem, $0.base, $0.base.map(SafeName.folded),
+                $0.object?.digest, $0.object?.size, $0.object?.mediaType, $0.object?.width,
+                $0.object?.height, $0.object?.storedAt.timeIntervalSince1970,
+                $0.object?.usedAt.timeIntervalSince1970,
+            ]
+        }
     }
 
     private func failure(of icon: ExportedIcon, _ expectation: Expectation) -> ExportFailure? {
@@ -191,22 +198,7 @@ final class ExportList {
         return nil
     }
 
-    private func insert() throws {
-        try database.run(
-            "INSERT INTO o VALUES (NULL, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?)", for: icons
-        ) {
-            [
-                $0.name, $0.url, $0.key, $0.stem, $0.base, $0.base.map(SafeName.folded),
-                $0.object?.digest, $0.object?.size, $0.object?.mediaType, $0.object?.width,
-                $0.object?.height, $0.object?.storedAt.timeIntervalSince1970,
-                $0.object?.usedAt.timeIntervalSince1970,
-            ]
-        }
-        icons.removeAll(keepingCapacity: true)
-    }
-
     private func finish() throws {
-        try insert()
         if library == nil { try nameAll() }
         try database.writeWithoutTransaction {
             try $0.execute(

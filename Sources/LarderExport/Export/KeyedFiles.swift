@@ -7,7 +7,6 @@ final class KeyedFiles: ExportedFiles {
     private let writer: ExportWriter
     private var folder: FileDescriptor { writer.folder }
     private let journal: Journal?
-    private var entries: [(stem: String, size: Int64)] = []
 
     init(_ layout: KeyedLayout, _ writer: ExportWriter) throws {
         self.layout = layout
@@ -40,18 +39,11 @@ final class KeyedFiles: ExportedFiles {
         // Empties the metadata first, because old metadata must not apply to new bytes.
         let placement = try writer.place(icon[0], as: layout.file(stem), before: writeEmptyFiles)
         if placement == .unchanged { try writeEmptyFiles() }
-        entries.append((stem, icon[0].size))
-        if entries.count >= DatabaseQueue.pageLimit { try noteEntries() }
+        try journal?.add(stem, size: icon[0].size)
         return [(placement, icon[0].size)]
     }
 
-    private func noteEntries() throws {
-        try journal?.add(entries)
-        entries.removeAll(keepingCapacity: true)
-    }
-
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
-        try noteEntries()
         // Writes a journal of the entries whose files exist. The library ignores unlisted files.
         if let journal {
             try writer.write(as: JournalForm.file) { file in
@@ -179,17 +171,17 @@ final class Journal {
         }
     }
 
-    /// Adds complete entries. Existing ones keep their position. `size` is that of the last file.
-    func add(_ entries: [(stem: String, size: Int64)]) throws {
-        let empty = String(repeating: " 0", count: form.valueCount - 1)
-        try database.run(
-            """
-            INSERT INTO entries VALUES (?, ?, ?, 0) ON CONFLICT (key)
-            DO UPDATE SET sizes = excluded.sizes, is_dirty = 0
-            """, for: entries
-        ) {
-            last += 1
-            return [$0.stem, last, "\(empty) \($0.size)"]
+    /// Adds a complete entry. An existing one keeps its position. `size` is that of the last file.
+    func add(_ stem: String, size: Int64) throws {
+        last += 1
+        let sizes = String(repeating: " 0", count: form.valueCount - 1) + " \(size)"
+        try database.writeWithoutTransaction { db in
+            try db.prepared(
+                """
+                INSERT INTO entries VALUES (?, ?, ?, 0) ON CONFLICT (key)
+                DO UPDATE SET sizes = excluded.sizes, is_dirty = 0
+                """
+            ).run(stem, last, sizes)
         }
     }
 
