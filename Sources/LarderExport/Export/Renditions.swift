@@ -42,7 +42,7 @@ final class Renditions {
                 lines.dropFirst().forEach { read($0) }
             }
         }
-        try writeList(onlyUsed: false)
+        try writeList()
         // Appends nothing to a file with several hard links, which could belong to another program.
         if let file = try? directory.open(Self.list, flags: O_WRONLY | O_APPEND | O_NONBLOCK),
             let status = try? file.status(), status.isRegularFile, status.st_nlink == 1
@@ -67,10 +67,8 @@ final class Renditions {
             + "\(image.height)\n"
     }
 
-    private func writeList(onlyUsed: Bool) throws {
-        let sorted = images.filter { $0.value.isUsed || !onlyUsed }.sorted {
-            ($0.key.digest, $0.key.side) < ($1.key.digest, $1.key.side)
-        }
+    private func writeList() throws {
+        let sorted = images.sorted { ($0.key.digest, $0.key.side) < ($1.key.digest, $1.key.side) }
         try writer.write(as: Self.list) { file in
             try file.write(header + "\n")
             for (source, image) in sorted { try file.write(Self.line(source, image)) }
@@ -118,10 +116,6 @@ final class Renditions {
 
     /// Returns an icon's files. Throws if one of them could not be made.
     func all(_ object: StoredObject) throws -> [Rendition] {
-        // Existing files of a failed icon are kept, so they stay in the list.
-        for side in [0] + sizes(of: object).map({ $0.side }) {
-            images[ResizedImage.Source(digest: object.digest, side: side)]?.isUsed = true
-        }
         if let failure = failures[object.digest] { throw failure }
         return known(object)
     }
@@ -160,10 +154,9 @@ final class Renditions {
         try writer.checkCancellation()
     }
 
-    /// Writes the list of images. With `prune`, leaves out images that are no longer exported.
     func finish(prune: Bool) throws {
         if resizer != nil {
-            try writeList(onlyUsed: prune)
+            try writeList()
         } else if prune {
             try writer.removeIfPermitted(Self.list)
         }

@@ -73,7 +73,6 @@ extension KeyedLayout {
     private static let lastDate = Date(timeIntervalSince1970: 2_145_830_400)
 
     /// Nuke's `DataCache` with the default name of `.withDataCache`.
-    ///
     /// Source: Nuke 13.2.0, DataCache.swift (`filename(for:)`) and Extensions.swift (`sha1`). The
     /// key of an unprocessed image is its URL's `absoluteString`.
     static let nuke = KeyedLayout(
@@ -82,10 +81,8 @@ extension KeyedLayout {
             library: "Nuke", moment: "before you create a pipeline with this `DataCache`"))
 
     /// Kingfisher's default `DiskStorage`: hashed names without an extension.
-    ///
     /// Source: Kingfisher 8.11.0 and 7.12.0, DiskStorage.swift (`cacheFileName`, `FileMeta`),
-    /// String+SHA256.swift and String+MD5.swift. The key of an unprocessed image is its URL's
-    /// `absoluteString`.
+    /// String+SHA256.swift and String+MD5.swift. Keys are as in Nuke.
     static func kingfisher(digits: Int) -> KeyedLayout {
         let moment = "before you create the `ImageCache`, which lists its files only at creation"
         return KeyedLayout(
@@ -96,7 +93,6 @@ extension KeyedLayout {
 
     /// SDWebImage's default `SDImageCache`. Before version 5.20, SDWebImage removes files 7 days
     /// after the modification date. Later versions use the access date.
-    ///
     /// Source: SDWebImage 5.21.5, SDDiskCache.m (`SDDiskCacheFileNameForKey`) and SDImageCache.m
     /// (`defaultDiskCacheDirectory`); 5.19.7, SDDiskCache.m (`removeExpiredData`).
     static let sdWebImage = KeyedLayout(
@@ -105,7 +101,6 @@ extension KeyedLayout {
         seed: AppSeed(library: "SDWebImage", moment: "before you use the `SDImageCache`"))
 
     /// Coil's default `DiskCache`. Coil always uses an entry with empty metadata.
-    ///
     /// Source: Coil 3.5.0, coil-core: RealDiskCache.kt and DiskLruCache.kt, coil-network-core:
     /// NetworkFetcher.kt (`doFetch`).
     static let coil = KeyedLayout(
@@ -113,14 +108,12 @@ extension KeyedLayout {
         journal: JournalForm(appVersion: 3, valueCount: 2), storesErrors: true)
 
     /// Coil 2, which stores only successful responses, without their status.
-    ///
     /// Source: Coil 2.7.0, RealDiskCache.kt, DiskLruCache.kt, HttpUriFetcher.kt and Utils.kt
     /// (`SingletonDiskCache`).
     static let coil2 = KeyedLayout(
         folders: ["image_cache"], digits: 64, journal: JournalForm(appVersion: 1, valueCount: 2))
 
     /// Glide's default `DiskLruCacheWrapper`, original data (`DataCacheKey`) without a signature.
-    ///
     /// Source: Glide 5.0.9, DataCacheKey.java, GlideUrl.java, EmptySignature.java (which adds
     /// nothing to the digest), SafeKeyGenerator.java, DiskLruCacheWrapper.java, and
     /// third_party/disklrucache.

@@ -159,6 +159,4 @@ struct ResizedImage {
     let size: Int64
     let width: Int
     let height: Int
-    /// Whether the current export has a file with the image.
-    var isUsed = false
 }

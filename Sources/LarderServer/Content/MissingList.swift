@@ -7,7 +7,6 @@ import Synchronization
 /// The URLs that were requested and are not cached, for the next prefetch.
 final class MissingList: Sendable {
     private struct Item {
-        let url: String
         let number: Int
         var isRequested: Bool
     }
@@ -51,7 +50,7 @@ final class MissingList: Sendable {
         let last = try output.load()
         for url in last { note(url, isRequested: false) }
         state.withLock { state in
-            state.old = state.items.sorted { $0.value.number < $1.value.number }.map(\.key)[...]
+            state.old = last.map { Array($0.utf8) }[...]
             // URLs with secrets, which earlier versions stored, have been dropped.
             state.isChanged = state.items.count < last.count
         }
@@ -70,7 +69,7 @@ final class MissingList: Sendable {
                 state.isFull = true
                 return
             }
-            state.items[bytes] = Item(url: url, number: state.count, isRequested: isRequested)
+            state.items[bytes] = Item(number: state.count, isRequested: isRequested)
             state.count += 1
             state.bytes += bytes.count
             state.isChanged = true
@@ -88,12 +87,13 @@ final class MissingList: Sendable {
             // Read before the look-ups, so that the next call notices changes during them.
             let generation = cache.refresh()
             if state.withLock({ $0.generation != generation }) { removeCached(cache, generation) }
-            let items: [Item]? = state.withLock { state in
+            let items: [[UInt8]: Item]? = state.withLock { state in
                 defer { state.isChanged = false }
-                return state.isChanged ? Array(state.items.values) : nil
+                return state.isChanged ? state.items : nil
             }
             guard let items else { return }
-            let urls = items.sorted { $0.number < $1.number }.map(\.url)
+            let urls = items.sorted { $0.value.number < $1.value.number }
+                .map { String(decoding: $0.key, as: UTF8.self) }
             do {
                 try output.store(MissingListOutput.text(of: urls))
             } catch {
@@ -105,9 +105,9 @@ final class MissingList: Sendable {
 
     private func removeCached(_ cache: LiveCache, _ generation: Int) {
         var known: Int? = generation
-        let cached = state.withLock { $0.items }.filter { _, item in
+        let cached = state.withLock { Array($0.items.keys) }.filter { key in
             do {
-                return try cache.resource(item.url) != nil
+                return try cache.resource(String(decoding: key, as: UTF8.self)) != nil
             } catch {
                 known = nil
                 return false
@@ -115,7 +115,7 @@ final class MissingList: Sendable {
         }
         state.withLock { state in
             state.generation = known
-            for key in cached.keys { state.remove(key) }
+            for key in cached { state.remove(key) }
             if !cached.isEmpty { state.isFull = false }
         }
     }
