@@ -182,17 +182,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
         advance()
     }
 
+    /// Writes the head, and starts the body.
     private func respond(_ response: Response, _ request: ServerRequest) {
+        guard let context else { return }
         isLast =
             response.isLast || !request.isKeepAlive || connections.isDraining
             || inputEnd != nil && queue.isEmpty
-        write(response, to: request)
-        if isLast, activity == .idle { end() }
-    }
-
-    /// Writes the head, and starts the body.
-    private func write(_ response: Response, to request: ServerRequest) {
-        guard let context else { return }
+        defer { if isLast, activity == .idle { end() } }
         var response = response
         let hasBody = !request.isHead && response.hasLength
         var file: NIOFileHandle?

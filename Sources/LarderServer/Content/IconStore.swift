@@ -50,21 +50,14 @@ final class IconStore: Sendable {
         let last = cache.opened
         let generation = cache.refresh()
         // Closing many files takes milliseconds, so it is done without the lock.
-        let (hasChanged, open) = state.withLock { state in
-            let hasChanged = state.generation != generation
-            state.generation = generation
-            guard hasChanged || state.open.count >= Self.maximumOpenFiles else {
-                return (false, [:])
-            }
-            defer { state.open = [:] }
-            return (hasChanged, state.open)
+        let open: [Digest: LentFile] = state.withLock { state in
+            guard state.generation != generation || state.open.count >= Self.maximumOpenFiles
+            else { return [:] }
+            defer { (state.generation, state.open) = (generation, [:]) }
+            return state.open
         }
         withExtendedLifetime(open) {}
-        if let last, cache.opened !== last {
-            log.logger?.info("cache reopened")
-        } else if hasChanged {
-            log.logger?.debug("index changed")
-        }
+        if let last, cache.opened !== last { log.logger?.info("cache reopened") }
     }
 
     func iconAtOnce(_ key: CacheKey) -> FoundIcon? {
