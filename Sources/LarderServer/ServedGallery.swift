@@ -127,12 +127,8 @@ final class ServedGallery: Sendable {
                 }
                 kept.append((build, .now()))
             }
-            log.logger?.info(
-                "gallery built",
-                metadata: [
-                    "files": "\(build.count)",
-                    "milliseconds": "\((NIODeadline.now() - start).nanoseconds / 1_000_000)",
-                ])
+            let milliseconds = (NIODeadline.now() - start).nanoseconds / 1_000_000
+            log.logger?.info("gallery built", metadata: ["milliseconds": "\(milliseconds)"])
         case .failure(let error):
             let rest = newest.last == nil ? "" : "; the last version is still shown"
             log.problem("cannot build the gallery: \(error)\(rest)")
@@ -148,8 +144,6 @@ final class GalleryBuild: GalleryPlace, Sendable {
     private let file: LarderCache.FileDescriptor
     private let end = Atomic<Int64>(0)
     private let parts = Mutex<[[UInt8]: (range: Range<Int64>, digest: Digest)]>([:])
-
-    var count: Int { parts.withLock { $0.count } }
 
     init(_ icons: IconStore, _ configuration: ServerConfiguration) throws {
         self.icons = icons
