@@ -75,13 +75,13 @@ extension DatabaseQueue {
     func run<Row>(
         _ sql: String, for rows: some Sequence<Row>, _ values: (Row) -> [any SQLiteValue]
     ) throws {
-        try inTransaction { db in
+        // SQLite keeps a temporary database in memory after a commit, so no transaction is needed.
+        try writeWithoutTransaction { db in
             let statement = try db.prepared(sql)
             for row in rows {
                 let list = values(row)
                 try statement.run { parameters in list.forEach { parameters.bind($0) } }
             }
-            return .commit
         }
     }
 
