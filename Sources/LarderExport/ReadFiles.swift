@@ -75,7 +75,7 @@ extension DatabaseQueue {
     func run<Row>(
         _ sql: String, for rows: some Sequence<Row>, _ values: (Row) -> [any SQLiteValue]
     ) throws {
-        // SQLite keeps a temporary database in memory after a commit, so no transaction is needed.
+        // Commits do not write a temporary database to the disk, so a transaction saves nothing.
         try writeWithoutTransaction { db in
             let statement = try db.prepared(sql)
             for row in rows {

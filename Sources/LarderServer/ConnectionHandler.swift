@@ -351,7 +351,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             return
         }
         backlog = nil
-        // A client that has closed its side may be gone, so it does not wait longer.
+        // A client that has closed its side may be gone, so it is not served after the timeout.
         if activity == .answering, let inputEnd, now - inputEnd >= Self.closeTimeout {
             return abort()
         }

@@ -2,7 +2,7 @@ import LarderCache
 import LarderCore
 import NIOHTTP1
 
-/// A route. A path ends with a slash if more follows it.
+/// The routes by their paths. A path that ends with a slash is a prefix.
 enum Route: String, CaseIterable {
     /// The icon of a URL in any spelling, or of a key like `key:app-1`.
     case icon = "/icon"

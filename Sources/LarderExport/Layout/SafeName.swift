@@ -48,7 +48,7 @@ enum SafeName {
         return withoutEdges(name)
     }
 
-    /// Removes dots and hyphens at both ends. Windows drops trailing dots, and leading ones hide.
+    /// Removes dots and hyphens at both ends. Windows drops trailing dots. Leading dots hide files.
     private static func withoutEdges(_ name: String) -> String {
         let bytes = name.utf8.drop { ".-".utf8.contains($0) }
         let last = bytes.lastIndex { !".-".utf8.contains($0) }

@@ -13,7 +13,7 @@ final class IconStore: Sendable {
     /// The minimum limit of the table in bytes, also used if no bodies are kept in memory.
     private static let minimumTableLimit = 8 << 20
     private static let maximumIdentities = 1 << 18
-    /// The maximum number of files kept open. Opening one takes as long as all other work.
+    /// The maximum number of files kept open. Opening takes as long as all other work for an icon.
     private static let maximumOpenFiles = min(16_384, OpenFileLimit.current / 4)
 
     private struct State {
