@@ -16,7 +16,7 @@ final class Renditions {
 
     private let resize: Resize?
     private let writer: ExportWriter
-    private let resizer: Resizer?
+    private let program: ResizeProgram?
     private let header: String
     private var images: [ResizedImage.Source: ResizedImage] = [:]
     private var appended: FileDescriptor?
@@ -28,7 +28,7 @@ final class Renditions {
     init(_ resize: Resize?, with program: ResizeProgram?, _ writer: ExportWriter) throws {
         self.resize = resize
         self.writer = writer
-        resizer = program.map { Resizer(program: $0) }
+        self.program = program
         header = "larder resized images 1, \(program?.recipe ?? "")"
         guard program != nil else { return }
         let directory = writer.folder
@@ -102,7 +102,7 @@ final class Renditions {
         return images[source].map { image in
             Rendition(
                 scale: scale, digest: image.digest, size: image.size,
-                mediaType: Resizer.format(of: object).rawValue, width: image.width,
+                mediaType: ResizeProgram.format(of: object).rawValue, width: image.width,
                 height: image.height, bytes: bytes[source])
         }
     }
@@ -121,9 +121,9 @@ final class Renditions {
     }
 
     func make(_ icons: some Sequence<ExportedIcon>, for files: any ExportedFiles) throws {
-        guard let resizer else { return }
+        guard let program else { return }
         bytes.removeAll(keepingCapacity: true)
-        var jobs: [Digest: Resizer.Job] = [:]
+        var jobs: [Digest: ResizeProgram.Job] = [:]
         for icon in icons {
             guard let stem = icon.stem, let object = icon.object.map(writer.cache.sized),
                 failures[object.digest] == nil
@@ -138,7 +138,7 @@ final class Renditions {
                 jobs[object.digest, default: (object, [])].sides.insert(side)
             }
         }
-        let results = resizer.run(
+        let results = program.resize(
             Array(jobs.values), opening: writer.verified, unless: writer.isCancelled)
         for (digest, result) in results {
             switch result {
@@ -155,7 +155,7 @@ final class Renditions {
     }
 
     func finish(prune: Bool) throws {
-        if resizer != nil {
+        if program != nil {
             try writeList()
         } else if prune {
             try writer.removeIfPermitted(Self.list)
