@@ -20,7 +20,6 @@ package struct ItemFailure<Code: FailureCode>: Error, Equatable {
     }
 }
 
-/// The number of failures with each code, and the first 100 failures.
 package struct ItemFailures<Code: FailureCode>: Sendable {
     package private(set) var counts: [Code: Int] = [:]
     package private(set) var failures: [ItemFailure<Code>] = []

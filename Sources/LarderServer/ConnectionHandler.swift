@@ -38,11 +38,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var isInHead = false
     private var deadline: NIODeadline?
     private var idleSince = NIODeadline.now()
-    /// The number of bytes that wait to be sent, and the time of its last change.
     private var backlog: (bytes: Int, since: NIODeadline)?
-    /// The start of the current request, for the access log.
     private var start = ContinuousClock.now
-    /// Whether the current response is the last one of the connection.
     private var isLast = false
     private var lent: LentFile?
     /// The number of bytes of a manifest that have not been read yet.
@@ -182,7 +179,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
         advance()
     }
 
-    /// Writes the head, and starts the body.
     private func respond(_ response: Response, _ request: ServerRequest) {
         guard let context else { return }
         isLast =
@@ -236,7 +232,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Returns a log line, a JSON object. Line breaks and terminal controls are escaped.
     private func accessLine(_ request: ServerRequest, _ status: Int, _ bytes: Int64) -> String {
         var object: JSONObject = [
             "time": UTCTime.timestamp(Date()), "client": address, "method": request.method.rawValue,
@@ -292,7 +287,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Continues with the next chunk of `text`, or ends the response.
     private func sent(
         _ count: Int, _ result: Result<Void, any Error>, of text: ManifestText? = nil
     ) {

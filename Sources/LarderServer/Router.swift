@@ -7,9 +7,7 @@ enum Route: String, CaseIterable {
     /// The icon of a URL in any spelling, or of a key like `key:app-1`.
     case icon = "/icon"
     case object = "/objects/sha256/"
-    /// A manifest in its plain form, with this server's icon URLs.
     case manifest = "/manifest/"
-    /// A manifest in its own format, with this server's icon URLs.
     case catalogue = "/catalogue/"
     case health = "/healthz"
     case metrics = "/metrics"
@@ -36,7 +34,6 @@ struct RoutedRequest: Sendable {
     let request: ServerRequest
     let path: Substring
     let query: Substring?
-    /// The server's URL for this client, without a trailing slash.
     let base: String
     /// The icon's key in memory: the target, or for ``Route/mirror`` the URL.
     let key: CacheKey

@@ -24,7 +24,6 @@ final class ServedGallery: Sendable {
     private let configuration: ServerConfiguration
     private let log: ServerLog
     private let newest: Rebuilt<[String?], GalleryBuild>
-    /// The builds whose files can be requested, newest last.
     private let kept = Mutex<[(build: GalleryBuild, usedAt: NIODeadline)]>([])
 
     init(

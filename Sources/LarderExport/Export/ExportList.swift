@@ -22,7 +22,6 @@ struct ExportedIcon {
     }
 }
 
-/// The icons of manifests or of the cache, with the names of their files.
 final class ExportList {
     private let cache: Cache
     private let library: KeyedLayout?

@@ -9,7 +9,6 @@ final class ExportWriter {
     /// The age in seconds above which an access date is set to now.
     private static let accessDateAge = 86_400
 
-    /// The directory of the layout's files.
     let folder: FileDescriptor
     let path: String
     let cache: Cache
@@ -171,7 +170,6 @@ final class ExportWriter {
         try write(as: name, in: directory) { try $0.write(bytes) }
     }
 
-    /// Writes a file, unless it has the same bytes.
     func write(
         as name: String, in directory: FileDescriptor? = nil, _ body: (GeneratedFile) throws -> Void
     ) throws {
@@ -249,7 +247,6 @@ final class ExportWriter {
     }
 }
 
-/// A buffered writer of a file, which also computes the file's digest.
 package final class GeneratedFile {
     private let file: FileDescriptor
     private var hasher = RunningDigest()

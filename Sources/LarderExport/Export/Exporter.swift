@@ -23,7 +23,6 @@ package struct Exporter {
         self.onProgress = onProgress
     }
 
-    /// Exports icons of manifests, or the whole cache if `manifests` is nil.
     package func export(_ manifests: [ManifestSource]?) throws -> ExportReport {
         let start = ContinuousClock.now
         let library = configuration.layout.library(in: configuration.folder)

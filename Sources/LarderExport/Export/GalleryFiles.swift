@@ -19,7 +19,6 @@ final class GalleryFiles: GalleryPlace {
         parts = try writer.folder.folder("gallery")
     }
 
-    /// Writes the icons first, then their descriptions, then the page.
     func write(_ gallery: Gallery, onProgress: @escaping (ObjectProgress) -> Void) throws {
         let start = ContinuousClock.now
         var progress = ObjectProgress()

@@ -149,7 +149,6 @@ struct NamedFiles: ExportedFiles {
         }
     }
 
-    /// A file of the previous export that the current export has not written.
     private struct Earlier {
         let file: String
         let stem: String

@@ -20,7 +20,6 @@ final class Renditions {
     private let header: String
     private var images: [ResizedImage.Source: ResizedImage] = [:]
     private var appended: FileDescriptor?
-    /// The bytes of the images of the current batch.
     private var bytes: [ResizedImage.Source: [UInt8]] = [:]
     private var failures: [Digest: any Error] = [:]
 
@@ -114,7 +113,6 @@ final class Renditions {
         return sizes.compactMap { rendition(of: object, $0.scale, $0.side) }
     }
 
-    /// Returns an icon's files. Throws if one of them could not be made.
     func all(_ object: StoredObject) throws -> [Rendition] {
         if let failure = failures[object.digest] { throw failure }
         return known(object)
@@ -163,7 +161,6 @@ final class Renditions {
     }
 }
 
-/// One file of an exported icon: the icon itself, or the icon in a different size.
 struct Rendition {
     /// The scale, if the icon has a file for each scale.
     let scale: Int?
@@ -172,9 +169,7 @@ struct Rendition {
     let mediaType: String?
     let width: Int?
     let height: Int?
-    /// The cached icon; nil if resized.
     var original: StoredObject?
-    /// The bytes of a resized icon that this export has made.
     var bytes: [UInt8]?
 
     /// Returns the name of the file in a layout with readable names, as UIKit expects it.

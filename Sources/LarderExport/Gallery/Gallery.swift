@@ -161,7 +161,6 @@ package struct Gallery {
 }
 
 package struct GalleryItem: Sendable {
-    /// The description for the page; nil if the icon is not shown.
     let icon: String?
     let failure: ExportFailure?
     let resource: Resource?
@@ -220,7 +219,6 @@ package enum GalleryLimits {
 }
 
 extension String {
-    /// Truncates the text to `limit` bytes without splitting a scalar, and adds an ellipsis.
     fileprivate func cut(to limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(utf8.startIndex, offsetBy: limit)
@@ -272,10 +270,8 @@ package struct GalleryReport: Sendable {
 }
 
 package protocol GalleryPlace {
-    /// The common prefix of objects' addresses, relative to the page.
     var objects: String { get }
 
-    /// Returns an object's address without the prefix, or nil if the object is damaged.
     func address(of object: StoredObject) throws -> String?
 
     func write(_ file: GalleryFile) throws

@@ -4,7 +4,6 @@ import LarderCore
 import LarderImages
 import LarderManifest
 
-/// A reader of untrusted files in another program's cache.
 struct ImportFile {
     let directory: FileDescriptor
     let store: Store

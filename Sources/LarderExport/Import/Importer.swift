@@ -283,7 +283,6 @@ struct ImportPlace {
 }
 
 extension KeyedLayout {
-    /// Returns the files that may contain a URL's bytes, the most likely first.
     func places(of url: String) -> [ImportPlace] {
         let metadata = journal?.emptyFiles(stem(of: url)).first
         return names(of: url).map {

@@ -30,7 +30,6 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         return library
     }
 
-    /// Whether an app can choose the name of the directory.
     package var hasFolder: Bool { library != nil }
 
     package var hasInstaller: Bool { library?.seed != nil }

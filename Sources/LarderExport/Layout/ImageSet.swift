@@ -9,7 +9,6 @@ enum ImageSet {
     static let suffix = ".imageset"
     static let contentsFile = "Contents.json"
 
-    /// The mark of image sets that an export created and may remove.
     private static let author = "larder"
     static let longestContents = 4096
 
@@ -80,7 +79,6 @@ enum ImageFile {
         text.isSame(as: "bin") || ImageFormat.all.contains { text.isSame(as: $0.suffixes[0]) }
     }
 
-    /// Removes a scale such as `@2x`.
     static func stem(withoutScale name: String) -> String {
         let tail = Array(name.utf8.suffix(3))
         guard tail.count == 3, tail[0] == UInt8(ascii: "@"), tail[2] == UInt8(ascii: "x"),

@@ -17,7 +17,6 @@ struct KeyedLayout: Sendable {
     var journal: JournalForm?
     /// Whether the first metadata file begins with a status, possibly of an error.
     var storesErrors = false
-    /// For ``SeedInstaller``. Default: nil (not supported).
     var seed: AppSeed?
 
     private func digest(of url: String) -> String {
@@ -28,7 +27,6 @@ struct KeyedLayout: Sendable {
         }
     }
 
-    /// Returns the common prefix of a URL's file names.
     func stem(of url: String) -> String {
         let digest = digest(of: url)
         guard hasExtension else { return digest }

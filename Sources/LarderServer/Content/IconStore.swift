@@ -75,7 +75,6 @@ final class IconStore: Sendable {
         return FoundIcon(icon: icon, bytes: bytes)
     }
 
-    /// Returns an icon, or nil if it is not cached. Throws as ``file(of:for:)``.
     func icon(
         _ key: CacheKey, fields: [UInt8], for client: Client,
         _ lookUp: (LiveCache) throws -> StoredObject?
@@ -316,7 +315,6 @@ final class ObjectReadings: Sendable {
         for waiter in ready { waiter.retry() }
     }
 
-    /// Calls `retry` when the object can be read, immediately if possible.
     func wait(for busy: BusyError, _ client: Client, _ retry: @escaping @Sendable () -> Void) {
         let isFree = state.withLock { state in
             let isFree = state.mayRead(busy.digest)

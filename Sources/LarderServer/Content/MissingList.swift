@@ -76,7 +76,6 @@ final class MissingList: Sendable {
         }
     }
 
-    /// Removes cached URLs, and writes the list if it has changed.
     func save(_ cache: LiveCache, _ log: ServerLog) {
         let isFull = state.withLock { state in
             defer { state.isFullReported = state.isFull }

@@ -7,7 +7,6 @@ package enum OpenFileLimit {
     #else
         private static let resource = RLIMIT_NOFILE
     #endif
-    /// The number of descriptors for files that belong to no connection.
     private static let reserve = 48
 
     static var current: Int {

@@ -5,7 +5,6 @@ import Synchronization
 package struct ServerConfiguration: Sendable {
     package var cache: String
     package var host = "127.0.0.1"
-    /// The port. If 0, the system chooses one.
     package var port = 8080
     package var manifests: [ServedManifest] = []
     package var manifestRules = ManifestRules()
@@ -18,7 +17,6 @@ package struct ServerConfiguration: Sendable {
     package var allowedOrigin: String?
     /// The maximum total size of icons in memory, in bytes. If 0, icons are read from the disk.
     package var memoryLimit = 64 << 20
-    /// The maximum number of connections. Further connections wait.
     package var maximumConnections = 4_096
     package var headTimeout = Duration.seconds(10)
     package var idleTimeout = Duration.seconds(60)
@@ -38,7 +36,6 @@ package struct ServerConfiguration: Sendable {
 
 package enum MissingIcon: String, Sendable, CaseIterable {
     case notFound = "404"
-    /// A grey square with status 200 and the header field `X-Larder-Placeholder`.
     case placeholder
 }
 

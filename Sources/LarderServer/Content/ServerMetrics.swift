@@ -43,7 +43,6 @@ final class ServerMetrics: Sendable {
     }
 }
 
-/// Text in Prometheus' exposition format, version 0.0.4.
 struct PrometheusText {
     private(set) var text = ""
 

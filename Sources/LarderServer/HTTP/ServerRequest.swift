@@ -48,7 +48,6 @@ struct ServerRequest: Sendable {
         }
     }
 
-    /// Creates a substitute for a request that cannot be parsed. Its response ends the connection.
     init(refusedWith status: Int) {
         self.init(HTTPRequestHead(version: .http1_1, method: .GET, uri: ""))
         refusal = status

@@ -27,7 +27,6 @@ struct TargetMask {
         return "\(place)\(target[mark...mark])\(mask)".sanitizedForTerminal
     }
 
-    /// Whether a URL contains a secret, or is too long to check.
     static func hasSecret(_ url: String) -> Bool {
         masked(url)?.utf8.elementsEqual(url.utf8) != true
     }
