@@ -23,7 +23,7 @@ struct ImportFile {
         var read = known == nil ? try self.read(file) : nil
         guard let content = known ?? read?.content else { return nil }
         if known == nil { try readFiles.add(identity, content) }
-        if !place.digests.isEmpty, !place.digests.contains(content.digest) {
+        if let digest = place.digest, digest != content.digest {
             throw ImportFailure(
                 .integrityMismatch, "\(place.name) does not match its digest in index.json")
         }

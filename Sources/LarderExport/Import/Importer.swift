@@ -274,8 +274,8 @@ extension Entry {
 
 struct ImportPlace {
     let name: String
-    /// The digests that `index.json` lists for the file; empty without a list.
-    var digests: [Digest] = []
+    /// The digest that `index.json` lists for the file; nil without a list.
+    var digest: Digest?
     /// The file with response metadata; nil if the library needs none.
     var metadata: String?
     /// Whether the metadata begins with a response status, possibly an error status.
@@ -322,16 +322,11 @@ struct ListedFiles {
     }
 
     func places(of url: String) throws -> [ImportPlace] {
-        let rows = try database.read { db in
-            try db.prepared(
-                "SELECT file, digest FROM files WHERE url = ? ORDER BY file LIMIT 100"
-            ).rows(url) { (file: try $0.requireText(), digest: try $0.requireDigest()) }
+        try database.read { db in
+            try db.prepared("SELECT file, digest FROM files WHERE url = ? ORDER BY file LIMIT 100")
+                .rows(url) {
+                    ImportPlace(name: try $0.requireText(), digest: try $0.requireDigest())
+                }
         }
-        var places: [ImportPlace] = []
-        for (file, digest) in rows {
-            if places.last?.name.isSame(as: file) != true { places.append(ImportPlace(name: file)) }
-            places[places.count - 1].digests.append(digest)
-        }
-        return places
     }
 }
