@@ -15,11 +15,7 @@ final class ServedManifests: Sendable {
     private let log: ServerLog
     /// Whether a thread is reading a manifest. If other threads waited, they would block the pool.
     private let isReading = Atomic<Bool>(false)
-    private let catalogues = Mutex<[HostCatalogue]>([])
-
-    private typealias HostCatalogue = (
-        name: String, base: String, spool: Rebuilt<String?, CatalogueSpool>
-    )
+    private let catalogues = Mutex<[(key: [UInt8], spool: Rebuilt<String?, CatalogueSpool>)]>([])
 
     /// The maximum number of catalogues. Clients can request one for any `Host`.
     private static let catalogueLimit = 8
@@ -50,11 +46,11 @@ final class ServedManifests: Sendable {
     /// Returns a manifest's catalogue, as in ``spool(of:)``, or nil before the first version.
     func catalogue(of manifest: Manifest, base: String) throws -> CatalogueSpool? {
         let manifest = manifest.manifest
+        let key = Array("\(manifest.name)\0\(base)".utf8)
         let spool = catalogues.withLock { all in
-            let known = all.first { $0.name.isSame(as: manifest.name) && $0.base.isSame(as: base) }
-            if let known { return known.spool }
+            if let known = all.first(where: { $0.key == key }) { return known.spool }
             let new = Rebuilt<String?, CatalogueSpool>(.init(retriesFailures: false))
-            all = [(manifest.name, base, new)] + all.prefix(Self.catalogueLimit - 1)
+            all = [(key, new)] + all.prefix(Self.catalogueLimit - 1)
             return new
         }
         return try current(spool, of: manifest) {
