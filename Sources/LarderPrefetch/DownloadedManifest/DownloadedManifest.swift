@@ -13,7 +13,6 @@ struct DownloadedManifest: Sendable {
     var retry = RetryPolicy()
     var headers: [HeaderRule] = []
     var allowsDowngrade = false
-    /// Whether to store copies of `no-store` responses.
     var storesUnstorable = false
     /// The maximum size of the decoded and unpacked manifest.
     var maximumBytes: Int64 = 256 << 20

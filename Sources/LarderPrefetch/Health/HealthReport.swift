@@ -92,16 +92,16 @@ extension Planner {
         conclude: (PlanSummary, HealthReport) throws -> Void
     ) throws {
         try Plan.translatingErrors {
-            let root = try directory.map { try Cache.usersDirectory($0) }
+            let iconRoot = try directory.map { try Cache.usersDirectory($0) }
             let plan = try plan(of: manifests, onProgress: onProgress)
             try plan.database.write { db in
                 try db.execute(sql: HealthCheck.tables)
-                let check = HealthCheck(db: db, shownPixels: shownPixels, root: root)
+                let check = HealthCheck(db: db, shownPixels: shownPixels, iconRoot: iconRoot)
                 try plan.forEachEntry(in: db, check.add)
                 try db.execute(sql: HealthCheck.addFromTables)
             }
             try plan.releaseIndex()
-            try conclude(plan.summary, HealthReport(of: plan, checksFiles: root != nil))
+            try conclude(plan.summary, HealthReport(of: plan, checksFiles: iconRoot != nil))
         }
     }
 }
@@ -129,15 +129,14 @@ private struct HealthCheck {
 
     let db: Database
     let shownPixels: Int?
-    /// The directory with the files of relative icons.
-    let root: FileDescriptor?
+    let iconRoot: FileDescriptor?
 
     func add(_ entry: PlannedEntry) throws {
-        if let root, entry.failure?.code == IconValue.Kind.relative.rawValue {
+        if let iconRoot, entry.failure?.code == IconValue.Kind.relative.rawValue {
             let select = try db.prepared("SELECT name, other FROM files WHERE entry = ?")
             let names = try select.rows(entry.id) { [$0.text(), $0.text()] }.first
             guard let names else { return }
-            try addFile(names.compactMap(\.self), in: root, of: entry.id)
+            try addFile(names.compactMap(\.self), in: iconRoot, of: entry.id)
         } else if let (kind, message) = try problem(of: entry) {
             try addFinding(kind, entry.id, message)
         }

@@ -124,8 +124,7 @@ extension Plan {
     }
 
     func entry(_ row: inout RowReader) throws -> PlannedEntry {
-        let id = row.integer()
-        let fetch = row.optionalInteger()
+        let (id, fetch) = (row.integer(), row.optionalInteger())
         return try entry(id, fetch.flatMap { pendingStatus(of: $0) }, &row)
     }
 

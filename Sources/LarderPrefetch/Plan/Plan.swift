@@ -5,8 +5,7 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// The entries of manifests and the resources to fetch, kept in a temporary database to limit
-/// memory.
+/// The entries of manifests and the resources to fetch, in a temporary database to limit memory.
 ///
 /// Each icon of an entry is a row, in manifest order. The first row of a resource is its leader,
 /// whose number identifies the fetch. Its later rows are followers.
@@ -132,8 +131,7 @@ package final class Plan: Sendable {
     }
 
     /// Calls `body` with one inline icon at a time, to limit memory.
-    func forEachInline(_ body: (_ fetch: Int64, _ key: String, _ bytes: Data) throws -> Void) throws
-    {
+    func forEachInline(_ body: (_ fetch: Int64, _ key: String, Data) throws -> Void) throws {
         let select = "SELECT fetch, key, bytes FROM inline WHERE fetch > ? ORDER BY fetch LIMIT 1"
         func inline(after last: Int64) throws -> (Int64, String, Data)? {
             try read(select) {

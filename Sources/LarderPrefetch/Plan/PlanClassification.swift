@@ -20,9 +20,8 @@ final class PlanClassification {
     /// The first digest and size that an entry of the current resource requires.
     private var firstDigest: (value: Digest, entry: Int64)?
     private var firstSize: (value: Int64, entry: Int64)?
-    /// Nil if the cache has no resources.
+    /// Nil if the cache has no resources, or no failures.
     private let selectKnown: PreparedStatement?
-    /// Nil if the cache has no failures.
     private let selectFailure: PreparedStatement?
 
     init(of builder: PlanBuilder, manifests: [String], by planner: Planner) throws {

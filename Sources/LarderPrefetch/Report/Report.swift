@@ -78,8 +78,7 @@ public struct Report: Sendable {
     }
 }
 
-/// The result for one icon, or for an entry without an icon. It has the properties of its
-/// ``PlannedEntry``, for example the name.
+/// The result for one icon, or for an entry without an icon.
 @dynamicMemberLookup
 public struct EntryResult: Sendable {
     /// The outcome of an icon. New cases may be added.
@@ -123,7 +122,7 @@ public struct EntryResult: Sendable {
 
     package let entry: PlannedEntry
 
-    /// Returns a property of the entry.
+    /// Returns a property of the ``PlannedEntry``, for example the name.
     public subscript<Value>(dynamicMember property: KeyPath<PlannedEntry, Value>) -> Value {
         entry[keyPath: property]
     }
