@@ -191,6 +191,7 @@ private struct HealthCheck {
         else { return }
         try addFinding(.oversized, entry, "\(width) × \(height) pixels, shown with \(shownPixels)")
     }
+
     /// Adds the first existing file of a relative icon.
     private func addFile(_ names: [String], in root: FileDescriptor, of entry: Int64) throws {
         for name in names {

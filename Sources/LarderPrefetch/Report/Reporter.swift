@@ -1,6 +1,5 @@
 import GRDB
 import LarderCache
-import LarderManifest
 import Synchronization
 
 final class Reporter: Sendable {
