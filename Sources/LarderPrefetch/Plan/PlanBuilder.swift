@@ -37,9 +37,7 @@ struct PlanBuilder {
             if case .entry(let entry) = item.result { host = entry.icon.host }
             if let host { summary.unusedSplits.remove(host.withoutFinalDot) }
             let isOwn = item.resourceKey.map { shard.owns(host: host, key: $0) }
-            guard isOwn ?? shard.ownsProblems else {
-                return summary.otherShards += 1
-            }
+            guard isOwn ?? shard.ownsProblems else { return summary.otherShards += 1 }
         }
         lastID += 1
         if item.icon == 1 { summary.entries += 1 }
