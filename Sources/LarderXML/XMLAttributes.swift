@@ -29,62 +29,14 @@ package struct XMLOffsets: Sendable {
     }
 }
 
-struct XMLTextPlace {
-    /// Whether there has been visible text since the last tag, comment or instruction.
-    private var hasText = false
-    var start: Int
-    private var hasNoise = false
-    private var found: Range<Int>?
-    private var isSplit = false
-
-    init(from start: Int) { self.start = start }
-
-    mutating func note(_ text: some Sequence<UInt8>) {
-        if !hasText { hasText = !text.allSatisfy(\.isMarkupBlank) }
-    }
-
-    mutating func pause(at end: Int) {
-        if hasText { (found, isSplit) = (start..<end, found != nil) }
-        (hasText, hasNoise) = (false, true)
-    }
-
-    /// Returns the range since the last tag. If comments or instructions divide it, returns the
-    /// only part with text, or nil if several have text.
-    func bytes(upTo end: Int) -> Range<Int>? {
-        guard hasNoise else { return start..<end }
-        guard hasText else { return isSplit ? nil : found }
-        return found == nil ? start..<end : nil
-    }
-}
-
 struct XMLPassedTag {
+    /// The index in ``XMLRules/elements``. Nil if all elements are permitted.
+    let element: Int?
+    let line: Int
     /// The offsets in the file of the text before the tag. Nil if unknown.
     let text: Range<Int>?
-    var line = 0
-    var passedLine = 0
-    var attributes: [XMLAttribute] = []
-    var size = 0
-}
-
-/// A queue that removes its first elements in batches of more than half, because each removal takes
-/// linear time. Comments can add millions of elements before the first is taken.
-struct XMLQueue<Element> {
-    private var elements: [Element] = []
-    private var start = 0
-
-    var first: Element? { start < elements.count ? elements[start] : nil }
-
-    mutating func append(_ element: Element) { elements.append(element) }
-
-    mutating func take() -> Element? {
-        guard let first else { return nil }
-        start += 1
-        if start == elements.count || start > max(1024, elements.count / 2) {
-            elements.removeFirst(start)
-            start = 0
-        }
-        return first
-    }
+    let attributes: [XMLAttribute]
+    let size: Int
 }
 
 package enum XMLReference {

@@ -12,12 +12,15 @@ final class XMLFilter {
     /// The ``XMLTag/number`` of each permitted element, the root first. Nil permits all elements.
     private var known: [UInt64]?
     private let containers: [UInt64]
-    private var tags = XMLQueue<XMLPassedTag>()
+    private var tags: [XMLPassedTag] = []
+    /// The number of ``tags`` that libxml2 has reported.
+    private var taken = 0
     private var waitingBytes = 0
     private var keepsAttributes = false
     private let offsets: XMLOffsets?
     private var offset: Int
-    private var text: XMLTextPlace
+    /// The offset after the last tag. Nil if a comment or an instruction follows the tag.
+    private var textStart: Int?
     private var names: Set<[UInt8]> = []
     private var hasBegun = false
     private var hasTag = false
@@ -30,12 +33,9 @@ final class XMLFilter {
     private var textLength = 0
     private let maximumText: Int
     private var skippedBytes = 0
+    /// The number of removed line breaks. They are added between elements or in a tag, so that
+    /// libxml2's line numbers are correct.
     private var pendingLines = 0
-    private var passedLine = 1
-    private var omitted = 0
-    /// The number of removed lines before each line that libxml2 may still report.
-    private var omissions = XMLQueue<(line: Int, omitted: Int)>()
-    private var omittedBefore = 0
     private var failure: (any Error)?
     /// The error that ended the document, set after libxml2 has read all output.
     private(set) var endingError: (any Error)?
@@ -44,9 +44,9 @@ final class XMLFilter {
     private var end = 0
 
     private static let capacity = 64 << 10
-    private static let longestPlainTag = 10
     /// The maximum size in bytes of document types, names, and tags whose attributes are removed.
     private static let maximumMarkup = 4 << 10
+    private static let maximumPendingLines = 2 << 10
     /// The size in bytes of waiting tags with attributes at which the filter pauses.
     private static let maximumWaiting = 64 << 10
     static let maximumReference = 16
@@ -59,7 +59,7 @@ final class XMLFilter {
         self.rules = rules
         self.offsets = offsets
         offset = offsets?.start ?? 0
-        text = XMLTextPlace(from: offset)
+        textStart = offsets?.start
         known = rules.elements.map { $0.map { XMLTag.number($0.utf8) } }
         containers = rules.containers.map { XMLTag.number($0.utf8) }
         // Doubled, because libxml2 turns CR LF into one byte. The 8 leaves room for a character.
@@ -73,9 +73,11 @@ final class XMLFilter {
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         if start == end {
             (start, end) = (0, 0)
+            tags.removeFirst(taken)
+            taken = 0
             do {
                 // Continues until there is output, because 0 bytes would end the document.
-                while failure == nil, Self.capacity - end >= Self.maximumMarkup,
+                while failure == nil, Self.capacity - end >= 2 * Self.maximumMarkup,
                     end == 0 || waitingBytes < Self.maximumWaiting, try advance()
                 {}
             } catch {
@@ -92,19 +94,11 @@ final class XMLFilter {
 
     /// Returns the next tag. libxml2 reports each tag once.
     func takeTag() -> XMLPassedTag? {
-        guard let tag = tags.take() else { return nil }
+        guard taken < tags.count else { return nil }
+        let tag = tags[taken]
+        taken += 1
         waitingBytes -= tag.size
-        if tag.passedLine > 0 { _ = line(of: tag.passedLine) }
         return tag
-    }
-
-    /// Returns the document line for a libxml2 line. Lines must not decrease between calls.
-    func line(of passed: Int) -> Int {
-        while let next = omissions.first, next.line <= passed {
-            omittedBefore = next.omitted
-            _ = omissions.take()
-        }
-        return passed + omittedBefore
     }
 
     private func advance() throws -> Bool {
@@ -123,41 +117,12 @@ final class XMLFilter {
         }
         if isInCDATA {
             try passCDATA()
-        } else if hasTag, pendingLines == 0, known != nil, offsets?.unitSize == nil, passPlainly() {
-            return true
         } else if input.unread[0] == UInt8(ascii: "<") {
             try passMarkup()
         } else {
             try passText()
         }
         return true
-    }
-
-    /// Passes text and known tags without attributes unchanged, for speed.
-    private func passPlainly() -> Bool {
-        let bytes = UnsafeBufferPointer(rebasing: input.unread.prefix(Self.capacity - end))
-        var length = 0
-        while length < bytes.count {
-            let place = bytes.place(of: UInt8(ascii: "<"), from: length) ?? bytes.count
-            if place > length {
-                let text = UnsafeBufferPointer(rebasing: bytes[length..<place])
-                let plain = text.place(of: UInt8(ascii: "&")) ?? text.count
-                guard plain <= textRoom else { break }
-                self.text.note(text.prefix(plain))
-                textLength += plain
-                length += plain
-                guard length == place, place < bytes.count else { break }
-            }
-            let rest = bytes[place...].prefix(Self.longestPlainTag)
-            guard let last = rest.firstIndex(of: UInt8(ascii: ">")) else { break }
-            let tag = XMLTag(UnsafeBufferPointer(rebasing: rest[...last]))
-            guard tag.nameEnd == tag.content.count, mayBe(tag), mayEnter(tag) else { break }
-            enter(tag)
-            tags.append(.init(text: endText(at: offset + place, length: tag.length)))
-            length += tag.length
-        }
-        pass(length)
-        return length > 0
     }
 
     private var textRoom: Int { maximumText - textLength }
@@ -170,7 +135,6 @@ final class XMLFilter {
         let plain = UnsafeBufferPointer(rebasing: text.prefix(length))
         length = plain.place(of: UInt8(ascii: "&")) ?? length
         guard textRoom > 0 else { return try cut(length) }
-        self.text.note(plain.prefix(length))
         pass(wholeCharacters(min(length, Self.capacity - end)))
     }
 
@@ -181,7 +145,6 @@ final class XMLFilter {
         let end = bytes.firstIndex { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "<") }
         let length = end.flatMap { bytes[$0] == UInt8(ascii: ";") ? $0 + 1 : nil } ?? 1
         guard textRoom > 0 else { return try cut(length) }
-        text.note(bytes.prefix(1))
         textLength += 1
         if let replacement = rules.forbiddenReference, bytes.starts(with: "&#".utf8),
             let code = XMLReference.code(bytes.prefix(length).dropFirst(2).dropLast()),
@@ -218,7 +181,7 @@ final class XMLFilter {
                 end += 1
             }
         }
-        consumePassed(length)
+        consume(length)
     }
 
     /// Counts bytes as text. Returns how many fit without splitting a character.
@@ -250,7 +213,6 @@ final class XMLFilter {
         } else if markup.starts(with: "<!--".utf8) {
             try omit(4, to: "-->")
         } else if markup.starts(with: "<![CDATA[".utf8), hasTag {
-            text.note(markup.prefix(1))
             isInCDATA = true
             omit(9)
         } else if markup.starts(with: "<!DOCTYPE".utf8), !hasTag, !hasDocumentType {
@@ -268,35 +230,40 @@ final class XMLFilter {
         let length = try lengthOfMarkup()
         let tag = XMLTag(UnsafeBufferPointer(rebasing: input.unread.prefix(length)))
         if !hasTag, let known, known.first != tag.number {
-            guard rules.permitsOtherRoots else { throw error(.otherRoot(tag.spelling)) }
             self.known = nil
             keepsAttributes = true
         }
-        guard mayBe(tag) else { throw error(.otherElement(tag.spelling)) }
+        let element = known?.firstIndex(of: tag.number)
+        guard known == nil || element != nil else {
+            throw error(.malformed, "<\(tag.spelling)> is not a property list element")
+        }
         guard !tag.isEnd || !tag.hasAttributes else {
             throw error(.malformed, "an end tag has attributes")
         }
         let attributes = keepsAttributes ? try self.attributes(of: tag) : []
         if !keepsAttributes { try count(skipped: tag.hasAttributes ? length - tag.name.count : 0) }
         if known == nil, !tag.isEnd { try note(tag.name) }
-        guard mayEnter(tag) else {
+        guard tag.isEnd || depth < rules.maximumDepth else {
             throw error(.tooDeep, "elements nest deeper than \(rules.maximumDepth) levels")
         }
         hasTag = true
-        enter(tag)
+        textLength = 0
+        if tag.isEnd { depth -= 1 } else if !tag.isEmpty { depth += 1 }
+        // If all elements are permitted, text may be next to elements.
+        isBetweenElements =
+            known == nil ? depth == 0 : tag.isEnd || tag.isEmpty || containers.contains(tag.number)
         let size = attributes.isEmpty ? 0 : length
         waitingBytes += size
         tags.append(
             .init(
-                text: endText(at: offset, length: fileLength(length)), line: input.line,
-                passedLine: passedLine, attributes: attributes, size: size))
+                element: element, line: input.line, text: textStart.map { $0..<offset },
+                attributes: attributes, size: size))
         put(tag.isEnd ? "</" : "<")
         put(tag.name)
-        let isEmpty = tag.isEmpty
         omit(length)
-        // Line breaks in the tag keep the line numbers of libxml2's errors correct.
-        if known == nil, pendingLines > 0 { putPendingLines() }
-        put(isEmpty ? "/>" : ">")
+        textStart = offsets.map { _ in offset }
+        if known == nil { putPendingLines() }
+        put(tag.isEmpty ? "/>" : ">")
     }
 
     private func attributes(of tag: XMLTag) throws -> [XMLAttribute] {
@@ -311,31 +278,13 @@ final class XMLFilter {
         return attributes
     }
 
-    private func endText(at start: Int, length: Int) -> Range<Int>? {
-        guard offsets != nil else { return nil }
-        defer { text = XMLTextPlace(from: start + length) }
-        return text.bytes(upTo: start)
-    }
-
-    private func mayBe(_ tag: XMLTag) -> Bool { known?.contains(tag.number) ?? true }
-
-    private func mayEnter(_ tag: XMLTag) -> Bool { tag.isEnd || depth < rules.maximumDepth }
-
-    private func enter(_ tag: XMLTag) {
-        textLength = 0
-        if tag.isEnd { depth -= 1 } else if !tag.isEmpty { depth += 1 }
-        // If all elements are permitted, text may be next to elements.
-        isBetweenElements =
-            known == nil ? depth == 0 : tag.isEnd || tag.isEmpty || containers.contains(tag.number)
-    }
-
     private func note(_ name: UnsafeBufferPointer<UInt8>) throws {
         guard names.insert(Array(name)).inserted, names.count > rules.maximumNames else { return }
         throw error(.tooLarge, "there are more than \(rules.maximumNames) different element names")
     }
 
     private func lengthOfMarkup(isDocumentType: Bool = false) throws -> Int {
-        let mayHaveAttributes = keepsAttributes || rules.permitsOtherRoots && !hasTag
+        let mayHaveAttributes = keepsAttributes || known != nil && !hasTag
         let limit =
             mayHaveAttributes && !isDocumentType
             ? max(Self.maximumMarkup, rules.maximumTextBytes) : Self.maximumMarkup
@@ -366,29 +315,19 @@ final class XMLFilter {
 
     private func pass(_ count: Int) {
         put(UnsafeBufferPointer(rebasing: input.unread.prefix(count)))
-        consumePassed(count)
+        consume(count)
     }
 
-    private func consumePassed(_ count: Int) { passedLine += consume(count) }
-
-    /// Consumes bytes, and returns the number of line breaks in them.
-    private func consume(_ count: Int) -> Int {
-        let line = input.line
-        offset += fileLength(count)
+    private func consume(_ count: Int) {
+        offset += offsets?.length(of: input.unread.prefix(count)) ?? 0
         input.consume(count)
-        return input.line - line
-    }
-
-    private func fileLength(_ count: Int) -> Int {
-        offsets?.length(of: input.unread.prefix(count)) ?? 0
     }
 
     private func putPendingLines() {
-        put("\n")
-        passedLine += 1
-        omitted += pendingLines - 1
-        if pendingLines > 1 { omissions.append((passedLine, omitted)) }
-        pendingLines = 0
+        let count = min(pendingLines, Self.maximumPendingLines)
+        (output + end).update(repeating: UInt8(ascii: "\n"), count: count)
+        end += count
+        pendingLines -= count
     }
 
     private func put(_ text: StaticString) {
@@ -401,7 +340,11 @@ final class XMLFilter {
         end += bytes.count
     }
 
-    private func omit(_ count: Int) { pendingLines += consume(count) }
+    private func omit(_ count: Int) {
+        let line = input.line
+        consume(count)
+        pendingLines += input.line - line
+    }
 
     private func skip(_ count: Int) throws {
         try self.count(skipped: count)
@@ -410,8 +353,7 @@ final class XMLFilter {
 
     /// Removes markup including `ending`, which must end with `>`.
     private func omit(_ count: Int, to ending: String) throws {
-        text.pause(at: offset)
-        defer { text.start = offset }
+        textStart = nil
         try skip(count)
         let length = ending.utf8.count
         while true {
@@ -440,7 +382,7 @@ final class XMLFilter {
 
     private var truncated: XMLError { error(.malformed, "unexpected end of document") }
 
-    private func error(_ code: XMLError.Code, _ reason: String = "") -> XMLError {
+    private func error(_ code: XMLError.Code, _ reason: String) -> XMLError {
         XMLError(code, line: input.line, reason)
     }
 }

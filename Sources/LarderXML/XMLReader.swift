@@ -12,15 +12,14 @@ package final class XMLReader {
     private let problem: UnsafeMutablePointer<larder_xml_problem>
     private let filter: XMLFilter
     private let linesBefore: Int
-    /// ``XMLRules/elements``, interned by libxml2 so that addresses can be compared.
-    private let names: [UnsafePointer<xmlChar>?]
-    private var lineOfBlanks = 1
-    private var lineOfTag = 0
     private var isAfterStart = false
+    /// The index in ``XMLRules/elements`` of the current element. Nil if all are permitted.
+    package private(set) var element: Int?
+    package private(set) var line: Int
     /// The attributes of the current start tag. Empty unless the rules keep attributes.
     package private(set) var attributes: [XMLAttribute] = []
-    /// At the end of an element without child elements, the offsets of its content in the file. If
-    /// comments or instructions divide it, the offsets of the only part with text. Nil if unknown.
+    /// At the end of an element without child elements, the offsets of its content in the file. Nil
+    /// if unknown, or if the content has comments or instructions.
     package private(set) var content: Range<Int>?
 
     /// - Parameters:
@@ -28,18 +27,18 @@ package final class XMLReader {
     ///   - read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end. Called at
     ///     least once per `bufferSize` bytes. Can throw to cancel the reading.
     package init(
-        _ rules: XMLRules, line: Int = 1, offsets: XMLOffsets? = nil,
-        bufferSize: Int = 64 << 10,
+        _ rules: XMLRules, line: Int = 1, offsets: XMLOffsets? = nil, bufferSize: Int = 64 << 10,
         _ read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int
     ) throws {
         _ = Self.initialized
         linesBefore = line - 1
+        self.line = line
         let input = BufferedBytes(capacity: bufferSize, line: line, read)
         filter = XMLFilter(input, rules, offsets)
         let options = XML_PARSE_NONET.rawValue | XML_PARSE_BIG_LINES.rawValue
         // Unretained because this object owns the filter and frees the reader first.
         let context = Unmanaged.passUnretained(filter).toOpaque()
-        let problem = UnsafeMutablePointer<larder_xml_problem>.allocate(capacity: 1)
+        problem = .allocate(capacity: 1)
         problem.initialize(to: larder_xml_problem())
         larder_xml_collect(problem)
         guard
@@ -51,8 +50,6 @@ package final class XMLReader {
             throw XMLError(.malformed, line: nil, "not enough memory to read XML")
         }
         self.reader = reader
-        self.problem = problem
-        names = (rules.elements ?? []).map { xmlTextReaderConstString(reader, $0) }
         larder_xml_collect_from(reader, problem)
     }
 
@@ -77,15 +74,10 @@ package final class XMLReader {
             switch xmlReaderTypes(UInt32(bitPattern: xmlTextReaderNodeType(reader))) {
             case XML_READER_TYPE_ELEMENT: return takeTag(.start)
             case XML_READER_TYPE_END_ELEMENT: return takeTag(.end)
-            case XML_READER_TYPE_TEXT:
-                lineOfTag = 0
+            case XML_READER_TYPE_TEXT,
+                XML_READER_TYPE_SIGNIFICANT_WHITESPACE where keepingBlanks:
+                line = Int(larder_xml_line(reader)) + linesBefore
                 return .text
-            case XML_READER_TYPE_SIGNIFICANT_WHITESPACE:
-                lineOfBlanks = Int(larder_xml_line(reader))
-                if keepingBlanks {
-                    lineOfTag = 0
-                    return .text
-                }
             default: break
             }
         }
@@ -93,16 +85,10 @@ package final class XMLReader {
 
     private func takeTag(_ node: Node) -> Node {
         guard let tag = filter.takeTag() else { return node }
-        lineOfTag = tag.line
-        attributes = tag.attributes
+        (element, line, attributes) = (tag.element, tag.line, tag.attributes)
         content = node == .end && isAfterStart ? tag.text : nil
         isAfterStart = node == .start && !isEmpty
         return node
-    }
-
-    package var element: Int? {
-        let name = xmlTextReaderConstName(reader)
-        return names.firstIndex { $0 == name }
     }
 
     /// The element's name with its prefix. Foreign text.
@@ -116,13 +102,6 @@ package final class XMLReader {
 
     package var hasForbiddenReference: Bool { filter.hasForbiddenReference }
 
-    /// The line of the current node or, if unknown, of the white space before it.
-    package var line: Int {
-        if lineOfTag > 0 { return lineOfTag }
-        let known = Int(larder_xml_line(reader))
-        return filter.line(of: known > 0 ? known : lineOfBlanks) + linesBefore
-    }
-
     private func failure() -> any Error {
         if let error = filter.endingError { return error }
         let message = String(cString: larder_xml_message(problem))
@@ -132,7 +111,7 @@ package final class XMLReader {
         let noted = Int(problem.pointee.line)
         let line = noted > 0 ? noted : Int(xmlTextReaderGetParserLineNumber(reader))
         return XMLError(
-            code, line: line > 0 ? filter.line(of: line) + linesBefore : nil,
+            code, line: line > 0 ? line + linesBefore : nil,
             message.isEmpty
                 ? "not well-formed XML"
                 : message.split(whereSeparator: \.isNewline).joined(separator: " "))
@@ -150,10 +129,10 @@ package final class XMLReader {
 }
 
 package struct XMLRules: Sendable {
-    /// The permitted elements, the root first. Names have 1 to 7 bytes. Nil permits all elements.
+    /// The elements of a document whose root is the first of them. Names have 1 to 7 bytes. A
+    /// document with a different root keeps all elements and attributes. If nil, all elements are
+    /// kept, without attributes.
     package var elements: [String]?
-    /// Whether a different root is permitted. Such a document keeps all elements and attributes.
-    package var permitsOtherRoots: Bool
     /// The ``elements`` that contain no text.
     package var containers: [String] = []
     /// The maximum size in bytes of a text that is always kept whole, and of a tag whose attributes
@@ -172,13 +151,12 @@ package struct XMLRules: Sendable {
     package var maximumNames: Int
 
     package init(
-        elements: [String]? = nil, containers: [String] = [], permitsOtherRoots: Bool = false,
-        maximumTextBytes: Int, maximumDepth: Int = 256, maximumSkippedBytes: Int = 64 << 20,
+        elements: [String]? = nil, containers: [String] = [], maximumTextBytes: Int,
+        maximumDepth: Int = 256, maximumSkippedBytes: Int = 64 << 20,
         permitsDocumentType: Bool = false, forbiddenReference: UInt8? = nil, maximumNames: Int = 256
     ) {
         self.elements = elements
         self.containers = containers
-        self.permitsOtherRoots = permitsOtherRoots
         self.maximumTextBytes = maximumTextBytes
         self.maximumDepth = maximumDepth
         self.maximumSkippedBytes = maximumSkippedBytes
@@ -194,7 +172,6 @@ struct XMLTag {
     let nameEnd: Int
     let isEnd: Bool
     let isEmpty: Bool
-    let length: Int
     let hasAttributes: Bool
     let number: UInt64
 
@@ -203,7 +180,6 @@ struct XMLTag {
 
     /// - Parameter bytes: The tag with both brackets. Must outlive this value.
     init(_ bytes: UnsafeBufferPointer<UInt8>) {
-        length = bytes.count
         let last = bytes.count - 1
         isEnd = bytes[1] == UInt8(ascii: "/")
         isEmpty = !isEnd && bytes[last - 1] == UInt8(ascii: "/")
@@ -222,25 +198,21 @@ struct XMLTag {
 }
 
 package struct XMLError: Error, Equatable {
-    package enum Code: Equatable, Sendable {
+    package enum Code: Sendable {
         case malformed
         /// The document type is not permitted, or has declarations.
         case declarations
         /// The document exceeds a limit of ``XMLRules`` or libxml2.
         case tooLarge
         case tooDeep
-        /// The root is not the first of ``XMLRules/elements``.
-        case otherRoot(String)
-        /// An element is not one of ``XMLRules/elements``.
-        case otherElement(String)
     }
 
-    /// The kind of error. Its element names and ``reason`` may contain foreign text.
     package let code: Code
     package let line: Int?
+    /// The reason. May contain foreign text.
     package let reason: String
 
-    init(_ code: Code, line: Int?, _ reason: String = "") {
+    init(_ code: Code, line: Int?, _ reason: String) {
         self.code = code
         self.line = line
         self.reason = reason

@@ -16,9 +16,9 @@ final class ManifestXML {
         self.decoder = decoder
         let rules = XMLRules(
             elements: PlistCursor.Element.allCases.map(\.rawValue),
-            containers: ["plist", "array", "dict"], permitsOtherRoots: true,
-            maximumTextBytes: limits.maximumEntrySize, permitsDocumentType: true,
-            forbiddenReference: TextDecoder.invalid, maximumNames: 1_024)
+            containers: ["plist", "array", "dict"], maximumTextBytes: limits.maximumEntrySize,
+            permitsDocumentType: true, forbiddenReference: TextDecoder.invalid,
+            maximumNames: 1_024)
         let offsets = XMLOffsets(from: window.offset, unitSize: encoding.unitSize)
         reader = try Self.located(in: source) {
             try XMLReader(rules, line: window.line, offsets: offsets) { try decoder.read(into: $0) }
@@ -62,17 +62,16 @@ final class ManifestXML {
         do {
             return try body()
         } catch let error as XMLError {
-            let reason = error.reason.sanitizedForTerminal
-            let (code, words): (ManifestError.Code, String) =
+            let code: ManifestError.Code =
                 switch error.code {
-                case .malformed: (.malformed, reason)
-                case .declarations: (.entityDeclared, reason)
-                case .tooLarge: (.tooLarge, reason)
-                case .tooDeep: (.tooDeep, reason)
-                case .otherRoot(let name), .otherElement(let name):
-                    (.malformed, "<\(name.sanitizedForTerminal)> is not a property list element")
+                case .malformed: .malformed
+                case .declarations: .entityDeclared
+                case .tooLarge: .tooLarge
+                case .tooDeep: .tooDeep
                 }
-            throw ManifestError(code, source: source, at: error.line.map { .line($0) }, words)
+            throw ManifestError(
+                code, source: source, at: error.line.map { .line($0) },
+                error.reason.sanitizedForTerminal)
         }
     }
 }
