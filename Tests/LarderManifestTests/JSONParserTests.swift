@@ -64,7 +64,6 @@ import Testing
         #expect(try parse(text) == .string(value))
     }
 
-    /// The parser compares eight bytes at a time. A special byte may be any one of them.
     @Test func theEndOfAStringIsFoundAtEveryPosition() throws {
         for length in 0..<40 {
             for filler in ["a", "é", "中"] {

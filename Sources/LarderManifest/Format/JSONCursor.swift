@@ -1,5 +1,4 @@
 final class JSONCursor: ManifestCursor {
-    private(set) var lastLine: Int
     var mayBeJSONLines: () -> Bool = { false }
     private let window: ByteWindow
     private let limits: ManifestLimits
@@ -7,7 +6,6 @@ final class JSONCursor: ManifestCursor {
     init(_ window: ByteWindow, limits: ManifestLimits) {
         self.window = window
         self.limits = limits
-        lastLine = window.line
     }
 
     var line: Int? { window.line }
@@ -37,7 +35,7 @@ final class JSONCursor: ManifestCursor {
         try forEachItem(until: UInt8(ascii: "}"), "',' or '}'") {
             let key = try parse { parser throws(JSONParser.Error) in try parser.key() }
             guard try next() == UInt8(ascii: ":") else { throw unexpected("':'") }
-            consume()
+            window.consume(1)
             _ = try next()
             try body(key)
         }
@@ -51,17 +49,16 @@ final class JSONCursor: ManifestCursor {
     }
 
     private func forEachItem(until end: UInt8, _ wanted: String, _ body: () throws -> Void) throws {
-        consume()
+        window.consume(1)
         while try next() != end {
             try body()
-            lastLine = window.line
             if try next() == UInt8(ascii: ",") {
-                consume()
+                window.consume(1)
             } else if try next() != end {
                 throw unexpected(wanted)
             }
         }
-        consume()
+        window.consume(1)
     }
 
     func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
@@ -71,11 +68,6 @@ final class JSONCursor: ManifestCursor {
     func unexpected(_ wanted: String) -> ManifestError {
         let found = JSONText.character(window.unread, at: 0)
         return window.error(.malformed, "expected \(wanted), found \(found)")
-    }
-
-    private func consume() {
-        window.consume(1)
-        lastLine = window.line
     }
 
     private func next() throws -> UInt8 {
@@ -89,9 +81,7 @@ final class JSONCursor: ManifestCursor {
         _ = try window.peekAfterComments()
         let failure: EntryError
         switch try window.parse(limits, isLines: mayBeJSONLines(), read) {
-        case .success(let value):
-            lastLine = window.line
-            return .success(value)
+        case .success(let value): return .success(value)
         case .failure(.syntax(let offset, let reason)):
             throw window.error(.malformed, at: offset, reason)
         case .failure(.unfinished): throw truncated
@@ -99,7 +89,6 @@ final class JSONCursor: ManifestCursor {
         case .failure(.tooLarge): failure = .tooLarge(limits)
         }
         try skipUnread()
-        lastLine = window.line
         return .failure(failure)
     }
 
@@ -119,7 +108,7 @@ final class JSONCursor: ManifestCursor {
                 window.consume(1)
                 depth -= 1
             default:
-                window.consume(max(1, window.unread.prefix { $0.isASCIILetterOrDigit }.count))
+                window.consume(1)
                 continue
             }
             if depth == 0 { return }
@@ -128,15 +117,13 @@ final class JSONCursor: ManifestCursor {
 
     private func skipString() throws {
         window.consume(1)
-        repeat {
-            while let found = window.unread.firstIndex(where: { $0 == 0x22 || $0 == 0x5C }) {
-                window.consume(found)
-                if window.unread.first == UInt8(ascii: "\"") { return window.consume(1) }
-                try window.fill(to: 2)
-                window.consume(min(2, window.count))
-            }
-            window.consume(window.count)
-        } while try window.fill()
+        while try window.peek() != nil {
+            window.consume(window.unread.prefix { $0 != 0x22 && $0 != 0x5C }.count)
+            guard let mark = window.unread.first else { continue }
+            if mark == UInt8(ascii: "\"") { return window.consume(1) }
+            try window.fill(to: 2)
+            window.consume(min(2, window.count))
+        }
         throw truncated
     }
 
@@ -187,13 +174,11 @@ extension ByteWindow {
 
     private func skipBlockComment() throws {
         var hasStar = false
-        repeat {
-            for (index, byte) in unread.enumerated() {
-                if hasStar, byte == UInt8(ascii: "/") { return consume(index + 1) }
-                hasStar = byte == UInt8(ascii: "*")
-            }
-            consume(count)
-        } while try fill()
+        while let byte = try peek() {
+            consume(1)
+            if hasStar, byte == UInt8(ascii: "/") { return }
+            hasStar = byte == UInt8(ascii: "*")
+        }
     }
 
     /// Skips white space, comments and the separators of RFC 7464.

@@ -171,21 +171,21 @@ struct JSONParser {
         var hasControls = false
         var isASCII = true
         position = start
-        while true {
-            position = JSONText.endOfPlainText(bytes, from: position, isASCII: &isASCII)
+        scan: while true {
             guard position < bytes.count else { throw .unfinished }
-            if bytes[position] == UInt8(ascii: "\"") { break }
-            if bytes[position] == UInt8(ascii: "\\") {
+            switch bytes[position] {
+            case UInt8(ascii: "\""): break scan
+            case UInt8(ascii: "\\"):
                 hasEscapes = true
                 position += 1
                 guard position < bytes.count else { throw .unfinished }
                 // The next iteration handles a control character after a backslash.
                 if bytes[position] < 0x20 { continue }
-            } else {
-                if isLines, bytes[position] == 0x0A || bytes[position] == 0x0D {
-                    throw .syntax(at: position, "the line ends inside a string")
-                }
-                hasControls = true
+            case 0x0A where isLines, 0x0D where isLines:
+                throw .syntax(at: position, "the line ends inside a string")
+            case ..<0x20: hasControls = true
+            case 0x80...: isASCII = false
+            default: break
             }
             position += 1
         }

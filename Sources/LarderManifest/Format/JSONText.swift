@@ -1,34 +1,4 @@
 enum JSONText {
-    /// Returns the position of the next quotation mark, backslash or control character, or else the
-    /// end. Sets `isASCII` to false if an earlier byte is not ASCII.
-    static func endOfPlainText(
-        _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, isASCII: inout Bool
-    ) -> Int {
-        var position = start
-        // Reads eight bytes at a time. `marks` is zero if all of them are plain text.
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let highs: UInt64 = 0x8080_8080_8080_8080
-        let raw = UnsafeRawBufferPointer(bytes)
-        while position + 8 <= bytes.count {
-            let word = raw.loadUnaligned(fromByteOffset: position, as: UInt64.self)
-            let quotes = word ^ (ones &* 0x22)
-            let backslashes = word ^ (ones &* 0x5C)
-            let marks =
-                ((quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes
-                    | (word &- ones &* 0x20) & ~word) & highs
-            if marks != 0 { break }
-            if word & highs != 0 { isASCII = false }
-            position += 8
-        }
-        while position < bytes.count {
-            let byte = bytes[position]
-            if byte == 0x22 || byte == 0x5C || byte < 0x20 { return position }
-            if byte >= 0x80 { isASCII = false }
-            position += 1
-        }
-        return position
-    }
-
     /// The characters after a backslash (RFC 8259, section 7) except `u`, and the characters that
     /// they mean.
     private static let escapes = Array(zip("\"\\/bfnrt".utf8, "\"\\/\u{8}\u{C}\n\r\t".utf8))
