@@ -26,22 +26,15 @@ final class YAMLCursor: ManifestCursor {
             guard events.kind == .documentStart else { continue }
             try events.advance()
             guard events.kind == .scalar else { return true }
-            let (text, isPlain) = try events.scalar()
-            if !isPlain || !text.isEmpty { return true }
+            if !events.event.isPlain || !events.event.text.isEmpty { return true }
         }
         return false
     }
 
-    var line: Int? { events.line }
+    var line: Int? { events.event.line }
     var progress: Int { events.progress }
 
-    func kind() -> ValueKind {
-        switch events.valueKind {
-        case .dictionary: .dictionary
-        case .array: .array
-        default: .scalar
-        }
-    }
+    func kind() -> ValueKind { events.valueKind }
 
     func take() throws -> Result<ManifestValue, EntryError> {
         let mark = events.mark
@@ -112,7 +105,7 @@ final class YAMLCursor: ManifestCursor {
         case .dictionary:
             try limits.enter(depth)
             return .dictionary(try members(depth: depth, size: &size))
-        default: return try scalar(size: &size)
+        case .scalar: return try scalar(size: &size)
         }
     }
 
@@ -160,9 +153,11 @@ final class YAMLCursor: ManifestCursor {
     }
 
     private func scalar(size: inout Int) throws -> ManifestValue {
-        let (text, isPlain) = try events.scalar()
-        try limits.charge(text.utf8.count, to: &size)
-        let value = (isPlain ? Self.typed(text) : nil) ?? .string(text, at: events.span)
+        let scalar = try events.scalar()
+        try limits.charge(scalar.text.utf8.count, to: &size)
+        let value =
+            (scalar.isPlain ? Self.typed(scalar.text) : nil)
+            ?? .string(scalar.text, at: events.event.span)
         try events.advance()
         return value
     }

@@ -5,15 +5,6 @@ import LarderCore
 /// Events of anchored values are kept until the document ends. Kept and repeated events are
 /// limited, because aliases can expand without bound.
 final class YAMLEvents {
-    private struct Event {
-        let kind: YAMLParser.Kind
-        let text: String
-        let isPlain: Bool
-        let span: SourceSpan
-        let line: Int
-        let target: Int
-    }
-
     private struct Anchor {
         let start: Int
         /// The end of the value. Nil until the value ends, or if it is too large to keep.
@@ -32,30 +23,31 @@ final class YAMLEvents {
     private static let maximumKept = 8 << 20
     private static let eventSize = 64
 
-    private(set) var kind = YAMLParser.Kind.documentEnd
+    private(set) var event = YAMLParser.Event(kind: .documentEnd, line: 0)
     private let parser: YAMLParser
-    /// The index in ``kept`` of the current event, if it is repeated. If nil, there are no
-    /// ``replays``.
-    private var repeated: Int?
     private var replays: [Replay] = []
     /// The depth in the innermost replay, or else in the document.
     private var depth = 0
-    private var target = 0
     private var anchors: [Anchor] = []
     private var names: [String: Int] = [:]  // text: libyaml allows only ASCII names
     private var open: [(anchor: Int, depth: Int)] = []
-    private var kept: [Event] = []
+    private var kept: [YAMLParser.Event] = []
     private var keptSize = 0
     private var repeatedSize = 0
 
     init(_ parser: YAMLParser) { self.parser = parser }
 
-    var line: Int { repeated.map { kept[$0].line } ?? parser.line }
-    var span: SourceSpan { repeated.map { kept[$0].span } ?? parser.span }
+    var kind: YAMLParser.Kind { event.kind }
     var progress: Int { parser.fed + repeatedSize }
     var mark: Mark { (replays.count, depth) }
 
-    var valueKind: YAMLParser.Kind { kind == .alias ? kept[anchors[target].start].kind : kind }
+    var valueKind: ValueKind {
+        switch kind == .alias ? kept[anchors[event.target].start].kind : kind {
+        case .array: .array
+        case .dictionary: .dictionary
+        default: .scalar
+        }
+    }
 
     func advance() throws {
         switch kind {
@@ -63,21 +55,19 @@ final class YAMLEvents {
         case .end: depth -= 1
         default: break
         }
-        // The first condition is much faster than access to the array.
-        while repeated != nil, let replay = replays.last {
+        while let replay = replays.last {
             if replay.next < replay.end {
                 replays[replays.count - 1].next += 1
-                return try use(replay.next)
+                event = kept[replay.next]
+                return try charge(event)
             }
             depth = replay.outerDepth
             replays.removeLast()
         }
-        repeated = nil
-        try parser.advance()
-        kind = parser.kind
+        event = try parser.next()
         switch kind {
-        case .scalar, .array, .dictionary: if let name = parser.anchor { try add(name) }
-        case .alias: target = try find(parser.anchor ?? "")
+        case .scalar, .array, .dictionary: if let name = event.anchor { try add(name) }
+        case .alias: event.target = try find(event.anchor ?? "")
         case .documentStart:
             (anchors, names, open) = ([], [:], [])
             (kept, keptSize) = ([], 0)
@@ -87,20 +77,19 @@ final class YAMLEvents {
     }
 
     func enterAlias() throws {
-        let anchor = anchors[target]
+        let anchor = anchors[event.target]
         replays.append(
             Replay(next: anchor.start, end: anchor.end ?? anchor.start, outerDepth: depth))
         depth = 0
-        repeated = anchor.start
         try advance()
     }
 
-    func scalar() throws -> (text: String, isPlain: Bool) {
-        if kind == .alias { try charge(kept[anchors[target].start]) }
-        guard let index = kind == .alias ? anchors[target].start : repeated else {
-            return (parser.text, parser.isPlain)
-        }
-        return (kept[index].text, kept[index].isPlain)
+    /// Returns the current scalar, or the scalar that an alias repeats.
+    func scalar() throws -> YAMLParser.Event {
+        guard kind == .alias else { return event }
+        let scalar = kept[anchors[event.target].start]
+        try charge(scalar)
+        return scalar
     }
 
     func skip(from mark: Mark) throws {
@@ -109,7 +98,7 @@ final class YAMLEvents {
             // Leaves the alias, which is a whole value.
             depth = replays[mark.replays].outerDepth
             replays.removeLast(replays.count - mark.replays)
-            kind = .alias
+            event.kind = .alias
             try advance()
             isDone = depth == mark.depth
         }
@@ -120,15 +109,7 @@ final class YAMLEvents {
         }
     }
 
-    private func use(_ index: Int) throws {
-        let event = kept[index]
-        try charge(event)
-        repeated = index
-        kind = event.kind
-        target = event.target
-    }
-
-    private func charge(_ event: Event) throws {
+    private func charge(_ event: YAMLParser.Event) throws {
         repeatedSize += Self.eventSize + event.text.utf8.count
         let limit = 100 * parser.fed + 16 << 20
         guard repeatedSize <= limit else {
@@ -162,20 +143,16 @@ final class YAMLEvents {
 
     /// Keeps the current event for aliases, and closes the anchors that end with it.
     private func keep() {
-        let isScalar = kind == .scalar
-        let text = isScalar ? parser.text : ""
-        keptSize += Self.eventSize + text.utf8.count
+        keptSize += Self.eventSize + event.text.utf8.count
         guard keptSize <= Self.maximumKept else {
             open = []
             return
         }
-        kept.append(
-            Event(
-                kind: kind, text: text, isPlain: isScalar && parser.isPlain,
-                span: isScalar || kind == .alias ? parser.span : .unknown, line: parser.line,
-                target: target))
+        kept.append(event)
         let inner = kind == .end ? depth - 1 : depth
-        guard isScalar || kind == .end, let last = open.last, last.depth == inner else { return }
+        guard kind == .scalar || kind == .end, let last = open.last, last.depth == inner else {
+            return
+        }
         anchors[last.anchor].end = kept.count
         open.removeLast()
     }

@@ -8,6 +8,20 @@ import LarderCore
 final class YAMLParser {
     enum Kind { case scalar, alias, array, dictionary, end, documentStart, documentEnd, streamEnd }
 
+    struct Event {
+        var kind: Kind
+        let line: Int
+        var text = ""
+        /// Whether a scalar's text decides its type.
+        var isPlain = false
+        var anchor: String?
+        /// The number of an alias's anchor, set by ``YAMLEvents``.
+        var target = 0
+        /// The place of a scalar or an alias, without its anchor and tag. A block scalar ends after
+        /// the text of its last line.
+        var span = SourceSpan.unknown
+    }
+
     /// The number of bytes that libyaml may read past an event.
     private static let lookahead = 128 << 10
     /// libyaml's time for a token grows with the depth.
@@ -24,7 +38,6 @@ final class YAMLParser {
         + " run its template engine first"
 
     let source: String
-    private(set) var kind = Kind.documentEnd
     /// The offset in the manifest of the next byte to pass to libyaml.
     private(set) var fed: Int
     private let window: ByteWindow
@@ -37,8 +50,6 @@ final class YAMLParser {
     private let firstLine: Int
     private let firstOffset: Int
     private var known: (index: Int, offset: Int)
-    /// Offsets of ASCII text, in which each character is one byte.
-    private var plain = 0..<0
     /// The start mark of the current event, in characters. Later marks are not before it.
     private var start = 0
     private var depth = 0
@@ -87,29 +98,43 @@ final class YAMLParser {
         parser.deallocate()
     }
 
-    func advance() throws {
+    func next() throws -> Event {
         yaml_event_delete(event)
         guard yaml_parser_parse(parser, event) == 1 else { throw error() }
         start = Int(event.pointee.start_mark.index)
+        var next = Event(kind: .documentEnd, line: line)
+        let data = event.pointee.data
         switch event.pointee.type {
-        case YAML_SCALAR_EVENT: kind = .scalar
-        case YAML_ALIAS_EVENT: kind = .alias
+        case YAML_SCALAR_EVENT:
+            next.kind = .scalar
+            next.text = String(
+                decoding: UnsafeBufferPointer(start: data.scalar.value, count: data.scalar.length),
+                as: UTF8.self)
+            next.isPlain = isPlain
+            next.anchor = data.scalar.anchor.map { String(cString: $0) }
+            next.span = span
+        case YAML_ALIAS_EVENT:
+            next.kind = .alias
+            next.anchor = data.alias.anchor.map { String(cString: $0) }
+            next.span = span
         case YAML_SEQUENCE_START_EVENT:
-            kind = .array
+            next.kind = .array
+            next.anchor = data.sequence_start.anchor.map { String(cString: $0) }
             try enter()
         case YAML_MAPPING_START_EVENT:
-            kind = .dictionary
+            next.kind = .dictionary
+            next.anchor = data.mapping_start.anchor.map { String(cString: $0) }
             try enter()
-            if event.pointee.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE,
+            if data.mapping_start.style == YAML_FLOW_MAPPING_STYLE,
                 bytes[position(of: start)...].starts(with: "{{".utf8)
             {
                 throw error(.notAManifest, Self.template)
             }
         case YAML_SEQUENCE_END_EVENT, YAML_MAPPING_END_EVENT:
-            kind = .end
+            next.kind = .end
             depth -= 1
         case YAML_DOCUMENT_START_EVENT:
-            kind = .documentStart
+            next.kind = .documentStart
             isInDocument = true
             guard Int(event.pointee.end_mark.index) - start <= Self.maximumDirectives else {
                 throw error(
@@ -117,48 +142,25 @@ final class YAMLParser {
                     "the directives of a document have more than \(Self.maximumDirectives)"
                         + " characters")
             }
-        case YAML_STREAM_END_EVENT: kind = .streamEnd
-        default:
-            kind = .documentEnd
-            isInDocument = false
+        case YAML_STREAM_END_EVENT: next.kind = .streamEnd
+        default: isInDocument = false
         }
+        return next
     }
 
-    var line: Int { Int(event.pointee.start_mark.line) + firstLine }
+    private var line: Int { Int(event.pointee.start_mark.line) + firstLine }
 
-    var text: String {
-        let scalar = event.pointee.data.scalar
-        return String(
-            decoding: UnsafeBufferPointer(start: scalar.value, count: scalar.length),
-            as: UTF8.self)
-    }
-
-    /// Whether a scalar's text decides its type.
-    var isPlain: Bool {
+    private var isPlain: Bool {
         guard event.pointee.data.scalar.style == YAML_PLAIN_SCALAR_STYLE else { return false }
         guard let tag = event.pointee.data.scalar.tag else { return true }
         let name = String(cString: tag)
         return !name.isSame(as: YAML_STR_TAG) && !name.isSame(as: "!")
     }
 
-    var anchor: String? {
-        let name =
-            switch kind {
-            case .scalar: event.pointee.data.scalar.anchor
-            case .alias: event.pointee.data.alias.anchor
-            case .array: event.pointee.data.sequence_start.anchor
-            case .dictionary: event.pointee.data.mapping_start.anchor
-            default: nil as UnsafeMutablePointer<yaml_char_t>?
-            }
-        return name.map { String(cString: $0) }
-    }
-
-    /// The place of a scalar or an alias, without its anchor and tag. A block scalar ends after the
-    /// text of its last line.
-    var span: SourceSpan {
+    private var span: SourceSpan {
         var from = position(of: start)
-        var to = position(after: Int(event.pointee.end_mark.index) - start, from: from)
-        if kind == .scalar {
+        var to = bytes.position(after: Int(event.pointee.end_mark.index) - start, from: from)
+        if event.pointee.type == YAML_SCALAR_EVENT {
             let scalar = event.pointee.data.scalar
             if scalar.anchor != nil || scalar.tag != nil { from = bytes.endOfProperties(from, to) }
             if scalar.style == YAML_LITERAL_SCALAR_STYLE
@@ -208,18 +210,8 @@ final class YAMLParser {
 
     /// Returns the position of a mark in the window. Must be called with ascending marks.
     private func position(of index: Int) -> Int {
-        let position = position(after: index - known.index, from: known.offset - offset)
+        let position = bytes.position(after: index - known.index, from: known.offset - offset)
         known = (index, offset + position)
-        return position
-    }
-
-    private func position(after count: Int, from start: Int) -> Int {
-        let (from, to) = (offset + start, offset + start + count)
-        if count >= 0, plain.lowerBound <= from, to <= plain.upperBound { return start + count }
-        let position = bytes.position(after: count, from: start)
-        if offset + position >= plain.upperBound {
-            plain = offset + position..<offset + bytes.endOfASCII(position, bytes.count)
-        }
         return position
     }
 
@@ -261,31 +253,17 @@ final class YAMLParser {
 }
 
 extension UnsafeBufferPointer<UInt8> {
+    /// Returns the position after a number of characters.
     fileprivate func position(after count: Int, from start: Int) -> Int {
         var position = start
         var rest = count
-        while rest > 0, position < self.count {
-            let end = endOfASCII(position, Swift.min(self.count, position + rest))
-            rest -= end - position
-            position = end
-            guard rest > 0, position < self.count else { break }
+        while position < self.count {
+            if self[position] & 0xC0 != 0x80 {
+                if rest <= 0 { break }
+                rest -= 1
+            }
             position += 1
-            while position < self.count, self[position] & 0xC0 == 0x80 { position += 1 }
-            rest -= 1
         }
-        return position
-    }
-
-    fileprivate func endOfASCII(_ start: Int, _ end: Int) -> Int {
-        guard let base = baseAddress else { return start }
-        var position = start
-        while position + 8 <= end,
-            UnsafeRawPointer(base + position).loadUnaligned(as: UInt64.self)
-                & 0x8080_8080_8080_8080 == 0
-        {
-            position += 8
-        }
-        while position < end, base[position] < 0x80 { position += 1 }
         return position
     }
 
@@ -303,19 +281,15 @@ extension UnsafeBufferPointer<UInt8> {
 
     /// Returns the end of a node's anchor, tag, white space and comments.
     fileprivate func endOfProperties(_ start: Int, _ end: Int) -> Int {
-        var position = start
-        while position < end {
-            switch self[position] {
-            case UInt8(ascii: "&"), UInt8(ascii: "!"):
-                while position < end, !self[position].isMarkupBlank { position += 1 }
-            case UInt8(ascii: "#"):
-                while position < end, self[position] != 0x0A, self[position] != 0x0D {
-                    position += 1
-                }
-            case let byte where byte.isMarkupBlank: position += 1
-            default: return position
+        var rest = self[start..<end]
+        while let first = rest.first {
+            switch first {
+            case UInt8(ascii: "&"), UInt8(ascii: "!"): rest = rest.drop { !$0.isMarkupBlank }
+            case UInt8(ascii: "#"): rest = rest.drop { $0 != 0x0A && $0 != 0x0D }
+            case _ where first.isMarkupBlank: rest.removeFirst()
+            default: return rest.startIndex
             }
         }
-        return position
+        return end
     }
 }
