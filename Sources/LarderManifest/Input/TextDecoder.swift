@@ -22,56 +22,52 @@ final class TextDecoder {
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        var filled = min(rest.count, buffer.count)
-        buffer.copyBytes(from: rest.prefix(filled))
-        rest.removeFirst(filled)
-        func put(_ bytes: some Collection<UInt8>) {
-            for byte in bytes {
-                if filled < buffer.count {
-                    buffer[filled] = byte
-                    filled += 1
-                } else {
-                    rest.append(byte)
-                }
-            }
-        }
-        while filled < buffer.count {
+        if rest.isEmpty { try decode(buffer.count) }
+        let count = min(rest.count, buffer.count)
+        buffer.copyBytes(from: rest.prefix(count))
+        rest.removeFirst(count)
+        offset += count
+        return count
+    }
+
+    /// Adds `count` bytes to ``rest``, and the remaining bytes of the last character.
+    private func decode(_ count: Int) throws {
+        while rest.count < count {
             try window.fill(to: 4)
             let bytes = window.unread
-            if bytes.isEmpty { break }
+            if bytes.isEmpty { return }
             var taken = 0
-            while filled < buffer.count, taken < bytes.count {
-                let next = UnsafeBufferPointer(rebasing: bytes[taken...])
-                if case .utf8 = encoding, case let count = next.plainCount, count > 0 {
-                    let part = next.prefix(buffer.count - filled).prefix(count)
-                    UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]).copyBytes(from: part)
-                    filled += part.count
-                    taken += part.count
-                    continue
-                }
-                guard let (scalar, size) = character(next) else { break }
-                // Only binary data has zeros, so the whole file is damaged.
-                guard scalar.value > 0 else {
-                    throw window.error(
-                        .malformed, at: taken, "the character U+0 is not allowed in XML")
-                }
-                if XMLReference.isForbidden(UInt64(scalar.value)) { break }
-                taken += size
-                put(UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+            if case .utf8 = encoding {
+                let part = bytes.prefix(count - rest.count)
+                taken = part.prefix { 0x20..<0x80 ~= $0 || $0 == 0x0A }.count
             }
-            if taken == 0 {
+            if taken > 0 {
+                rest += bytes.prefix(taken)
+            } else if let (scalar, size) = try character(bytes) {
+                rest += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
+                taken = size
+            } else {
                 hasInvalid = true
-                put(CollectionOfOne(Self.invalid))
+                rest.append(Self.invalid)
                 taken = min(encoding.unitSize ?? 1, bytes.count)
             }
             window.consume(taken)
         }
-        offset += filled
-        return filled
     }
 
-    /// Returns nil if the first character is damaged or incomplete.
-    private func character(_ bytes: UnsafeBufferPointer<UInt8>) -> (Unicode.Scalar, size: Int)? {
+    /// Returns nil if the first character is damaged, incomplete or forbidden.
+    private func character(
+        _ bytes: UnsafeBufferPointer<UInt8>
+    ) throws -> (Unicode.Scalar, size: Int)? {
+        guard let (scalar, size) = decoded(bytes) else { return nil }
+        // Only binary data has zeros, so the whole file is damaged.
+        guard scalar.value > 0 else {
+            throw window.error(.malformed, "the character U+0 is not allowed in XML")
+        }
+        return XMLReference.isForbidden(UInt64(scalar.value)) ? nil : (scalar, size)
+    }
+
+    private func decoded(_ bytes: UnsafeBufferPointer<UInt8>) -> (Unicode.Scalar, size: Int)? {
         switch encoding {
         case .utf8:
             if bytes[0] < 0x80 { return (Unicode.Scalar(bytes[0]), 1) }
@@ -90,22 +86,6 @@ final class TextDecoder {
             guard case .scalarValue(let scalar) = decoder.decode(&units) else { return nil }
             return (scalar, 2 * UTF16.width(scalar))
         }
-    }
-}
-
-extension UnsafeBufferPointer<UInt8> {
-    /// The length of leading printable ASCII, rounded down to a multiple of eight.
-    fileprivate var plainCount: Int {
-        guard let base = baseAddress else { return 0 }
-        var index = 0
-        while index + 8 <= count {
-            let word = UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
-            // A high bit is set for each control character and each non-ASCII byte.
-            let controls = (word &- 0x2020_2020_2020_2020) & ~word
-            guard (word | controls) & 0x8080_8080_8080_8080 == 0 else { break }
-            index += 8
-        }
-        return index
     }
 }
 
