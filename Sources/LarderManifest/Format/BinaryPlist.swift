@@ -71,7 +71,7 @@ final class BinaryPlist {
                 "shared objects expand to too many values for a file of this size", .tooLarge)
         }
         let offset = try offset(of: reference)
-        let marker = try bytes.run(at: offset, count: 1)[0]
+        let marker = try bytes.unsigned(at: offset, width: 1)
         let low = Int(marker & 0x0F)
         func scalar(_ value: ManifestValue, size: Int = 0) throws -> Object {
             let end = offset + 1 + size
@@ -130,7 +130,9 @@ final class BinaryPlist {
     /// Replaces non-ASCII bytes in an ASCII string, and unpaired surrogates in UTF-16, with U+FFFD.
     func string(_ text: References, isUTF16: Bool) throws -> (text: String, isValid: Bool) {
         let run = try bytes.run(at: text.offset, count: text.count)
-        if isUTF16 { return String.decoding(utf16: run, isBigEndian: true) }
+        if isUTF16 {
+            return run.withUnsafeBytes { String.decoding(utf16: $0, isBigEndian: true) }
+        }
         guard run.allSatisfy({ $0 < 0x80 }) else {
             return (String(decoding: run.map { $0 < 0x80 ? $0 : 0xFF }, as: UTF8.self), false)
         }
@@ -153,7 +155,7 @@ final class BinaryPlist {
         var offset = marker + 1
         var count = UInt64(low)
         if low == 0xF {
-            let kind = try bytes.run(at: offset, count: 1)[0]
+            let kind = try bytes.unsigned(at: offset, width: 1)
             guard kind & 0xF0 == 0x10, kind & 0x0F <= 3 else {
                 throw error("object \(reference) has no valid count")
             }
@@ -181,13 +183,10 @@ final class BinaryPlist {
 final class BinaryPlistBytes {
     let count: Int
     let input: ByteInput
-    private let blocks: UnsafeMutableRawBufferPointer
-    /// The block in each slot, or -1 if empty.
-    private var held = [Int](repeating: -1, count: BinaryPlistBytes.slotCount)
-    private var scratch: UnsafeMutableRawBufferPointer
+    /// The block in each slot. Its number is -1 if the slot is empty.
+    private var blocks: [(number: Int, bytes: [UInt8])] = Array(repeating: (-1, []), count: 256)
 
     private static let blockSize = 4 << 10
-    private static let slotCount = 256
 
     init(_ window: ByteWindow, limits: ManifestLimits) throws {
         if let size = window.input.seekableSize {
@@ -196,56 +195,38 @@ final class BinaryPlistBytes {
         } else {
             (input, count) = try window.saved(limit: Int64(limits.maximumPipedSize))
         }
-        // The buffers are allocated last, because an initializer that throws does not run deinit.
-        scratch = .allocate(byteCount: 0, alignment: 1)
-        blocks = .allocate(byteCount: Self.blockSize * Self.slotCount, alignment: 16)
     }
 
-    deinit {
-        blocks.deallocate()
-        scratch.deallocate()
-    }
-
-    /// Returns bytes that stay valid until this method is called again. The range must be within
-    /// the file.
-    func run(at offset: Int, count: Int) throws -> UnsafeRawBufferPointer {
-        let block = offset / Self.blockSize
+    /// Returns bytes of the file. The range must be within the file.
+    func run(at offset: Int, count: Int) throws -> ArraySlice<UInt8> {
+        let number = offset / Self.blockSize
         let start = offset % Self.blockSize
-        if start + count <= Self.blockSize {
-            let slot = block % Self.slotCount
-            let bytes = UnsafeMutableRawBufferPointer(
-                rebasing: blocks[(slot * Self.blockSize)..<((slot + 1) * Self.blockSize)])
-            if held[slot] != block {
-                held[slot] = -1
-                let offset = block * Self.blockSize
-                try read(.init(rebasing: bytes.prefix(self.count - offset)), at: offset)
-                held[slot] = block
-            }
-            return UnsafeRawBufferPointer(rebasing: bytes[start..<(start + count)])
+        guard start + count <= Self.blockSize else { return try read(count, at: offset)[...] }
+        let slot = number % blocks.count
+        if blocks[slot].number != number {
+            let offset = number * Self.blockSize
+            let bytes = try read(min(Self.blockSize, self.count - offset), at: offset)
+            blocks[slot] = (number, bytes)
         }
-        if scratch.count < count {
-            scratch.deallocate()
-            scratch = .allocate(byteCount: count, alignment: 16)
-        }
-        let bytes = UnsafeMutableRawBufferPointer(rebasing: scratch.prefix(count))
-        try read(bytes, at: offset)
-        return UnsafeRawBufferPointer(bytes)
+        return blocks[slot].bytes[start..<start + count]
     }
 
     func unsigned(at offset: Int, width: Int) throws -> UInt64 {
         try run(at: offset, count: width).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    private func read(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws {
-        var filled = 0
-        while filled < bytes.count {
-            let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[filled...])
-            let got = try input.read(into: rest, at: offset + filled)
-            guard got > 0 else {
-                throw ManifestError(
-                    .malformed, source: input.name, "the file was truncated while it was read")
+    private func read(_ count: Int, at offset: Int) throws -> [UInt8] {
+        try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            let bytes = UnsafeMutableRawBufferPointer(buffer)
+            while filled < count {
+                let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[filled..<count])
+                let got = try input.read(into: rest, at: offset + filled)
+                guard got > 0 else {
+                    throw ManifestError(
+                        .malformed, source: input.name, "the file was truncated while it was read")
+                }
+                filled += got
             }
-            filled += got
         }
     }
 }

@@ -110,13 +110,15 @@ final class BinaryPlistCursor: ManifestCursor {
             let (text, isValid) = try string(text, isUTF16, size: &size)
             return isValid ? .string(text, at: element.span) : .invalidText
         case .array(let references):
-            try enter(depth, references, &size)
+            try limits.enter(depth)
+            try limits.charge(8 * references.count, to: &size)
             return .array(
                 try (0..<references.count).map {
                     try value(plist.element($0, of: references), depth: depth + 1, size: &size)
                 })
         case .dictionary(let keys, let values):
-            try enter(depth, keys, &size)
+            try limits.enter(depth)
+            try limits.charge(8 * keys.count, to: &size)
             return .dictionary(
                 try (0..<keys.count).map { index in
                     let key = try key(plist.element(index, of: keys), size: &size)
@@ -138,12 +140,5 @@ final class BinaryPlistCursor: ManifestCursor {
     ) throws -> (text: String, isValid: Bool) {
         try limits.charge(text.count, to: &size)
         return try plist.string(text, isUTF16: isUTF16)
-    }
-
-    private func enter(
-        _ depth: Int, _ references: BinaryPlist.References, _ size: inout Int
-    ) throws {
-        try limits.enter(depth)
-        try limits.charge(8 * references.count, to: &size)
     }
 }
