@@ -139,31 +139,18 @@ package struct XMLRules: Sendable {
     /// are kept.
     package var maximumTextBytes: Int
     /// The root has depth 1. libxml2's limit is 256.
-    package var maximumDepth: Int
+    package var maximumDepth = 256
     /// The maximum size in bytes of comments, processing instructions, attributes, the document
     /// type, and excess white space between elements.
-    package var maximumSkippedBytes: Int
+    package var maximumSkippedBytes = 64 << 20
     /// Declarations in a document type are always refused.
-    package var permitsDocumentType: Bool
+    package var permitsDocumentType = false
     /// Replaces references to forbidden characters, such as `&#1;`. If nil, libxml2 refuses them.
     package var forbiddenReference: UInt8?
     /// The maximum number of different element names. libxml2 keeps and compares all names.
-    package var maximumNames: Int
+    package var maximumNames = 256
 
-    package init(
-        elements: [String]? = nil, containers: [String] = [], maximumTextBytes: Int,
-        maximumDepth: Int = 256, maximumSkippedBytes: Int = 64 << 20,
-        permitsDocumentType: Bool = false, forbiddenReference: UInt8? = nil, maximumNames: Int = 256
-    ) {
-        self.elements = elements
-        self.containers = containers
-        self.maximumTextBytes = maximumTextBytes
-        self.maximumDepth = maximumDepth
-        self.maximumSkippedBytes = maximumSkippedBytes
-        self.permitsDocumentType = permitsDocumentType
-        self.forbiddenReference = forbiddenReference
-        self.maximumNames = maximumNames
-    }
+    package init(maximumTextBytes: Int) { self.maximumTextBytes = maximumTextBytes }
 }
 
 struct XMLTag {

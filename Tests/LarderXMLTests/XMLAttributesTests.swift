@@ -4,9 +4,11 @@ import Testing
 /// The names, attributes and places of elements in documents of which any root is permitted.
 @Suite(.timeLimit(.minutes(30))) struct XMLAttributesTests {
     private static func rules(maximumTextBytes: Int = 64 << 10) -> XMLRules {
-        XMLRules(
-            elements: ["plist", "array", "string"], containers: ["plist", "array"],
-            maximumTextBytes: maximumTextBytes, maximumDepth: 64)
+        var rules = XMLRules(maximumTextBytes: maximumTextBytes)
+        rules.elements = ["plist", "array", "string"]
+        rules.containers = ["plist", "array"]
+        rules.maximumDepth = 64
+        return rules
     }
 
     private struct Element: Equatable {

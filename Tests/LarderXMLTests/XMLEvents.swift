@@ -100,14 +100,16 @@ enum XMLEvent: Equatable {
 extension XMLRules {
     /// Rules similar to the rules for property lists.
     static func list(maximumTextBytes: Int = 1 << 20) -> XMLRules {
-        XMLRules(
-            elements: ["plist", "array", "dict", "key", "string"],
-            containers: ["plist", "array", "dict"], maximumTextBytes: maximumTextBytes,
-            permitsDocumentType: true)
+        var rules = Self.any(maximumTextBytes: maximumTextBytes)
+        rules.elements = ["plist", "array", "dict", "key", "string"]
+        rules.containers = ["plist", "array", "dict"]
+        return rules
     }
 
     /// Rules for elements with any name.
     static func any(maximumTextBytes: Int = 1 << 20) -> XMLRules {
-        XMLRules(maximumTextBytes: maximumTextBytes, permitsDocumentType: true)
+        var rules = XMLRules(maximumTextBytes: maximumTextBytes)
+        rules.permitsDocumentType = true
+        return rules
     }
 }

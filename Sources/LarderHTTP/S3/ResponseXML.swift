@@ -5,9 +5,13 @@ import LarderXML
 enum ResponseXML {
     struct ParseError: Error {}
 
-    private static let rules = XMLRules(
-        maximumTextBytes: 8 << 10, maximumDepth: 16, maximumSkippedBytes: 1 << 20,
-        maximumNames: 128)
+    private static let rules: XMLRules = {
+        var rules = XMLRules(maximumTextBytes: 8 << 10)
+        rules.maximumDepth = 16
+        rules.maximumSkippedBytes = 1 << 20
+        rules.maximumNames = 128
+        return rules
+    }()
 
     static let separator = UInt8(ascii: "/")
 

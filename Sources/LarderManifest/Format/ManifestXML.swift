@@ -14,11 +14,12 @@ final class ManifestXML {
         if XMLEncoding.hasUTF16Mark(window.unread) { window.consume(2) }
         let decoder = TextDecoder(window, from: encoding)
         self.decoder = decoder
-        let rules = XMLRules(
-            elements: PlistCursor.Element.allCases.map(\.rawValue),
-            containers: ["plist", "array", "dict"], maximumTextBytes: limits.maximumEntrySize,
-            permitsDocumentType: true, forbiddenReference: TextDecoder.invalid,
-            maximumNames: 1_024)
+        var rules = XMLRules(maximumTextBytes: limits.maximumEntrySize)
+        rules.elements = PlistCursor.Element.allCases.map(\.rawValue)
+        rules.containers = ["plist", "array", "dict"]
+        rules.permitsDocumentType = true
+        rules.forbiddenReference = TextDecoder.invalid
+        rules.maximumNames = 1_024
         let offsets = XMLOffsets(from: window.offset, unitSize: encoding.unitSize)
         reader = try Self.located(in: source) {
             try XMLReader(rules, line: window.line, offsets: offsets) { try decoder.read(into: $0) }
