@@ -62,15 +62,16 @@ struct ManifestDocument {
         }
         let walk = EntryWalk(cursor, recognition, limits: limits, emit)
         let first = cursor.line
+        var hasNext = true
         var isAlone = true
         var hasEntries = false
         var hasRootEntries = false
-        var line = first
-        while true {
-            let kind = cursor.kind()
+        while hasNext {
+            walk.restart()
+            let (kind, line) = (cursor.kind(), cursor.line)
             if kind == .scalar { try cursor.checkScalar(isExplicit: recognition.isExplicit) }
             try walk.walk()
-            let hasNext = try cursor.beginDocument()
+            hasNext = try cursor.beginDocument()
             isAlone = isAlone && !hasNext
             if try walk.finish() {
                 hasEntries = true
@@ -78,9 +79,6 @@ struct ManifestDocument {
                 try walk.emitRoot(line)
                 hasRootEntries = true
             }
-            guard hasNext else { break }
-            walk.restart()
-            line = cursor.line
         }
         guard hasEntries || hasRootEntries && !recognition.isStrange else {
             throw notAManifest(at: first, walk.refusal)

@@ -44,24 +44,20 @@ final class UnreadIcons {
     }
 
     func look(at value: ManifestValue, _ place: [ManifestPath.Segment]) {
-        (isInEntry, known) = (false, [])
+        (isInEntry, known, path, isInList) = (false, [], place, place.contains(.elements))
         // The minimum excludes banners and screenshots.
         least = IconLikeness.leastRankOfLists
         let rank = place.reduce(nil as Int?) { rank, segment in
             if case .member(let name) = segment { self.rank(of: name, in: rank) } else { rank }
         }
-        path = place
-        isInList = place.contains(.elements)
         count(value, rank)
     }
 
     /// Counts an entry's unread icons. If the entry has an icon, other kinds of images do not
     /// count.
     func look(at entry: ManifestValue, reading icons: [ManifestPath], hasIcon: Bool) {
-        (isInEntry, known) = (true, icons)
+        (isInEntry, known, path, isInList) = (true, icons, [], false)
         least = hasIcon ? IconLikeness.leastRankOfIcons : 0
-        path = []
-        isInList = false
         count(entry, nil)
     }
 
@@ -89,20 +85,20 @@ final class UnreadIcons {
         case .dictionary(let members):
             for member in members {
                 switch member.value {
-                case .string(let text, _) where !text.utf8.contains(where: Self.isURLMark): continue
+                // Icon values contain a period, a slash or a colon.
+                case .string(let text, _)
+                where !text.utf8.contains(where: { 0x2E...0x2F ~= $0 || $0 == 0x3A }):
+                    continue
                 case .string, .array, .dictionary:
                     path.append(.member(member.key))
                     count(member.value, self.rank(of: member.key, in: rank))
                     path.removeLast()
-                case .null, .bool, .integer, .double, .opaque: continue
+                default: continue
                 }
             }
-        case .null, .bool, .integer, .double, .opaque: return
+        default: return
         }
     }
-
-    /// Icon values contain a period, a slash or a colon.
-    private static func isURLMark(_ byte: UInt8) -> Bool { byte &- 0x2E < 2 || byte == 0x3A }
 
     private func rank(of name: String, in rank: Int?) -> Int? {
         // Long names are not cached, because a Swift dictionary normalizes its keys.
