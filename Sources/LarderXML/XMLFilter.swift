@@ -173,9 +173,9 @@ final class XMLFilter {
         length = wholeCharacters(length)
         for byte in section.prefix(length) {
             switch byte {
-            case UInt8(ascii: "<"): put("&lt;")
-            case UInt8(ascii: "&"): put("&amp;")
-            case UInt8(ascii: ">"): put("&gt;")
+            case UInt8(ascii: "<"): put("&lt;".utf8)
+            case UInt8(ascii: "&"): put("&amp;".utf8)
+            case UInt8(ascii: ">"): put("&gt;".utf8)
             default:
                 output[end] = byte
                 end += 1
@@ -258,12 +258,12 @@ final class XMLFilter {
             .init(
                 element: element, line: input.line, text: textStart.map { $0..<offset },
                 attributes: attributes, size: size))
-        put(tag.isEnd ? "</" : "<")
+        put((tag.isEnd ? "</" : "<").utf8)
         put(tag.name)
         omit(length)
         textStart = offsets.map { _ in offset }
         if known == nil { putPendingLines() }
-        put(tag.isEmpty ? "/>" : ">")
+        put((tag.isEmpty ? "/>" : ">").utf8)
     }
 
     private func attributes(of tag: XMLTag) throws -> [XMLAttribute] {
@@ -314,7 +314,7 @@ final class XMLFilter {
     }
 
     private func pass(_ count: Int) {
-        put(UnsafeBufferPointer(rebasing: input.unread.prefix(count)))
+        put(input.unread.prefix(count))
         consume(count)
     }
 
@@ -330,14 +330,9 @@ final class XMLFilter {
         pendingLines -= count
     }
 
-    private func put(_ text: StaticString) {
-        put(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-    }
-
-    private func put(_ bytes: UnsafeBufferPointer<UInt8>) {
-        guard let first = bytes.baseAddress else { return }
-        (output + end).update(from: first, count: bytes.count)
-        end += bytes.count
+    private func put(_ bytes: some Collection<UInt8>) {
+        let room = UnsafeMutableBufferPointer(start: output + end, count: bytes.count)
+        end += room.initialize(fromContentsOf: bytes)
     }
 
     private func omit(_ count: Int) {

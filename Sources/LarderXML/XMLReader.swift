@@ -22,10 +22,7 @@ package final class XMLReader {
     /// if unknown, or if the content has comments or instructions.
     package private(set) var content: Range<Int>?
 
-    /// - Parameters:
-    ///   - offsets: How to find the bytes from `read` in the file. Nil if unknown.
-    ///   - read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end. Called at
-    ///     least once per `bufferSize` bytes. Can throw to cancel the reading.
+    /// - Parameter read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end.
     package init(
         _ rules: XMLRules, line: Int = 1, offsets: XMLOffsets? = nil, bufferSize: Int = 64 << 10,
         _ read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int
@@ -60,8 +57,7 @@ package final class XMLReader {
     }
 
     /// Moves to the next node. Skips text of only white space unless `keepingBlanks` is true.
-    ///
-    /// - Throws: ``XMLError``, or the error of the `read` closure.
+    /// Throws ``XMLError``, or the error of the `read` closure.
     package func advance(keepingBlanks: Bool = false) throws -> Node {
         while true {
             switch xmlTextReaderRead(reader) {

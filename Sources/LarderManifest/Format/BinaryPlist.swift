@@ -1,10 +1,9 @@
-/// A binary property list, in the format of Core Foundation's `CFBinaryPList.c`. Objects are read
-/// on demand.
+/// A binary property list, in the format of Core Foundation's `CFBinaryPList.c`:
 ///
 ///     "bplist00" | objects … | offset table: an offset for each object | trailer, 32 bytes
 ///
 /// The trailer's last 26 bytes are big-endian: offset size (1), reference size (1), number of
-/// objects (8), root object (8), offset of the offset table (8). Every number is checked on use.
+/// objects (8), root object (8), offset of the offset table (8).
 final class BinaryPlist {
     let root: Int
     /// The current entry's number, for errors.
@@ -59,8 +58,7 @@ final class BinaryPlist {
         self.objectCount = Int(objectCount)
         self.root = Int(root)
         self.offsetTable = Int(offsetTable)
-        // A value is looked up two or three times. The constant leaves lookups after an oversized
-        // entry.
+        // A value is looked up two or three times. The constant is for oversized entries.
         lookupsLeft = 4 * (bytes.count / referenceSize) + 1 << 18
     }
 
@@ -133,21 +131,16 @@ final class BinaryPlist {
         if isUTF16 {
             return run.withUnsafeBytes { String.decoding(utf16: $0, isBigEndian: true) }
         }
-        guard run.allSatisfy({ $0 < 0x80 }) else {
-            return (String(decoding: run.map { $0 < 0x80 ? $0 : 0xFF }, as: UTF8.self), false)
-        }
-        return (String(decoding: run, as: UTF8.self), true)
+        let isValid = run.allSatisfy { $0 < 0x80 }
+        let ascii = isValid ? run : run.map { min($0, 0x80) }[...]
+        return (String(decoding: ascii, as: UTF8.self), isValid)
     }
 
     /// Reads integers of 1, 2 and 4 bytes as unsigned, and larger ones as signed.
     private func integer(at offset: Int, size: Int) throws -> ManifestValue {
-        guard size == 16 else {
-            let bits = try bytes.unsigned(at: offset, width: size)
-            return .integer(Int(truncatingIfNeeded: bits))
-        }
-        let high = try bytes.unsigned(at: offset, width: 8)
-        let low = try bytes.unsigned(at: offset + 8, width: 8)
-        let value = Int128(truncatingIfNeeded: high) << 64 | Int128(low)
+        let run = try bytes.run(at: offset, count: size)
+        let value = run.reduce(0 as Int128) { $0 << 8 | Int128($1) }
+        if size < 16 { return .integer(Int(truncatingIfNeeded: value)) }
         return Int(exactly: value).map { .integer($0) } ?? .double(Double(value))
     }
 

@@ -134,8 +134,7 @@ final class JSONCursor: ManifestCursor {
 }
 
 extension ByteWindow {
-    /// Consumes nothing on failure. If the window ends within the value, reads more and parses
-    /// again, because the parser cannot pause.
+    /// Consumes nothing on failure. Parses again after each fill, because the parser cannot pause.
     func parse<Value>(
         _ limits: ManifestLimits, isLines: Bool,
         _ read: (inout JSONParser) throws(JSONParser.Error) -> Value

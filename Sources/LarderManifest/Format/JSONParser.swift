@@ -3,10 +3,9 @@ import LarderCore
 /// A parser of JSON values in contiguous bytes. It is strict (RFC 8259), but accepts comments,
 /// trailing commas and invalid strings.
 ///
-/// All members with the same key are kept, and the last counts. A string with invalid UTF-8, an
-/// unpaired escaped surrogate (section 8.2), a control character or an unknown escape (section 7)
-/// becomes ``ManifestValue/invalidText``. A key with such text matches no known key. Integers
-/// outside the range of `Int` become doubles.
+/// A string with invalid UTF-8, an unpaired escaped surrogate (section 8.2), a control character
+/// or an unknown escape (section 7) becomes ``ManifestValue/invalidText``. A key with such text
+/// matches no known key. Integers outside the range of `Int` become doubles.
 struct JSONParser {
     let bytes: UnsafeBufferPointer<UInt8>
     /// Whether the input ends after ``bytes``. A number at their end is then complete.

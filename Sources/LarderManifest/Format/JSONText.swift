@@ -1,27 +1,20 @@
 enum JSONText {
-    /// The characters after a backslash (RFC 8259, section 7) except `u`, and the characters that
-    /// they mean.
+    /// The escapes of RFC 8259 (section 7) except `u`, and their characters.
     private static let escapes = Array(zip("\"\\/bfnrt".utf8, "\"\\/\u{8}\u{C}\n\r\t".utf8))
 
-    /// Returns the unescaped text. Unknown escapes and unpaired surrogates become an invalid byte,
-    /// 0xFF.
+    /// Unknown escapes and unpaired surrogates become an invalid byte, 0xFF.
     static func unescaped(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
         var index = 0
         while index < text.count {
-            guard text[index] == UInt8(ascii: "\\") else {
-                result.append(text[index])
-                index += 1
-                continue
-            }
-            // A byte follows, because a backslash at the end would escape the closing quotation
-            // mark.
-            let escaped = text[index + 1]
-            let byte = escapes.first { $0.0 == escaped }?.1
+            let isEscape = text[index] == UInt8(ascii: "\\")
+            // A byte follows, because a final backslash would escape the quotation mark.
+            let byte =
+                isEscape ? escapes.first(where: { $0.0 == text[index + 1] })?.1 : text[index]
             guard byte == nil, let unit = unit(text, at: index) else {
                 result.append(byte ?? 0xFF)
-                index += 2
+                index += isEscape ? 2 : 1
                 continue
             }
             index += 6
@@ -38,9 +31,7 @@ enum JSONText {
     }
 
     private static func unit(_ text: UnsafeBufferPointer<UInt8>, at index: Int) -> UInt16? {
-        guard index + 6 <= text.count, text[index] == UInt8(ascii: "\\"),
-            text[index + 1] == UInt8(ascii: "u")
-        else { return nil }
+        guard index + 6 <= text.count, text[index...].starts(with: "\\u".utf8) else { return nil }
         var unit: UInt16 = 0
         for byte in text[(index + 2)..<(index + 6)] {
             guard let digit = byte.hexDigit else { return nil }

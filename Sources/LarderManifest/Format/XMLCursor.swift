@@ -4,9 +4,8 @@ import LarderXML
 /// A cursor over the elements of an XML catalogue.
 ///
 /// The document is a dictionary whose only member is the root element. An element with only text is
-/// a string. Other elements are dictionaries: attributes are members with an `@`, and the text of
-/// an element without child elements is the member ``ManifestPath/elementText``. Other text is
-/// ignored.
+/// a string. Other elements are dictionaries: attributes are members with an `@`, and text without
+/// child elements is the member ``ManifestPath/elementText``. Other text is ignored.
 final class XMLCursor: ManifestCursor {
     private enum Place {
         case document
@@ -62,8 +61,7 @@ final class XMLCursor: ManifestCursor {
         return nil
     }
 
-    /// The depth of the element whose end is the end of the value. Nil if that end was already
-    /// read.
+    /// The depth of the value's element. Nil if its end was already read.
     private var openDepth: Int? {
         switch place {
         case .value: nil

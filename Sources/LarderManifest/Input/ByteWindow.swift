@@ -25,7 +25,6 @@ final class ByteWindow {
     var count: Int { bytes.count }
     var isAtEnd: Bool { bytes.isAtEnd }
     var line: Int { bytes.line }
-    var column: Int { bytes.column }
     var offset: Int { bytes.offset }
     func fill() throws -> Bool { try bytes.fill() }
     func fill(to count: Int) throws { try bytes.fill(to: count) }
@@ -41,15 +40,11 @@ final class ByteWindow {
     }
 
     func lineLength(limit: Int) throws -> Int? {
-        var searched = 0
-        while true {
-            if let found = unread.place(of: 0x0A, from: searched) {
-                return found < limit ? found + 1 : nil
-            }
-            searched = count
-            guard searched <= limit else { return nil }
-            guard try fill() else { return searched }
-        }
+        repeat {
+            if let found = unread.place(of: 0x0A) { return found < limit ? found + 1 : nil }
+            guard count <= limit else { return nil }
+        } while try fill()
+        return count
     }
 
     func skipLine() throws {
@@ -84,7 +79,7 @@ final class ByteWindow {
     }
 
     func place(at offset: Int = 0) -> ManifestError.Place {
-        var (line, column) = (line, column)
+        var (line, column) = (line, bytes.column)
         for byte in unread.prefix(offset) {
             column += 1
             if byte == 0x0A { (line, column) = (line + 1, 1) }

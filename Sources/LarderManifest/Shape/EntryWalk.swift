@@ -61,8 +61,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Handles a root that is an entry or a map. Returns whether there are entries, or an empty
-    /// place for them.
+    /// Handles a root that is an entry or a map. Returns whether there is a place for entries.
     func finish() throws -> Bool {
         if let shape = recognition.rootShape(root, hasEntries: hasEntries) {
             hasEntries = true
@@ -236,11 +235,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Reads the entries at a place. If none of the first elements matches a shape, skips the
-    /// place.
-    ///
-    /// - Parameter forEach: Calls `take` for each element, with its key and any further trails into
-    ///   it.
+    /// Reads the entries at a place, or skips it if none of the first elements matches a shape.
+    /// `forEach` calls `take` for each element, with its key and further trails into it.
     private func readPlace(
         _ trails: [Trail], at place: [ManifestPath.Segment],
         _ forEach: (_ take: (String?, [Trail]) throws -> Void) throws -> Void

@@ -41,8 +41,7 @@ extension ManifestDocument {
         guard !isDocument(), !isAlone || walk.root.hasIcon else {
             throw notAManifest(at: line, walk.refusal)
         }
-        // Only lines have a limit. A single object is a document, whose unknown members may have
-        // any size.
+        // A single object is a document, whose unknown members may have any size.
         let isTooLarge = length > limits.maximumEntrySize
         try walk.emitRoot(line, isAlone ? nil : isTooLarge ? .tooLarge(limits) : walk.failure)
         try readLines(emit, line)
@@ -55,7 +54,7 @@ extension ManifestDocument {
         var lastLine = 0
         while try window.peekAfterSeparators() != nil {
             let line = window.line
-            let content = try take(line > lastLine ? window.column - 1 : 0)
+            let content = try take(line > lastLine ? window.bytes.column - 1 : 0)
             lastLine = window.line
             if recognition.isList(content) {
                 throw window.error(
@@ -79,7 +78,7 @@ extension ManifestDocument {
             guard try !window.isBetweenValues() else { return .success(value) }
             let found = JSONText.character(window.unread, at: 0)
             let error = EntryError.unparsableLine(
-                column: window.column, "expected the end of the line, found \(found)")
+                column: window.bytes.column, "expected the end of the line, found \(found)")
             try window.skipLine()
             return .failure(error)
         case .failure(.syntax(let offset, let reason)):

@@ -61,8 +61,7 @@ struct NestedEntries {
 
     init(_ recognition: ShapeRecognition) { self.recognition = recognition }
 
-    /// Adds the entries of a value. Returns the rest of the value, or nil if the value itself is an
-    /// entry.
+    /// Adds the entries of a value. Returns its rest, or nil if the value itself is an entry.
     mutating func take(
         _ content: Content, _ key: String?, _ line: Int?, _ trails: [Trail]
     ) -> Content? {
@@ -76,8 +75,7 @@ struct NestedEntries {
             }
         }
         let candidates = recognition.candidates(at: ends)
-        // The whole value decides the shape, because entries within an entry can identify the
-        // shape.
+        // The whole value decides, because entries within an entry can identify the shape.
         var shape = recognition.shape(of: content, among: candidates)
         let index = entries.count
         let rest = content.map { takeInside($0, inner) }

@@ -53,8 +53,7 @@ final class UnreadIcons {
         count(value, rank)
     }
 
-    /// Counts an entry's unread icons. If the entry has an icon, other kinds of images do not
-    /// count.
+    /// Counts an entry's unread icons, but no other images if the entry has an icon.
     func look(at entry: ManifestValue, reading icons: [ManifestPath], hasIcon: Bool) {
         (isInEntry, known, path, isInList) = (true, icons, [], false)
         least = hasIcon ? IconLikeness.leastRankOfIcons : 0
