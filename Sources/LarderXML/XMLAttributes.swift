@@ -60,10 +60,7 @@ package enum XMLReference {
 
     /// The character of a predefined entity (XML 1.0, section 4.6).
     static func entity(_ name: Slice<UnsafeBufferPointer<UInt8>>) -> UInt8? {
-        let known: [(String, UInt8)] = [
-            ("amp", UInt8(ascii: "&")), ("lt", UInt8(ascii: "<")), ("gt", UInt8(ascii: ">")),
-            ("quot", UInt8(ascii: "\"")), ("apos", UInt8(ascii: "'")),
-        ]
+        let known = zip(["amp", "lt", "gt", "quot", "apos"], "&<>\"'".utf8)
         return known.first { name.elementsEqual($0.0.utf8) }?.1
     }
 }

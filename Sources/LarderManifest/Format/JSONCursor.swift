@@ -8,6 +8,7 @@ final class JSONCursor: ManifestCursor {
         self.limits = limits
     }
 
+    var source: String { window.input.name }
     var line: Int? { window.line }
     var progress: Int { window.offset }
 
@@ -28,8 +29,6 @@ final class JSONCursor: ManifestCursor {
         // Even a skipped value is parsed, because any error makes the whole document invalid.
         if case .failure(let error) = try take() { error } else { nil }
     }
-
-    func skip(inspectingWith body: (JSONCursor) throws -> Void) throws { try body(self) }
 
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
         try forEachItem(until: UInt8(ascii: "}"), "',' or '}'") {
@@ -59,10 +58,6 @@ final class JSONCursor: ManifestCursor {
             }
         }
         window.consume(1)
-    }
-
-    func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
-        window.error(code, reason)
     }
 
     func unexpected(_ wanted: String) -> ManifestError {

@@ -138,7 +138,16 @@ protocol ManifestCursor {
     func skip(inspectingWith body: (Self) throws -> Void) throws
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws
     func forEachElement(_ body: () throws -> Void) throws
-    func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError
+    /// The manifest's name, for errors.
+    var source: String { get }
+}
+
+extension ManifestCursor {
+    func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
+        ManifestError(code, source: source, at: line.map { .line($0) }, reason)
+    }
+
+    func skip(inspectingWith body: (Self) throws -> Void) throws { try body(self) }
 }
 
 enum ValueKind { case dictionary, array, scalar }

@@ -5,18 +5,6 @@ import LarderCore
 /// Events of anchored values are kept until the document ends. Kept and repeated events are
 /// limited, because aliases can expand without bound.
 final class YAMLEvents {
-    private struct Anchor {
-        let start: Int
-        /// The end of the value. Nil until the value ends, or if it is too large to keep.
-        var end: Int?
-    }
-
-    private struct Replay {
-        var next: Int
-        let end: Int
-        let outerDepth: Int
-    }
-
     typealias Mark = (replays: Int, depth: Int)
 
     private static let maximumAnchors = 10_000
@@ -25,10 +13,12 @@ final class YAMLEvents {
 
     private(set) var event = YAMLParser.Event(kind: .documentEnd, line: 0)
     private let parser: YAMLParser
-    private var replays: [Replay] = []
+    private var replays: [(next: Int, end: Int, outerDepth: Int)] = []
     /// The depth in the innermost replay, or else in the document.
     private var depth = 0
-    private var anchors: [Anchor] = []
+    /// The places in ``kept`` of anchored values. An end is nil until the value ends, or if it is
+    /// too large to keep.
+    private var anchors: [(start: Int, end: Int?)] = []
     private var names: [String: Int] = [:]  // text: libyaml allows only ASCII names
     private var open: [(anchor: Int, depth: Int)] = []
     private var kept: [YAMLParser.Event] = []
@@ -78,8 +68,7 @@ final class YAMLEvents {
 
     func enterAlias() throws {
         let anchor = anchors[event.target]
-        replays.append(
-            Replay(next: anchor.start, end: anchor.end ?? anchor.start, outerDepth: depth))
+        replays.append((anchor.start, anchor.end ?? anchor.start, depth))
         depth = 0
         try advance()
     }
@@ -123,7 +112,7 @@ final class YAMLEvents {
         }
         names[name] = anchors.count
         open.append((anchors.count, depth))
-        anchors.append(Anchor(start: kept.count, end: nil))
+        anchors.append((kept.count, nil))
     }
 
     private func find(_ name: String) throws -> Int {
