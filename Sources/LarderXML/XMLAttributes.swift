@@ -12,8 +12,7 @@ package struct XMLAttribute: Equatable, Sendable {
 /// A conversion from the decoded text to offsets in the file.
 package struct XMLOffsets: Sendable {
     let start: Int
-    /// The number of bytes in a code unit of the file: 1 in ISO-8859-1, 2 in UTF-16. Nil if the
-    /// file has the same bytes as the text.
+    /// The bytes in a code unit: 1 in ISO-8859-1, 2 in UTF-16. Nil if the file has the same bytes.
     let unitSize: Int?
 
     package init(from start: Int, unitSize: Int? = nil) {

@@ -235,7 +235,8 @@ final class XMLFilter {
         }
         let element = known?.firstIndex(of: tag.number)
         guard known == nil || element != nil else {
-            throw error(.malformed, "<\(tag.spelling)> is not a property list element")
+            let name = String(decoding: tag.name.prefix(64), as: UTF8.self)
+            throw error(.malformed, "<\(name)> is not a property list element")
         }
         guard !tag.isEnd || !tag.hasAttributes else {
             throw error(.malformed, "an end tag has attributes")

@@ -125,9 +125,8 @@ package final class XMLReader {
 }
 
 package struct XMLRules: Sendable {
-    /// The elements of a document whose root is the first of them. Names have 1 to 7 bytes. A
-    /// document with a different root keeps all elements and attributes. If nil, all elements are
-    /// kept, without attributes.
+    /// The permitted elements, the root first, with names of 1 to 7 bytes. Nil permits all. A
+    /// document with a different root keeps all elements and attributes.
     package var elements: [String]?
     /// The ``elements`` that contain no text.
     package var containers: [String] = []
@@ -157,9 +156,6 @@ struct XMLTag {
     let isEmpty: Bool
     let hasAttributes: Bool
     let number: UInt64
-
-    /// Foreign text.
-    var spelling: String { String(decoding: name.prefix(64), as: UTF8.self) }
 
     /// - Parameter bytes: The tag with both brackets. Must outlive this value.
     init(_ bytes: UnsafeBufferPointer<UInt8>) {

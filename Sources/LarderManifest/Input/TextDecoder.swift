@@ -41,33 +41,28 @@ final class TextDecoder {
                 let part = bytes.prefix(count - rest.count)
                 taken = part.prefix { 0x20..<0x80 ~= $0 || $0 == 0x0A }.count
             }
-            if taken > 0 {
-                rest += bytes.prefix(taken)
-            } else if let (scalar, size) = try character(bytes) {
-                rest += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
-                taken = size
-            } else {
-                hasInvalid = true
-                rest.append(Self.invalid)
-                taken = min(encoding.unitSize ?? 1, bytes.count)
+            rest += bytes.prefix(taken)
+            if taken == 0 {
+                let next = character(bytes)
+                // Only binary data has zeros, so the whole file is damaged.
+                if next?.0.value == 0 {
+                    throw window.error(.malformed, "the character U+0 is not allowed in XML")
+                }
+                if let (scalar, size) = next, !XMLReference.isForbidden(UInt64(scalar.value)) {
+                    rest += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
+                    taken = size
+                } else {
+                    hasInvalid = true
+                    rest.append(Self.invalid)
+                    taken = min(encoding.unitSize ?? 1, bytes.count)
+                }
             }
             window.consume(taken)
         }
     }
 
-    /// Returns nil if the first character is damaged, incomplete or forbidden.
-    private func character(
-        _ bytes: UnsafeBufferPointer<UInt8>
-    ) throws -> (Unicode.Scalar, size: Int)? {
-        guard let (scalar, size) = decoded(bytes) else { return nil }
-        // Only binary data has zeros, so the whole file is damaged.
-        guard scalar.value > 0 else {
-            throw window.error(.malformed, "the character U+0 is not allowed in XML")
-        }
-        return XMLReference.isForbidden(UInt64(scalar.value)) ? nil : (scalar, size)
-    }
-
-    private func decoded(_ bytes: UnsafeBufferPointer<UInt8>) -> (Unicode.Scalar, size: Int)? {
+    /// Returns nil if the first character is damaged or incomplete.
+    private func character(_ bytes: UnsafeBufferPointer<UInt8>) -> (Unicode.Scalar, size: Int)? {
         switch encoding {
         case .utf8:
             if bytes[0] < 0x80 { return (Unicode.Scalar(bytes[0]), 1) }

@@ -16,11 +16,6 @@ struct Trail {
     var isEnd: Bool { rest.isEmpty && !isBase }
     var entersDictionary: Bool { !rest.isEmpty && rest.first != .elements }
 
-    func admits(_ value: ManifestValue) -> Bool {
-        guard case .elementsWhere(let key, let wanted)? = filter else { return true }
-        return value.has(key, wanted)
-    }
-
     /// Removes the first segment of ``rest``. Returns whether it selects `segment`.
     fileprivate mutating func pass(_ segment: ManifestPath.Segment) -> Bool {
         guard let first = rest.popFirst() else { return false }
@@ -69,7 +64,10 @@ struct NestedEntries {
         let inner = trails.filter { !$0.isEnd }
         // A path to an array selects its elements.
         if case .success(let value) = content {
-            ends.removeAll { !$0.admits(value) }
+            ends.removeAll {
+                guard case .elementsWhere(let key, let wanted)? = $0.filter else { return false }
+                return !value.has(key, wanted)
+            }
             if case .array = value, inner.following(.elements).contains(where: \.isEnd) {
                 ends = []
             }

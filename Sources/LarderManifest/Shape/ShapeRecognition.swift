@@ -83,11 +83,9 @@ final class ShapeRecognition {
     var isHashes: Bool { settled == hashes }
     private var hashes: Int { shapes.count - 2 }
 
-    func use(_ place: ManifestPath) { if !used.contains(place) { used.append(place) } }
-
     /// Records a place with entries if `shape` is nil or the recognised shape.
-    func use(_ place: ManifestPath, of shape: Int?) {
-        if shape == nil || shape == settled { use(place) }
+    func use(_ place: ManifestPath, of shape: Int? = nil) {
+        if shape == nil || shape == settled, !used.contains(place) { used.append(place) }
     }
 
     func candidates(at trails: [Trail]) -> [Int] {
