@@ -243,7 +243,12 @@ final class XMLFilter {
         }
         let attributes = keepsAttributes ? try self.attributes(of: tag) : []
         if !keepsAttributes { try count(skipped: tag.hasAttributes ? length - tag.name.count : 0) }
-        if known == nil, !tag.isEnd { try note(tag.name) }
+        if known == nil, !tag.isEnd, names.insert(Array(tag.name)).inserted,
+            names.count > rules.maximumNames
+        {
+            throw error(
+                .tooLarge, "there are more than \(rules.maximumNames) different element names")
+        }
         guard tag.isEnd || depth < rules.maximumDepth else {
             throw error(.tooDeep, "elements nest deeper than \(rules.maximumDepth) levels")
         }
@@ -277,11 +282,6 @@ final class XMLFilter {
         let attributes = try parser.attributes()
         if parser.hasForbiddenReference { hasForbiddenReference = true }
         return attributes
-    }
-
-    private func note(_ name: UnsafeBufferPointer<UInt8>) throws {
-        guard names.insert(Array(name)).inserted, names.count > rules.maximumNames else { return }
-        throw error(.tooLarge, "there are more than \(rules.maximumNames) different element names")
     }
 
     private func lengthOfMarkup(isDocumentType: Bool = false) throws -> Int {

@@ -47,12 +47,8 @@ final class BinaryPlistCursor: ManifestCursor {
     func skip(inspectingWith body: (BinaryPlistCursor) throws -> Void) throws {
         if let inspector {
             inspector.place = place
-            do {
-                try body(inspector)
-            } catch {
-                // The value is damaged or too large to search.
-                self.inspector = nil
-            }
+            // After an error, the value is damaged or too large to search.
+            if (try? body(inspector)) == nil { self.inspector = nil }
         }
         try skip()
     }

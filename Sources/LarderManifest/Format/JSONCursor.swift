@@ -41,10 +41,7 @@ final class JSONCursor: ManifestCursor {
     }
 
     func forEachElement(_ body: () throws -> Void) throws {
-        try forEachItem(until: UInt8(ascii: "]"), "',' or ']'") {
-            _ = try next()
-            try body()
-        }
+        try forEachItem(until: UInt8(ascii: "]"), "',' or ']'", body)
     }
 
     private func forEachItem(until end: UInt8, _ wanted: String, _ body: () throws -> Void) throws {
@@ -96,9 +93,7 @@ final class JSONCursor: ManifestCursor {
                 window.consume(1)
                 depth += 1
             // A comma or the enclosing value's bracket ends a number or a literal.
-            case UInt8(ascii: "]") where depth == 0, UInt8(ascii: "}") where depth == 0,
-                UInt8(ascii: ",") where depth == 0:
-                return
+            case let byte where depth == 0 && ",]}".utf8.contains(byte): return
             case UInt8(ascii: "]"), UInt8(ascii: "}"):
                 window.consume(1)
                 depth -= 1

@@ -24,14 +24,12 @@ struct JSONParser {
         case syntax(at: Int, String)
     }
 
-    mutating func value() throws(Error) -> ManifestValue { try value(depth: 1) }
-
     mutating func key() throws(Error) -> String {
         guard try next() == UInt8(ascii: "\"") else { throw unexpected("a key in quotation marks") }
         return try string().text
     }
 
-    private mutating func value(depth: Int) throws(Error) -> ManifestValue {
+    mutating func value(depth: Int = 1) throws(Error) -> ManifestValue {
         switch try next() {
         case UInt8(ascii: "\""):
             let start = position

@@ -17,7 +17,6 @@ final class PlistCursor: ManifestCursor {
 
     func begin() throws -> Bool { try !reader.isEmpty && nextChild() }
 
-    /// Reads to the end of the document, because errors may follow the root value.
     func finish() throws {
         guard try !nextChild() else {
             throw error(.malformed, "the property list has more than one value")

@@ -41,15 +41,15 @@ struct ManifestDocument {
     }
 
     func readBinaryPlist(_ emit: @escaping (RawEntry) throws -> Void) throws {
-        let root = try BinaryPlistCursor(window, limits: limits)
-        guard try root.kind() != .scalar else {
-            throw root.error(
+        let cursor = try BinaryPlistCursor(window, limits: limits)
+        guard try cursor.kind() != .scalar else {
+            throw cursor.error(
                 .notAManifest, "the property list is neither an array nor a dictionary")
         }
-        var emitted = 0
-        try read(root, finish: {}) { entry in
-            emitted += 1
-            root.plist.position = emitted + 1
+        var next = 1
+        try read(cursor, finish: {}) { entry in
+            next += 1
+            cursor.plist.position = next
             try emit(entry)
         }
     }
