@@ -28,6 +28,34 @@ package struct XMLOffsets: Sendable {
     }
 }
 
+struct XMLTextPlace {
+    /// The start of the current part. Comments and instructions divide a text into parts.
+    var start: Int
+    /// Whether the current part has visible text.
+    private var hasText = false
+    private var isDivided = false
+    /// At most two previous parts with visible text.
+    private var parts: [Range<Int>] = []
+
+    init(from start: Int) { self.start = start }
+
+    mutating func note(_ text: some Sequence<UInt8>) {
+        if !hasText { hasText = !text.allSatisfy(\.isMarkupBlank) }
+    }
+
+    mutating func divide(at end: Int) {
+        if hasText, parts.count < 2 { parts.append(start..<end) }
+        (hasText, isDivided) = (false, true)
+    }
+
+    /// Returns the whole range of a text, or the only part with visible text if it is divided.
+    func range(upTo end: Int) -> Range<Int>? {
+        guard isDivided else { return start..<end }
+        let parts = hasText ? parts + [start..<end] : parts
+        return parts.count == 1 ? parts[0] : nil
+    }
+}
+
 struct XMLPassedTag {
     /// The index in ``XMLRules/elements``. Nil if all elements are permitted.
     let element: Int?

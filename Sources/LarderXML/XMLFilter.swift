@@ -19,8 +19,7 @@ final class XMLFilter {
     private var keepsAttributes = false
     private let offsets: XMLOffsets?
     private var offset: Int
-    /// The offset after the last tag. Nil if a comment or an instruction follows the tag.
-    private var textStart: Int?
+    private var text: XMLTextPlace
     private var names: Set<[UInt8]> = []
     private var hasBegun = false
     private var hasTag = false
@@ -59,7 +58,7 @@ final class XMLFilter {
         self.rules = rules
         self.offsets = offsets
         offset = offsets?.start ?? 0
-        textStart = offsets?.start
+        text = XMLTextPlace(from: offset)
         known = rules.elements.map { $0.map { XMLTag.number($0.utf8) } }
         containers = rules.containers.map { XMLTag.number($0.utf8) }
         // Doubled, because libxml2 turns CR LF into one byte. The 8 leaves room for a character.
@@ -135,6 +134,7 @@ final class XMLFilter {
         let plain = UnsafeBufferPointer(rebasing: text.prefix(length))
         length = plain.place(of: UInt8(ascii: "&")) ?? length
         guard textRoom > 0 else { return try cut(length) }
+        self.text.note(plain.prefix(length))
         pass(wholeCharacters(min(length, Self.capacity - end)))
     }
 
@@ -145,6 +145,7 @@ final class XMLFilter {
         let end = bytes.firstIndex { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "<") }
         let length = end.flatMap { bytes[$0] == UInt8(ascii: ";") ? $0 + 1 : nil } ?? 1
         guard textRoom > 0 else { return try cut(length) }
+        text.note(bytes.prefix(1))
         textLength += 1
         if let replacement = rules.forbiddenReference, bytes.starts(with: "&#".utf8),
             let code = XMLReference.code(bytes.prefix(length).dropFirst(2).dropLast()),
@@ -213,6 +214,7 @@ final class XMLFilter {
         } else if markup.starts(with: "<!--".utf8) {
             try omit(4, to: "-->")
         } else if markup.starts(with: "<![CDATA[".utf8), hasTag {
+            text.note(markup.prefix(1))
             isInCDATA = true
             omit(9)
         } else if markup.starts(with: "<!DOCTYPE".utf8), !hasTag, !hasDocumentType {
@@ -262,12 +264,13 @@ final class XMLFilter {
         waitingBytes += size
         tags.append(
             .init(
-                element: element, line: input.line, text: textStart.map { $0..<offset },
-                attributes: attributes, size: size))
+                element: element, line: input.line,
+                text: offsets == nil ? nil : text.range(upTo: offset), attributes: attributes,
+                size: size))
         put((tag.isEnd ? "</" : "<").utf8)
         put(tag.name)
         omit(length)
-        textStart = offsets.map { _ in offset }
+        text = XMLTextPlace(from: offset)
         if known == nil { putPendingLines() }
         put((tag.isEmpty ? "/>" : ">").utf8)
     }
@@ -349,7 +352,8 @@ final class XMLFilter {
 
     /// Removes markup including `ending`, which must end with `>`.
     private func omit(_ count: Int, to ending: String) throws {
-        textStart = nil
+        text.divide(at: offset)
+        defer { text.start = offset }
         try skip(count)
         let length = ending.utf8.count
         while true {

@@ -18,8 +18,8 @@ package final class XMLReader {
     package private(set) var line: Int
     /// The attributes of the current start tag. Empty unless the rules keep attributes.
     package private(set) var attributes: [XMLAttribute] = []
-    /// At the end of an element without child elements, the offsets of its content in the file. Nil
-    /// if unknown, or if the content has comments or instructions.
+    /// At the end of an element without child elements, the offsets of its content in the file. If
+    /// comments or instructions divide it, the offsets of the only part with text. Nil if unknown.
     package private(set) var content: Range<Int>?
 
     /// - Parameter read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end.

@@ -85,12 +85,14 @@ import Testing
         }
     }
 
-    /// The text between the tags of an element without child elements and comments.
+    /// The text between the tags of an element without child elements, or the only part with text.
     @Test(arguments: [
         ("<r></r>", ""), ("<r>\r\n é </r >", "\r\n é "), ("<r><![CDATA[]]></r>", "<![CDATA[]]>"),
         ("<!-- c --><r a='>'>x</r><!-- c -->", "x"),
-        ("<r>\n a&amp; \n</r>", "\n a&amp; \n"), ("<r>a<!-- c --></r>", nil),
-        ("<r><?p?>a</r>", nil), ("<r><!-- c --><![CDATA[a]]> </r>", nil),
+        ("<r>a<!-- c --></r>", "a"), ("<r><?p?>a</r>", "a"),
+        ("<r>\n<!-- c -->\n a&amp; \n<?p?> <!-- c --></r>", "\n a&amp; \n"),
+        ("<r> <!-- c -->&#97;</r>", "&#97;"),
+        ("<r><!-- c --><![CDATA[a]]> </r>", "<![CDATA[a]]> "),
         ("<r/>", nil), ("<r>a<b/></r>", nil), ("<r> <!-- c --> </r>", nil),
         ("<r>a<!-- c -->b</r>", nil), ("<r>a<?p?>b<?p?>c<?p?></r>", nil),
     ])
