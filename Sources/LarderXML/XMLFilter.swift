@@ -231,12 +231,12 @@ final class XMLFilter {
     private func passTag() throws {
         let length = try lengthOfMarkup()
         let tag = XMLTag(UnsafeBufferPointer(rebasing: input.unread.prefix(length)))
-        if !hasTag, let known, known.first != tag.number {
-            self.known = nil
+        if !hasTag, rules.permitsOtherRoots, known?.first != tag.number {
+            known = nil
             keepsAttributes = true
         }
         let element = known?.firstIndex(of: tag.number)
-        guard known == nil || element != nil else {
+        guard known == nil || (hasTag ? element != nil : element == 0) else {
             let name = String(decoding: tag.name.prefix(64), as: UTF8.self)
             throw error(.malformed, "<\(name)> is not a property list element")
         }
@@ -288,7 +288,7 @@ final class XMLFilter {
     }
 
     private func lengthOfMarkup(isDocumentType: Bool = false) throws -> Int {
-        let mayHaveAttributes = keepsAttributes || known != nil && !hasTag
+        let mayHaveAttributes = keepsAttributes || rules.permitsOtherRoots && !hasTag
         let limit =
             mayHaveAttributes && !isDocumentType
             ? max(Self.maximumMarkup, rules.maximumTextBytes) : Self.maximumMarkup

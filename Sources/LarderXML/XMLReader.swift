@@ -125,9 +125,10 @@ package final class XMLReader {
 }
 
 package struct XMLRules: Sendable {
-    /// The permitted elements, the root first, with names of 1 to 7 bytes. Nil permits all. A
-    /// document with a different root keeps all elements and attributes.
+    /// The permitted elements, the root first. Names have 1 to 7 bytes. Nil permits all elements.
     package var elements: [String]?
+    /// Whether a different root is permitted. Such a document keeps all elements and attributes.
+    package var permitsOtherRoots = false
     /// The ``elements`` that contain no text.
     package var containers: [String] = []
     /// The maximum size in bytes of a text that is always kept whole, and of a tag whose attributes

@@ -7,6 +7,7 @@ import Testing
         var rules = XMLRules(maximumTextBytes: maximumTextBytes)
         rules.elements = ["plist", "array", "string"]
         rules.containers = ["plist", "array"]
+        rules.permitsOtherRoots = true
         rules.maximumDepth = 64
         return rules
     }

@@ -150,9 +150,13 @@ import Testing
     }
 
     @Test func errorsNameUnexpectedElements() throws {
-        let reason = error("<plist><svg/></plist>", .list())?.reason
-        #expect(reason == "<svg> is not a property list element")
-        #expect(error("<svg/>", .list()) == nil)
+        for (text, name) in [
+            ("<svg/>", "svg"), ("<array/>", "array"), ("<plist><svg/></plist>", "svg"),
+        ] {
+            let error = error(text, .list())
+            #expect(error?.code == .malformed)
+            #expect(error?.reason == "<\(name)> is not a property list element")
+        }
         #expect(error("<plist></plist a='b'>", .list())?.code == .malformed)
     }
 

@@ -17,6 +17,7 @@ final class ManifestXML {
         var rules = XMLRules(maximumTextBytes: limits.maximumEntrySize)
         rules.elements = PlistCursor.Element.allCases.map(\.rawValue)
         rules.containers = ["plist", "array", "dict"]
+        rules.permitsOtherRoots = true
         rules.permitsDocumentType = true
         rules.forbiddenReference = TextDecoder.invalid
         rules.maximumNames = 1_024
