@@ -32,8 +32,8 @@ final class XMLFilter {
     private var textLength = 0
     private let maximumText: Int
     private var skippedBytes = 0
-    /// The number of removed line breaks. They are added between elements or in a tag, so that
-    /// libxml2's line numbers are correct.
+    /// The number of removed line breaks. They are added in a tag or in comments, so that libxml2's
+    /// line numbers are correct. As a text, they would all be in memory.
     private var pendingLines = 0
     private var failure: (any Error)?
     /// The error that ended the document, set after libxml2 has read all output.
@@ -102,7 +102,7 @@ final class XMLFilter {
 
     private func advance() throws -> Bool {
         if pendingLines > 0, isBetweenElements {
-            putPendingLines()
+            putPendingLines("<!--", "-->")
             return true
         }
         if !hasBegun {
@@ -229,6 +229,7 @@ final class XMLFilter {
     }
 
     private func passTag() throws {
+        if pendingLines > Self.maximumPendingLines { return putPendingLines("<!--", "-->") }
         let length = try lengthOfMarkup()
         let tag = XMLTag(UnsafeBufferPointer(rebasing: input.unread.prefix(length)))
         if !hasTag, rules.permitsOtherRoots, known?.first != tag.number {
@@ -271,8 +272,7 @@ final class XMLFilter {
         put(tag.name)
         omit(length)
         text = XMLTextPlace(from: offset)
-        if known == nil { putPendingLines() }
-        put((tag.isEmpty ? "/>" : ">").utf8)
+        putPendingLines("", tag.isEmpty ? "/>" : ">")
     }
 
     private func attributes(of tag: XMLTag) throws -> [XMLAttribute] {
@@ -327,15 +327,17 @@ final class XMLFilter {
         input.consume(count)
     }
 
-    private func putPendingLines() {
+    private func putPendingLines(_ beginning: String, _ ending: String) {
         let count = min(pendingLines, Self.maximumPendingLines)
-        (output + end).update(repeating: UInt8(ascii: "\n"), count: count)
-        end += count
+        put(beginning.utf8)
+        put(repeatElement(UInt8(ascii: "\n"), count: count))
+        put(ending.utf8)
         pendingLines -= count
     }
 
+    /// Traps if the output has no room.
     private func put(_ bytes: some Collection<UInt8>) {
-        let room = UnsafeMutableBufferPointer(start: output + end, count: bytes.count)
+        let room = UnsafeMutableBufferPointer(start: output + end, count: Self.capacity - end)
         end += room.initialize(fromContentsOf: bytes)
     }
 

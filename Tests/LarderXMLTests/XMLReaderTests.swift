@@ -89,8 +89,16 @@ import Testing
     @Test func errorsHaveTheLineInTheOriginalDocument() throws {
         let long = String(repeating: "a\n", count: 5000)
         let text = "<plist><array><string>\(long)</string><!--\n\n-->\n<key>&nothing;</key></array>"
-        let broken = error(text, .list(maximumTextBytes: 100))
-        #expect(broken?.line == 5004)
+        for rules in [XMLRules.list(maximumTextBytes: 100), .any(maximumTextBytes: 100)] {
+            #expect(error(text, rules)?.line == 5004)
+        }
+    }
+
+    /// The lines of a removed comment must not become a text node, which libxml2 limits to 10 MB.
+    @Test func aCommentMayHaveMillionsOfLines() throws {
+        let lines = String(repeating: "\n", count: 11 << 20)
+        let events = try XMLEvent.filtered("<plist>\n<!--\(lines)--></plist>", .list())
+        #expect(events == [.start("plist"), .end])
     }
 
     // MARK: - Limits
@@ -121,6 +129,24 @@ import Testing
         #expect(error("<a>\(few)<n9/></a>", rules)?.code == .tooLarge)
         let long = String(repeating: "n", count: 5000)
         #expect(error("<a><\(long)/></a>", rules)?.code == .tooLarge)
+    }
+
+    /// A tag and the line breaks before it must fit into the rest of the output, which has 64 KiB.
+    @Test(arguments: [1, 2_048, 5_000])
+    func longTagsFitIntoTheOutput(lines: Int) throws {
+        let breaks = String(repeating: "\n", count: lines)
+        let tag = "<\(String(repeating: "n", count: 4_093))/>"
+        for limit in [4_096, 6_144, 8_192] {
+            for room in (limit - 4)...(limit + 4) {
+                let text = String(repeating: "x", count: (64 << 10) - room - 3)
+                let bytes = Array("<a>\(text)<!--\(breaks)-->\(tag)</a>".utf8)
+                for size in [100, 64 << 10] {
+                    let events = try XMLEvent.filtered(bytes, .any(), bufferSize: size)
+                    let isSame = events == XMLEvent.unfiltered(bytes)
+                    #expect(isSame, "\(lines) line breaks, \(room) bytes of room")
+                }
+            }
+        }
     }
 
     @Test func theDepthOfADocumentHasALimit() throws {
