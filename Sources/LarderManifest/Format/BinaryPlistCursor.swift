@@ -24,7 +24,6 @@ final class BinaryPlistCursor: ManifestCursor {
         place = (plist.root, .unknown)
     }
 
-    var source: String { plist.bytes.input.name }
     var line: Int? { nil }
 
     func kind() throws -> ValueKind {
@@ -73,6 +72,10 @@ final class BinaryPlistCursor: ManifestCursor {
             try charge(0, elements: 1)
             try body()
         }
+    }
+
+    func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
+        ManifestError(code, source: plist.bytes.input.name, reason)
     }
 
     private func unfold<Value>(

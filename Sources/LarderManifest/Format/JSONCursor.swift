@@ -1,14 +1,16 @@
 final class JSONCursor: ManifestCursor {
+    /// The line of the last consumed token.
+    private(set) var lastLine = 0
     var mayBeJSONLines: () -> Bool = { false }
     private let window: ByteWindow
     private let limits: ManifestLimits
+    private var nextOffset = -1
 
     init(_ window: ByteWindow, limits: ManifestLimits) {
         self.window = window
         self.limits = limits
     }
 
-    var source: String { window.input.name }
     var line: Int? { window.line }
     var progress: Int { window.offset }
 
@@ -57,20 +59,26 @@ final class JSONCursor: ManifestCursor {
         window.consume(1)
     }
 
+    func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
+        window.error(code, reason)
+    }
+
     func unexpected(_ wanted: String) -> ManifestError {
         let found = JSONText.character(window.unread, at: 0)
         return window.error(.malformed, "expected \(wanted), found \(found)")
     }
 
     private func next() throws -> UInt8 {
+        if window.offset != nextOffset { lastLine = window.line }
         guard let byte = try window.peekAfterComments() else { throw truncated }
+        nextOffset = window.offset
         return byte
     }
 
     private func parse<Value>(
         _ read: (inout JSONParser) throws(JSONParser.Error) -> Value
     ) throws -> Result<Value, EntryError> {
-        _ = try window.peekAfterComments()
+        _ = try next()
         let failure: EntryError
         switch try window.parse(limits, isLines: mayBeJSONLines(), read) {
         case .success(let value): return .success(value)

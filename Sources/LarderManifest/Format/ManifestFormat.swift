@@ -138,15 +138,10 @@ protocol ManifestCursor {
     func skip(inspectingWith body: (Self) throws -> Void) throws
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws
     func forEachElement(_ body: () throws -> Void) throws
-    /// The manifest's name, for errors.
-    var source: String { get }
+    func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError
 }
 
 extension ManifestCursor {
-    func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
-        ManifestError(code, source: source, at: line.map { .line($0) }, reason)
-    }
-
     func skip(inspectingWith body: (Self) throws -> Void) throws { try body(self) }
 }
 

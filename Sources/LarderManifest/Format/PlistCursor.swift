@@ -25,7 +25,6 @@ final class PlistCursor: ManifestCursor {
     }
 
     var line: Int? { reader.line }
-    var source: String { xml.source }
     var progress: Int { xml.progress }
     var shownElement: String { "<\(reader.name.sanitizedForTerminal)>" }
     private var element: Element? { reader.element.map { Element.allCases[$0] } }
@@ -76,6 +75,10 @@ final class PlistCursor: ManifestCursor {
     func forEachElement(_ body: () throws -> Void) throws {
         guard !reader.isEmpty else { return }
         while try nextChild() { try body() }
+    }
+
+    func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
+        xml.error(code, reason)
     }
 
     private func nextChild() throws -> Bool {

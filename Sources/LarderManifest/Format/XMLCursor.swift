@@ -28,7 +28,6 @@ final class XMLCursor: ManifestCursor {
         line = reader.line
     }
 
-    var source: String { xml.source }
     var progress: Int { xml.progress }
 
     /// Reads to the end of the document, because errors may follow the root element.
@@ -91,6 +90,10 @@ final class XMLCursor: ManifestCursor {
     }
 
     func forEachElement(_ body: () throws -> Void) throws { try skip() }
+
+    func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
+        xml.error(code, reason)
+    }
 
     private func enter(_ body: (Result<String, EntryError>) throws -> Void) throws {
         place = .element

@@ -31,7 +31,6 @@ final class YAMLCursor: ManifestCursor {
         return false
     }
 
-    var source: String { parser.source }
     var line: Int? { events.event.line }
     var progress: Int { events.progress }
 
@@ -72,6 +71,10 @@ final class YAMLCursor: ManifestCursor {
         try events.advance()
         while events.kind != .end { try body() }
         try events.advance()
+    }
+
+    func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
+        parser.error(code, reason)
     }
 
     /// Throws an error for a scalar document, unless `--entries` may select it and it does not look

@@ -21,7 +21,7 @@ extension ManifestDocument {
                 throw cursor.unexpected("the end of the line")
             }
         } catch let error as ManifestError where error.code == .malformed && !isDocument() {
-            let failure = try firstLineFailure(error, line)
+            let failure = try firstLineFailure(error, line, cursor)
             try emit(RawEntry(line: line, content: .failure(failure), shape: 0))
             try readLines(emit, line)
             return .jsonLines
@@ -121,14 +121,16 @@ extension ManifestDocument {
 
     /// Skips the broken first value. Throws `error` unless the next line starts with a brace that a
     /// JSON document cannot have there.
-    private func firstLineFailure(_ error: ManifestError, _ first: Int) throws -> EntryError {
+    private func firstLineFailure(
+        _ error: ManifestError, _ first: Int, _ cursor: JSONCursor
+    ) throws -> EntryError {
         guard case .line(let line, let column?) = error.place else { throw error }
         if line == first {
             try window.skipLine()
             guard try window.peekAfterBlanks() == UInt8(ascii: "{") else { throw error }
             return .unparsableLine(column: column, error.reason)
         }
-        guard line == first + 1, column == 1, error.place == window.place(),
+        guard cursor.lastLine == first, error.place == window.place(),
             try window.peek() == UInt8(ascii: "{")
         else { throw error }
         return .unfinishedLine
