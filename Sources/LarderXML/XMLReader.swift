@@ -131,8 +131,7 @@ package struct XMLRules: Sendable {
     package var permitsOtherRoots = false
     /// The ``elements`` that contain no text.
     package var containers: [String] = []
-    /// The maximum size in bytes of a text that is always kept whole, and of a tag whose attributes
-    /// are kept.
+    /// The maximum size in bytes of a text that is kept whole, and of a tag with kept attributes.
     package var maximumTextBytes: Int
     /// The root has depth 1. libxml2's limit is 256.
     package var maximumDepth = 256

@@ -164,9 +164,10 @@ extension ByteWindow {
         return nil
     }
 
+    /// Returns whether a block comment begins, or nil if no comment begins.
     private func peekComment() throws -> Bool? {
         try fill(to: 2)
-        return count > 1 ? unread[1].isBlockComment : nil
+        return unread.starts(with: "/*".utf8) ? true : unread.starts(with: "//".utf8) ? false : nil
     }
 
     private func skipBlockComment() throws {

@@ -97,7 +97,8 @@ struct JSONParser {
 
     private mutating func skipComment() throws(Error) -> Bool {
         guard position + 1 < bytes.count else { throw .unfinished }
-        guard let isBlock = bytes[position + 1].isBlockComment else { return false }
+        let isBlock = bytes[position + 1] == UInt8(ascii: "*")
+        guard isBlock || bytes[position + 1] == UInt8(ascii: "/") else { return false }
         var last = position + 2
         while let found = bytes.place(of: isBlock ? UInt8(ascii: "/") : 0x0A, from: last) {
             if !isBlock || found > position + 2 && bytes[found - 1] == UInt8(ascii: "*") {
@@ -197,17 +198,5 @@ struct JSONParser {
     private static func decoded(_ bytes: some Collection<UInt8>) -> (text: String, isValid: Bool) {
         if let text = String(validating: bytes, as: UTF8.self) { return (text, true) }
         return (String(decoding: bytes, as: UTF8.self), false)
-    }
-}
-
-extension UInt8 {
-    /// Whether this byte, after a slash, begins a block comment. Nil if it does not begin a
-    /// comment.
-    var isBlockComment: Bool? {
-        switch self {
-        case UInt8(ascii: "*"): true
-        case UInt8(ascii: "/"): false
-        default: nil
-        }
     }
 }

@@ -108,9 +108,13 @@ final class PlistCursor: ManifestCursor {
             try forEachElement { elements.append(try value(depth: depth + 1, size: &size)) }
             return .array(elements)
         case .integer: return integer(try text(&size))
-        case .real: return real(try text(&size))
-        case .true: return try empty(.bool(true), &size)
-        case .false: return try empty(.bool(false), &size)
+        case .real:
+            let number = Double(try text(&size).filter { !$0.isWhitespace })
+            return number.map { .double($0) } ?? .opaque("a malformed number")
+        case .true, .false:
+            let value = ManifestValue.bool(element == .true)
+            let isBlank = try text(&size).allSatisfy(\.isWhitespace)
+            return isBlank ? value : .opaque("a malformed boolean")
         case .data, .date:
             let kind = element == .data ? "data" : "a date"
             _ = try text(&size)
@@ -145,10 +149,6 @@ final class PlistCursor: ManifestCursor {
         return text
     }
 
-    private func empty(_ value: ManifestValue, _ size: inout Int) throws -> ManifestValue {
-        try text(&size).allSatisfy(\.isWhitespace) ? value : .opaque("a malformed boolean")
-    }
-
     /// Accepts hexadecimal integers, as in Core Foundation.
     private func integer(_ text: String) -> ManifestValue {
         let digits = text.filter { !$0.isWhitespace }
@@ -157,10 +157,5 @@ final class PlistCursor: ManifestCursor {
             return .integer(integer)
         }
         return UInt64(digits).map { .double(Double($0)) } ?? .opaque("a malformed integer")
-    }
-
-    private func real(_ text: String) -> ManifestValue {
-        let number = Double(text.filter { !$0.isWhitespace })
-        return number.map { .double($0) } ?? .opaque("a malformed number")
     }
 }

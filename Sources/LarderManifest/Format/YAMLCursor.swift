@@ -163,7 +163,7 @@ final class YAMLCursor: ManifestCursor {
     }
 
     private static let words: [(String, ManifestValue)] =
-        ["~", "null", "Null", "NULL"].map { ($0, .null) }
+        ["", "~", "null", "Null", "NULL"].map { ($0, .null) }
         + ["true", "True", "TRUE"].map { ($0, .bool(true)) }
         + ["false", "False", "FALSE"].map { ($0, .bool(false)) }
 
@@ -171,21 +171,14 @@ final class YAMLCursor: ManifestCursor {
     /// `.inf`, `.nan` and hexadecimal numbers are strings.
     private static func typed(_ text: String) -> ManifestValue? {
         let bytes = text.utf8
-        guard let first = bytes.first else { return .null }
-        // For most strings, the first byte decides. Patterns are faster here than a search.
-        switch first {
-        case 0x30...0x39, UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
-            // `Int` and `Double` also accept other spellings, such as `-inf`.
-            guard bytes.count <= 64, bytes.contains(where: \.isDigit),
-                bytes.allSatisfy({ $0.isDigit || "+-.eE".utf8.contains($0) }),
-                bytes.count(where: { $0 == UInt8(ascii: ".") }) < 2
-            else { return nil }
-            return Int(text).map { .integer($0) } ?? Double(text).map { .double($0) }
-        case UInt8(ascii: "~"), UInt8(ascii: "n"), UInt8(ascii: "N"), UInt8(ascii: "t"),
-            UInt8(ascii: "T"), UInt8(ascii: "f"), UInt8(ascii: "F"):
-            guard bytes.count <= 5 else { return nil }
-            return words.first { text.isSame(as: $0.0) }?.1
-        default: return nil
+        if bytes.count <= 5, let word = words.first(where: { text.isSame(as: $0.0) }) {
+            return word.1
         }
+        // `Int` and `Double` also accept other spellings, such as `-inf`.
+        guard bytes.count <= 64, bytes.contains(where: \.isDigit),
+            bytes.allSatisfy({ $0.isDigit || "+-.eE".utf8.contains($0) }),
+            bytes.count(where: { $0 == UInt8(ascii: ".") }) < 2
+        else { return nil }
+        return Int(text).map { .integer($0) } ?? Double(text).map { .double($0) }
     }
 }

@@ -16,8 +16,7 @@ final class YAMLEvents {
     private var replays: [(next: Int, end: Int, outerDepth: Int)] = []
     /// The depth in the innermost replay, or else in the document.
     private var depth = 0
-    /// The places in ``kept`` of anchored values. An end is nil until the value ends, or if it is
-    /// too large to keep.
+    /// The ranges in ``kept`` of anchored values. The end is nil until the whole value is kept.
     private var anchors: [(start: Int, end: Int?)] = []
     private var names: [String: Int] = [:]  // text: libyaml allows only ASCII names
     private var open: [(anchor: Int, depth: Int)] = []
@@ -120,14 +119,11 @@ final class YAMLEvents {
         guard let anchor = names[name] else {
             throw parser.error(.malformed, "the alias \(shown) has no anchor")
         }
-        guard anchors[anchor].end != nil else {
-            guard keptSize > Self.maximumKept else {
-                throw parser.error(.malformed, "the alias \(shown) is inside its own value")
-            }
-            throw parser.error(
-                .tooLarge, "anchored values have more than \(Self.maximumKept) bytes")
+        if anchors[anchor].end != nil { return anchor }
+        guard keptSize > Self.maximumKept else {
+            throw parser.error(.malformed, "the alias \(shown) is inside its own value")
         }
-        return anchor
+        throw parser.error(.tooLarge, "anchored values have more than \(Self.maximumKept) bytes")
     }
 
     /// Keeps the current event for aliases, and closes the anchors that end with it.
@@ -139,10 +135,9 @@ final class YAMLEvents {
         }
         kept.append(event)
         let inner = kind == .end ? depth - 1 : depth
-        guard kind == .scalar || kind == .end, let last = open.last, last.depth == inner else {
-            return
+        if kind == .scalar || kind == .end, let last = open.last, last.depth == inner {
+            anchors[last.anchor].end = kept.count
+            open.removeLast()
         }
-        anchors[last.anchor].end = kept.count
-        open.removeLast()
     }
 }

@@ -63,20 +63,17 @@ final class Inflater {
     }
 
     private func checkLength() throws {
-        let most = limits.maximumUnpackedSize
-        guard unpacked <= most else {
-            throw window.error(
-                .tooLarge, at: nil,
-                "the file decompresses to more than \(most) bytes;"
-                    + " use --max-manifest-size to allow more")
-        }
-        let ratio = limits.maximumUnpackingRatio
+        let (most, ratio) = (limits.maximumUnpackedSize, limits.maximumUnpackingRatio)
         let (bound, isBeyond) = window.offset.multipliedReportingOverflow(by: ratio)
-        guard unpacked <= ManifestLimits.freelyUnpackedSize || isBeyond || unpacked <= bound else {
-            throw window.error(
-                .tooLarge, at: nil,
-                "the file decompresses to more than \(ratio) times its size;"
-                    + " use --max-unpack-ratio to allow more")
+        let limit: String
+        if unpacked > most {
+            limit = "\(most) bytes; use --max-manifest-size"
+        } else if unpacked > ManifestLimits.freelyUnpackedSize, !isBeyond, unpacked > bound {
+            limit = "\(ratio) times its size; use --max-unpack-ratio"
+        } else {
+            return
         }
+        throw window.error(
+            .tooLarge, at: nil, "the file decompresses to more than \(limit) to allow more")
     }
 }

@@ -335,9 +335,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
         places.append(place)
     }
 
-    /// Two members, each with an icon, indicate a map. A single one may describe the manifest
-    /// itself. If the root has scalars, as a configuration does, one of the members must also have
-    /// a name.
+    /// Two members with icons indicate a map. A single one may describe the manifest itself. If the
+    /// root has scalars, as a configuration does, one of the members must also have a name.
     private func takeMapMember(_ member: RawEntry, size: Int) throws {
         if recognition.isMap { return try emit(member.of(recognition.settled ?? 0)) }
         guard heldMembers.add(member, size: size, limits) else {
