@@ -75,7 +75,8 @@ final class XMLFilter {
             tags.removeFirst(taken)
             taken = 0
             do {
-                // Continues until there is output, because 0 bytes would end the document.
+                // Continues until there is output, because 0 bytes would end the document. A tag
+                // with pending lines fits into twice the maximum size of markup.
                 while failure == nil, Self.capacity - end >= 2 * Self.maximumMarkup,
                     end == 0 || waitingBytes < Self.maximumWaiting, try advance()
                 {}

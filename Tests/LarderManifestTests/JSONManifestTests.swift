@@ -127,6 +127,7 @@ import Testing
         ("{\n", "the line ends before its object is closed"),
         ("{\"name\":\"a\",\n", "the line ends before its object is closed"),
         ("{\"name\":\"a\"\n", "the line ends before its object is closed"),
+        ("{\"name\":\"a\",\n\n  ", "the line ends before its object is closed"),
         ("{\"name\":\"a\"} x\n", "column 14: expected the end of the line, found 'x'"),
         ("{name}\n\n", "column 2: expected a key in quotation marks, found 'n'"),
     ])
