@@ -86,7 +86,9 @@ final class ExportList {
                     key: try row.requireText(), stem: row.text(),
                     object: try row.optional { try StoredObject(&$0) })
             }
-        } _: { try body($0) }
+        } _: {
+            try body($0)
+        }
     }
 
     func has(_ stem: String) throws -> Bool {

@@ -175,7 +175,9 @@ struct NamedFiles: ExportedFiles {
                     digest: try $0.requireDigest(), size: $0.integer(), isReplaced: $0.bool(),
                     isRespelled: $0.bool())
             }
-        } _: { try $0.forEach(body) }
+        } _: {
+            try $0.forEach(body)
+        }
     }
 
     private func isWanted(_ earlier: Earlier, _ list: ExportList) throws -> Bool {

@@ -205,7 +205,9 @@ extension ResizeProgram {
             let result = Result {
                 try make(jobs[number]) { object in
                     try lock.withLock { try open(object) }
-                } unless: { lock.withLock { isCancelled() } }
+                } unless: {
+                    lock.withLock { isCancelled() }
+                }
             }
             lock.withLock { results[jobs[number].object.digest] = result }
         }

@@ -23,7 +23,8 @@ import Testing
         guard isSigned else { return request }
         request.headers = [("x-amz-content-sha256", "UNSIGNED-PAYLOAD")]
         request.signing = (
-            region: "r", credentials: Credentials(user: "me", password: "secret"))
+            region: "r", credentials: Credentials(user: "me", password: "secret")
+        )
         return request
     }
 
