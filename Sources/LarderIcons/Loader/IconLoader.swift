@@ -207,7 +207,7 @@ public final class IconLoader: @unchecked Sendable {
         let number = serial
         if loads[key] == nil {
             loads[key] = Load(url: url, serial: number)
-        } else if cache.log.isEnabled {
+        } else {
             effects.append { [log = cache.log] in log(.debug, "joined the load of \(url.masked)") }
         }
         loads[key]?.waiters[number] = waiter

@@ -74,7 +74,7 @@ public final class MemoryCache: @unchecked Sendable {
 
     /// On a warning, evicts entries until the cost has halved. On critical pressure, evicts all.
     public func respond(to level: MemoryPressure.Level) {
-        let before = log.isEnabled ? counts : Counts()
+        let before = counts
         switch level {
         case .normal: return
         case .warning: shrink { MemoryStore.Limits(cost: $0.counts.cost / 2) }
