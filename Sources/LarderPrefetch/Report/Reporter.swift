@@ -1,5 +1,6 @@
 import GRDB
 import LarderCache
+import LarderManifest
 import Synchronization
 
 final class Reporter: Sendable {
