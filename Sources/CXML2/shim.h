@@ -56,13 +56,4 @@ static inline const char *larder_xml_message(const larder_xml_problem *problem) 
     return problem->message;
 }
 
-/// Returns the line of the current node, or 0. libxml2 stores 16 bits of an element's line, so
-/// lines after 65,534 are known only for text.
-static inline long larder_xml_line(xmlTextReaderPtr reader) {
-    xmlNodePtr node = xmlTextReaderCurrentNode(reader);
-    if (node == NULL) return 0;
-    if (node->type == XML_TEXT_NODE) return xmlGetLineNo(node);
-    return node->line < 65535 ? node->line : 0;
-}
-
 #endif

@@ -57,7 +57,7 @@ struct XMLTextPlace {
 }
 
 struct XMLPassedTag {
-    /// The index in ``XMLRules/elements``. Nil if all elements are permitted.
+    /// The index in ``XMLRules/elements``. Nil for other elements.
     let element: Int?
     let line: Int
     /// The offsets in the file of the text before the tag. Nil if unknown.

@@ -9,8 +9,9 @@ final class XMLFilter {
     private(set) var hasForbiddenReference = false
     private let input: BufferedBytes
     private let rules: XMLRules
-    /// The ``XMLTag/number`` of each permitted element, the root first. Nil permits all elements.
-    private var known: [UInt64]?
+    /// The ``XMLTag/number`` of each of ``XMLRules/elements``, the root first.
+    private let elements: [UInt64]
+    private var permitsAll: Bool
     private let containers: [UInt64]
     private var tags: [XMLPassedTag] = []
     /// The number of ``tags`` that libxml2 has reported.
@@ -59,7 +60,8 @@ final class XMLFilter {
         self.offsets = offsets
         offset = offsets?.start ?? 0
         text = XMLTextPlace(from: offset)
-        known = rules.elements.map { $0.map { XMLTag.number($0.utf8) } }
+        elements = (rules.elements ?? []).map { XMLTag.number($0.utf8) }
+        permitsAll = rules.elements == nil
         containers = rules.containers.map { XMLTag.number($0.utf8) }
         // Doubled, because libxml2 turns CR LF into one byte. The 8 leaves room for a character.
         maximumText = 2 * min(rules.maximumTextBytes, .max / 4) + 8
@@ -233,12 +235,11 @@ final class XMLFilter {
         if pendingLines > Self.maximumPendingLines { return putPendingLines("<!--", "-->") }
         let length = try lengthOfMarkup()
         let tag = XMLTag(UnsafeBufferPointer(rebasing: input.unread.prefix(length)))
-        if !hasTag, rules.permitsOtherRoots, known?.first != tag.number {
-            known = nil
-            keepsAttributes = true
+        let element = elements.firstIndex(of: tag.number)
+        if !hasTag, rules.permitsOtherRoots, element != 0 {
+            (permitsAll, keepsAttributes) = (true, true)
         }
-        let element = known?.firstIndex(of: tag.number)
-        guard known == nil || (hasTag ? element != nil : element == 0) else {
+        guard permitsAll || (hasTag ? element != nil : element == 0) else {
             let name = String(decoding: tag.name.prefix(64), as: UTF8.self)
             throw error(.malformed, "<\(name)> is not a property list element")
         }
@@ -247,7 +248,7 @@ final class XMLFilter {
         }
         let attributes = keepsAttributes ? try self.attributes(of: tag) : []
         if !keepsAttributes { try count(skipped: tag.hasAttributes ? length - tag.name.count : 0) }
-        if known == nil, !tag.isEnd, names.insert(Array(tag.name)).inserted,
+        if permitsAll, !tag.isEnd, names.insert(Array(tag.name)).inserted,
             names.count > rules.maximumNames
         {
             throw error(
@@ -261,7 +262,7 @@ final class XMLFilter {
         if tag.isEnd { depth -= 1 } else if !tag.isEmpty { depth += 1 }
         // If all elements are permitted, text may be next to elements.
         isBetweenElements =
-            known == nil ? depth == 0 : tag.isEnd || tag.isEmpty || containers.contains(tag.number)
+            permitsAll ? depth == 0 : tag.isEnd || tag.isEmpty || containers.contains(tag.number)
         let size = attributes.isEmpty ? 0 : length
         waitingBytes += size
         tags.append(

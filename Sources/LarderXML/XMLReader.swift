@@ -13,7 +13,7 @@ package final class XMLReader {
     private let filter: XMLFilter
     private let linesBefore: Int
     private var isAfterStart = false
-    /// The index in ``XMLRules/elements`` of the current element. Nil if all are permitted.
+    /// The index in ``XMLRules/elements`` of the current element. Nil for other elements.
     package private(set) var element: Int?
     package private(set) var line: Int
     /// The attributes of the current start tag. Empty unless the rules keep attributes.
@@ -72,7 +72,7 @@ package final class XMLReader {
             case XML_READER_TYPE_END_ELEMENT: return takeTag(.end)
             case XML_READER_TYPE_TEXT,
                 XML_READER_TYPE_SIGNIFICANT_WHITESPACE where keepingBlanks:
-                line = Int(larder_xml_line(reader)) + linesBefore
+                line = xmlGetLineNo(xmlTextReaderCurrentNode(reader)) + linesBefore
                 return .text
             default: break
             }

@@ -158,12 +158,6 @@ import Testing
             try manifestError("<?xml version='1.0' encoding='UTF-7'?><a/>")?.code == .malformed)
     }
 
-    /// Only the root `plist` indicates a property list.
-    @Test func aRootMayHaveTheNameOfAPropertyListElement() throws {
-        let text = "<array><string><icon>\(Self.url)</icon></string></array>"
-        #expect(try sources(text, rules("/array/string", "icon")) == [Self.url])
-    }
-
     /// Comments before and after a text would not be lost.
     @Test func anIconNextToACommentHasBytes() throws {
         let text = "<r><e><icon><!-- c -->\(Self.url)<?p?>\n</icon></e></r>"
