@@ -75,12 +75,11 @@ struct XMLWellFormedness {
         else { return }
         try reader.skip(5)
         skipSpace()
-        guard try accept("version"), try skipEquals() else {
+        guard try accept("version"), try skipEquals(), "\"'".utf8.contains(reader.next ?? 0) else {
             throw damaged("has a damaged XML declaration")
         }
-        guard reader.bytes[try takeValue()].starts(with: "1.".utf8) else {
-            throw damaged("has an unknown XML version")
-        }
+        try reader.skip(1)
+        guard try accept("1.") else { throw damaged("has an unknown XML version") }
         try skip(past: "?>")
     }
 
