@@ -172,6 +172,7 @@ struct JSONParser {
         scan: while true {
             guard position < bytes.count else { throw .unfinished }
             switch bytes[position] {
+            case 0x5D..<0x80, 0x23..<0x5C: break  // first, because most bytes are plain
             case UInt8(ascii: "\""): break scan
             case UInt8(ascii: "\\"):
                 hasEscapes = true

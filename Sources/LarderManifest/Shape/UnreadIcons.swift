@@ -128,6 +128,7 @@ extension ManifestPath {
                 }
             }
         }
+        guard isXML || segments.contains(.descendants) else { return covers(segments[...], place) }
         let segments = segments.filter {
             if isXML, case .elementsWhere = $0 { false } else { true }
         }
