@@ -159,7 +159,7 @@ final class EntryDecoder {
 
         private var type: String? { text("@type") }
 
-        /// Whether the attribute `medium`, `type` or, without them, the file name is an image's.
+        /// Whether `medium`, `type` or, without both, the file name indicates an image.
         var isImage: Bool {
             if let kind = text("@medium") ?? type { return kind.begins(with: "image") }
             guard case .string(let url, _) = match.value else { return false }

@@ -67,12 +67,15 @@ public struct ManifestItem: Sendable {
 
     /// The outcome for an icon or element.
     public enum Result: Sendable {
+        /// An icon at a URL.
         case entry(Entry)
+        /// An icon in the manifest itself.
         case inline(InlineEntry)
         /// An element without an icon, and the reason.
         case skipped(String)
         /// An icon that is not fetched because of its kind. Not a failure.
         case unfetched(IconValue.Kind)
+        /// An unusable element or icon.
         case failed(EntryError)
 
         package var expectation: Expectation {

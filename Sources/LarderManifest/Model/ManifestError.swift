@@ -8,14 +8,17 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
         case missing
         /// The file cannot be opened or read. See ``ManifestError/errorNumber``.
         case unreadable
+        /// The file is empty or blank.
         case empty
         /// The content is not a manifest, or has no entries where expected.
         case notAManifest = "not-a-manifest"
+        /// The content is truncated, or violates its format.
         case malformed
         /// The XML document type has declarations.
         case entityDeclared = "entity-declared"
         /// The values nest too deeply to skip or search.
         case tooDeep = "too-deep"
+        /// The manifest exceeds one of ``ManifestLimits``.
         case tooLarge = "too-large"
     }
 
@@ -86,8 +89,10 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of error. Reports contain the raw value.
     public enum Code: String, Sendable, CaseIterable {
         case notADictionary = "not-a-dictionary"
+        /// The icon is neither a string nor null.
         case iconNotAString = "icon-not-a-string"
         case unparsableURL = "unparsable-url"
+        /// The priority is neither a name nor an integer.
         case badPriority = "bad-priority"
         /// `integrity` or `sha256` does not contain exactly one SHA-256 digest.
         case badIntegrity = "bad-integrity"
@@ -99,8 +104,11 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
         case keyConflict = "key-conflict"
         /// Another entry requires different bytes for the same resource.
         case integrityConflict = "integrity-conflict"
+        /// A line of JSON Lines that is not JSON.
         case unparsableLine = "unparsable-line"
+        /// The element exceeds a limit, such as ``ManifestLimits/maximumEntrySize``.
         case tooLarge = "too-large"
+        /// The element nests deeper than ``ManifestLimits/maximumDepth``.
         case tooDeep = "too-deep"
     }
 

@@ -7,6 +7,7 @@ public struct ManifestRules: Equatable, Sendable {
     public var baseURL: HTTPURL?
     /// The paths to the entries, or to arrays of entries, which can be nested. A path with a filter
     /// before its end (``ManifestPath/isFilter``) finds nothing. If empty, the shape's paths apply.
+    /// Default: empty.
     public var entries: [ManifestPath] = []
     /// The path to an entry's name. If nil, the shape's paths apply. Default: nil.
     public var nameKey: ManifestPath?
@@ -17,7 +18,8 @@ public struct ManifestRules: Equatable, Sendable {
     public var iconTemplate: IconTemplate?
     /// The icon sets that are fetched. The first set that matches a value is used. Default: none.
     public var iconSets: [IconSet] = []
-    /// The path to an entry's priority. If nil, only `priority` in the plain form is read.
+    /// The path to an entry's priority. If nil, only `priority` in the plain form is read. Default:
+    /// nil.
     public var priorityKey: ManifestPath?
     /// The path to an entry's digest, as Subresource Integrity or 64 hexadecimal digits. If nil,
     /// the digest next to the icon is read if the shape has digests. Default: nil.
@@ -25,6 +27,7 @@ public struct ManifestRules: Equatable, Sendable {
     /// The pixels for `{size}`, `{width}`, `{height}`, `{w}` and `{h}` in URLs. Default: 512.
     public var iconSize = 512
     /// The gateway for `ipfs:` URLs, such as `https://ipfs.io`. If nil, they are not fetched.
+    /// Default: nil.
     public var ipfsGateway: HTTPURL?
     /// The icons to use from an entry. Default: all.
     public var icons = IconSelection.all
