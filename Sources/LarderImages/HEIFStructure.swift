@@ -1,7 +1,6 @@
 // all text: codes of four bytes
 
-/// AVIF and HEIC: images in a HEIF file (ISO/IEC 23008-12), which consists of boxes (ISO/IEC
-/// 14496-12).
+/// AVIF and HEIC: HEIF files (ISO/IEC 23008-12), which consist of boxes (ISO/IEC 14496-12).
 enum HEIFStructure {
     /// Returns the format that the file type box claims, or HEIC if it has only container brands.
     static func recognise(_ bytes: UnsafeRawBufferPointer) -> MediaType? {
@@ -257,8 +256,7 @@ struct HEIFItems {
     }
 }
 
-/// The low-overhead form of a HEIF file (ISO/IEC 23008-12, `mini`): a bit-packed description, then
-/// the image data.
+/// The low-overhead form (ISO/IEC 23008-12, `mini`): a bit-packed description, then the image data.
 enum HEIFMini {
     /// Checks the length of the data. The box may specify a format other than `claimed`.
     static func inspect(

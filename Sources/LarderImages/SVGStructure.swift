@@ -9,9 +9,8 @@ enum SVGStructure {
         } == UInt8(ascii: "<")
     }
 
-    /// Checks the whole document. A root element without a namespace is accepted, as in native
-    /// decoders. The size is `width` and `height` if both are in px or without a unit, else the
-    /// size of the `viewBox`.
+    /// Checks the whole document. The root needs no namespace, as in native decoders. The size is
+    /// `width` and `height` if both are in px or without a unit, else the size of the `viewBox`.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         guard let isBigEndian = isBigEndianUTF16(bytes) else {
             return try inspect(bytes, of: bytes)
@@ -56,8 +55,7 @@ enum SVGStructure {
         return bytes[1] == 0 || bytes.starts(with: [0xFF, 0xFE]) ? false : nil
     }
 
-    /// Whether the XML declaration names an encoding other than UTF-8 and UTF-16. Markup after a
-    /// readable declaration is ASCII.
+    /// Whether an XML declaration names another encoding. Markup after a readable one is ASCII.
     private static func declaresOtherThanUTF8(_ text: UnsafeRawBufferPointer) -> Bool {
         let start = text.prefix(256).lowercasedASCII
         let declaration = start[

@@ -1,13 +1,11 @@
 import LarderCore
 
 /// A check that an XML 1.0 document is well-formed. Loads nothing and expands no entities.
-///
 /// libxml2 can take many minutes for 16 MB of untrusted bytes, because its time grows with the
 /// square of the number of attributes in a tag, of names in a declaration, and of distinct names.
 /// Here, every byte is read a fixed number of times.
 struct XMLWellFormedness {
-    /// An element's name, cut to ``keptLimit`` bytes, and its raw attribute values by name, without
-    /// longer names and values.
+    /// A name, cut to ``keptLimit`` bytes, and raw attribute values by name, without longer ones.
     typealias Element = (name: [UInt8], attributes: [[UInt8]: [UInt8]])
 
     private(set) var root: Element?

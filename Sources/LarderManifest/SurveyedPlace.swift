@@ -1,5 +1,4 @@
-/// A path in a manifest, with counts of its values. Elements of an array share a place, as do
-/// members of a map.
+/// A path, with counts of its values. Elements of an array share a place, as do members of a map.
 final class SurveyedPlace {
     /// A dictionary with more containers or more scalars than these limits is a map.
     private static let maximumContainers = 16

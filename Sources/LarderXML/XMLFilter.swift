@@ -1,7 +1,6 @@
 import LarderCore
 
 /// A filter that reduces a document to UTF-8 text and tags without attributes.
-///
 /// libxml2 hangs in document type declarations, keeps all comments, processing instructions, names
 /// and texts in memory, compares all attributes of a tag with each other, and accepts any encoding.
 /// The filter removes or refuses such input.

@@ -2,7 +2,6 @@ import CXML2
 import LarderCore
 
 /// A node-by-node reader of an XML document, based on libxml2's text reader and ``XMLFilter``.
-///
 /// Never uses the network. libxml2's own limits (256 levels, 10 MB of text in a node) also apply.
 /// A reader must stay on one thread, because it replaces the thread's XML error handler.
 package final class XMLReader {

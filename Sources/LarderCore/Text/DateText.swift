@@ -1,7 +1,6 @@
 import Foundation
 
-/// Dates as text, in UTC and whole seconds. Uses the C library, because Foundation's time zone data
-/// would take most of the peak memory.
+/// Dates in UTC. Uses the C library, because Foundation's time zones take most of the peak memory.
 package enum UTCTime {
     /// Returns a text such as `2026-11-21T06:15:00Z` (RFC 3339).
     package static func timestamp(_ date: Date) -> String {

@@ -37,8 +37,7 @@ extension String {
         return body(path + [0])
     }
 
-    /// The parent directory, like dirname(3). Swift 6.3's `NSString.deletingLastPathComponent`
-    /// traps on a name of one character.
+    /// Like dirname(3). Swift 6.3's `deletingLastPathComponent` traps on a name of one character.
     package var parentDirectory: String {
         var path = self[...]
         func dropSlashes() { while path.utf8.count > 1, path.last == "/" { path.removeLast() } }

@@ -32,8 +32,7 @@ extension HTTPURL {
             string: string, scheme: scheme, host: host, port: port, hasEscapes: hasEscapes)
     }
 
-    /// Whether a host is in canonical spelling. If its last label begins with a letter, a host is a
-    /// name. Otherwise, it can be an address.
+    /// Whether a host is canonical: an address, or a name whose last label begins with a letter.
     private static func isPlainHost(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         func isLetter(_ byte: UInt8) -> Bool { 0x61...0x7A ~= byte }
         var label = host.startIndex

@@ -65,8 +65,7 @@ extension Credentials: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// A cipher for credentials in the plan's file, which remains if the process is killed. The key is
-/// only in memory.
+/// A cipher for credentials in the plan's file, which remains after a crash. The key is in memory.
 package struct CredentialSeal: Sendable {
     private let key = SymmetricKey(size: .bits256)
 

@@ -63,22 +63,18 @@ enum URLHost {
         return (0..<4).map { String(address >> (24 - 8 * $0) & 255) }.joined(separator: ".")
     }
 
-    /// Parses a decimal, octal or hexadecimal number. Returns 2^32 for any larger number.
+    /// Parses a decimal, octal or hexadecimal number. Returns at least 2^32 for a larger number.
     private static func number(_ label: ByteSlice) -> UInt64? {
         guard !label.isEmpty else { return nil }
         var digits = label
-        var radix: UInt64 = 10
+        var radix = 10
         if label.starts(with: "0x".utf8) || label.starts(with: "0X".utf8) {
             (digits, radix) = (label.dropFirst(2), 16)
         } else if label.count > 1, label.first == UInt8(ascii: "0") {
             (digits, radix) = (label.dropFirst(), 8)
         }
-        var number: UInt64 = 0
-        for byte in digits {
-            guard let digit = byte.hexDigit, digit < radix else { return nil }
-            number = min(number * radix + UInt64(digit), 1 << 32)
-        }
-        return number
+        guard digits.allSatisfy({ ($0.hexDigit ?? 16) < radix }) else { return nil }
+        return UInt64("0" + String(decoding: digits, as: UTF8.self), radix: radix) ?? 1 << 32
     }
 
     private static func ipv6(_ text: ByteSlice) -> [UInt16]? {

@@ -102,8 +102,7 @@ extension String {
 
     package var shownAsURL: String { maskingSecretsInQuery.sanitizedForTerminal }
 
-    /// The text with a masked query, and with `***` from the scheme to the last `@`, because a
-    /// password may contain delimiters.
+    /// Masks the query, and from the scheme to the last `@`, because a password may have delimiters.
     package var maskingSecrets: String {
         guard let at = utf8.lastIndex(of: UInt8(ascii: "@")) else { return maskingQuery }
         let start = authorityStart

@@ -1,8 +1,7 @@
 import Foundation
 import LarderCore
 
-/// A decoder of entries. This type and ``IconURLs`` are classes, because copying the rules for each
-/// entry would take 6 % of the reading time.
+/// A class, like ``IconURLs``, because copying the rules for each entry takes 6 % of the time.
 final class EntryDecoder {
     static let plainKeys = ["name", "icon", "priority", "integrity", "sha256", "size", "key"]
 
@@ -301,9 +300,8 @@ final class EntryDecoder {
         return digest
     }
 
-    /// Parses W3C Subresource Integrity (section 3.5): `<algorithm>-<base64>[?<options>]`,
-    /// separated by white space. Accepts only one SHA-256 digest, although W3C allows several.
-    /// Returns nil for an empty list.
+    /// Parses a list of `<algorithm>-<base64>[?<options>]` (Subresource Integrity, section 3.5).
+    /// Accepts only one SHA-256 digest, although W3C allows several. Nil for an empty list.
     private func digest(integrity value: ManifestValue) throws(EntryError) -> Digest? {
         guard value != .null else { return nil }
         guard case .string(let list, _) = value else {

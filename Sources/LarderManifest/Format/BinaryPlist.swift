@@ -171,8 +171,7 @@ final class BinaryPlist {
 }
 
 /// The bytes of a binary plist, with random access in bounded memory. Files are not mapped, because
-/// mapped pages would count as this process's memory, and truncation by another process would crash
-/// this one.
+/// mapped pages count as this process's memory, and truncation by another process would crash it.
 final class BinaryPlistBytes {
     let count: Int
     let input: ByteInput

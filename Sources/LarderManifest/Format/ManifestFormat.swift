@@ -121,8 +121,7 @@ extension ManifestFormat {
     }
 }
 
-/// A cursor over the values of a manifest, in file order. It is before a value, which the caller
-/// must take, skip or enter.
+/// A cursor before a value, which the caller must take, skip or enter. Values are in file order.
 protocol ManifestCursor {
     func kind() throws -> ValueKind
     /// The current line. Nil in a binary plist.

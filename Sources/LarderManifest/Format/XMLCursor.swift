@@ -2,7 +2,6 @@ import LarderCore
 import LarderXML
 
 /// A cursor over the elements of an XML catalogue.
-///
 /// The document is a dictionary whose only member is the root element. An element with only text is
 /// a string. Other elements are dictionaries: attributes are members with an `@`, and text without
 /// child elements is the member ``ManifestPath/elementText``. Other text is ignored.

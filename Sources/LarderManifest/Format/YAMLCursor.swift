@@ -1,7 +1,6 @@
 import LarderCore
 
 /// A cursor over the values of all documents in a YAML stream.
-///
 /// In an entry, a merge key (`<<`, YAML 1.1) adds the members of the named mappings. They keep
 /// their places in the file. Own members take precedence, then members of earlier mappings. Outside
 /// entries, `<<` is an ordinary member. Members whose key is not a scalar are skipped.
@@ -77,8 +76,7 @@ final class YAMLCursor: ManifestCursor {
         parser.error(code, reason)
     }
 
-    /// Throws an error for a scalar document, unless `--entries` may select it and it does not look
-    /// like a template.
+    /// Throws an error for a scalar document, unless `--entries` may select it. Refuses templates.
     func checkScalar(isExplicit: Bool) throws {
         if try events.scalar().text.utf8.first == UInt8(ascii: "<") {
             throw parser.error(.notAManifest, YAMLParser.template)
@@ -125,8 +123,7 @@ final class YAMLCursor: ManifestCursor {
         return merged.isEmpty ? members : merged + members
     }
 
-    /// Returns the members of merged mappings. Earlier mappings come last, because the last member
-    /// with a key counts.
+    /// Returns the members of merged mappings in reverse, because the last member of a name counts.
     private static func merged(_ value: ManifestValue) -> [ManifestValue.Member]? {
         switch value {
         case .dictionary(let members): return members

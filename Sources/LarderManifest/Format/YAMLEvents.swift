@@ -1,7 +1,6 @@
 import LarderCore
 
 /// The events of a YAML stream, in which an alias can be replaced by the events of its anchor.
-///
 /// Events of anchored values are kept until the document ends. Kept and repeated events are
 /// limited, because aliases can expand without bound.
 final class YAMLEvents {

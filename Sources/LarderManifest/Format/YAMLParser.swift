@@ -1,10 +1,8 @@
 import CYAML
 import LarderCore
 
-/// A pull parser of YAML 1.1 and 1.2, based on libyaml.
-///
-/// libyaml's marks count characters. To convert them to bytes, the window keeps the bytes since the
-/// last event.
+/// A pull parser of YAML 1.1 and 1.2, based on libyaml, whose marks count characters. To convert
+/// them to bytes, the window keeps the bytes since the last event.
 final class YAMLParser {
     enum Kind { case scalar, alias, array, dictionary, end, documentStart, documentEnd, streamEnd }
 
@@ -17,8 +15,7 @@ final class YAMLParser {
         var anchor: String?
         /// The number of an alias's anchor, set by ``YAMLEvents``.
         var target = 0
-        /// The place of a scalar or an alias, without its anchor and tag. A block scalar ends after
-        /// the text of its last line.
+        /// The place of a scalar or alias without its anchor, tag and final line breaks.
         var span = SourceSpan.unknown
     }
 
@@ -26,8 +23,7 @@ final class YAMLParser {
     private static let lookahead = 128 << 10
     /// libyaml's time for a token grows with the depth.
     private static let maximumEntryDepth = 256
-    /// The maximum number of characters in directives. libyaml's time grows with the square of the
-    /// number of `%TAG` lines.
+    /// The maximum characters in directives. libyaml takes quadratic time for `%TAG` lines.
     private static let maximumDirectives = 1 << 10
     /// U+0085, U+2028 and U+2029, which are line breaks only in YAML 1.1.
     fileprivate static let lineBreaks: [[UInt8]] = [
@@ -53,8 +49,7 @@ final class YAMLParser {
     /// The start mark of the current event, in characters. Later marks are not before it.
     private var start = 0
     private var depth = 0
-    /// Whether the parser is in an entry. The limit on depth is higher there, so that a deeper
-    /// entry fails without ending the reading.
+    /// Whether the limit on depth is higher, so that a deep entry fails without ending the reading.
     var isInEntry = false
     private var isInDocument = false
     private var hasContent = false

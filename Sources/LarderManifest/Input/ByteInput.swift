@@ -40,22 +40,17 @@ package final class ByteInput {
         if case .descriptor(let descriptor, isOwned: true) = source { close(descriptor) }
     }
 
-    /// The number of bytes that `read(into:at:)` can read. Nil unless the source is in memory or a
-    /// file opened at its start.
+    /// The size for `read(into:at:)`. Nil unless the source is in memory or a file at its start.
     var seekableSize: Int? {
         if case .bytes(let bytes) = source { return bytes.count }
         guard let file, lseek(file, 0, SEEK_CUR) == position else { return nil }
-        return Self.fileSize(file)
+        var status = stat()
+        let isFile = fstat(file, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        return isFile ? Int(status.st_size) : nil
     }
 
     var file: Int32? {
         if case .descriptor(let descriptor, _) = source { descriptor } else { nil }
-    }
-
-    private static func fileSize(_ descriptor: Int32) -> Int? {
-        var status = stat()
-        let isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-        return isFile ? Int(status.st_size) : nil
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {

@@ -1,7 +1,6 @@
 import CZlib
 
-/// A streaming decompressor of gzip files (RFC 1952) with any number of members. Ignores bytes
-/// after the members, such as padding.
+/// A streaming decompressor of gzip files (RFC 1952). Ignores bytes after the last member.
 final class Inflater {
     // On the heap, because zlib keeps its address.
     private let stream: UnsafeMutablePointer<z_stream>
@@ -65,14 +64,12 @@ final class Inflater {
     private func checkLength() throws {
         let (most, ratio) = (limits.maximumUnpackedSize, limits.maximumUnpackingRatio)
         let (bound, isBeyond) = window.offset.multipliedReportingOverflow(by: ratio)
-        let limit: String
-        if unpacked > most {
-            limit = "\(most) bytes; use --max-manifest-size"
-        } else if unpacked > ManifestLimits.freelyUnpackedSize, !isBeyond, unpacked > bound {
-            limit = "\(ratio) times its size; use --max-unpack-ratio"
-        } else {
-            return
-        }
+        let isBomb = unpacked > ManifestLimits.freelyUnpackedSize && !isBeyond && unpacked > bound
+        guard unpacked > most || isBomb else { return }
+        let limit =
+            unpacked > most
+            ? "\(most) bytes; use --max-manifest-size"
+            : "\(ratio) times its size; use --max-unpack-ratio"
         throw window.error(
             .tooLarge, at: nil, "the file decompresses to more than \(limit) to allow more")
     }

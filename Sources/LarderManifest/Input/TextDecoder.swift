@@ -1,11 +1,9 @@
 import LarderCore
 import LarderXML
 
-/// A streaming converter of text to UTF-8.
-///
-/// Invalid bytes, and characters that XML 1.0 forbids (section 2.2), become ``invalid``. libxml2
-/// would stop at the original bytes, and U+FFFD would turn a damaged URL into a different one. The
-/// character U+0 is an error.
+/// A streaming converter of text to UTF-8. Invalid bytes, and characters that XML 1.0 forbids
+/// (section 2.2), become ``invalid``. libxml2 would stop at the original bytes, and U+FFFD would
+/// turn a damaged URL into a different one. The character U+0 is an error.
 final class TextDecoder {
     /// DEL, which does not occur in real texts.
     static let invalid: UInt8 = 0x7F

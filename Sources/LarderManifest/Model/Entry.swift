@@ -8,8 +8,7 @@ public struct Entry: Equatable, Sendable {
     /// Higher priorities are fetched first.
     package let priority: Int
     package let expectation: Expectation
-    /// The resource's identity, for a URL that is signed or changes. If nil, the URL without
-    /// credentials identifies it.
+    /// The identity of a resource whose URL is signed or changes. If nil, the URL is the identity.
     package let key: String?
     /// The manifest's spelling of an absolute URL that is not canonical and has no credentials.
     package let writtenSpelling: String?
@@ -33,8 +32,7 @@ public struct InlineEntry: Equatable, Sendable {
     package let bytes: [UInt8]
     /// Higher priorities are stored first.
     package let priority: Int
-    /// With a key, the default digest is the digest of ``bytes``, because the cache may contain a
-    /// different icon under that key.
+    /// With a key, it has a digest, because the cache may contain another icon under that key.
     package let expectation: Expectation
     /// The cache key: the manifest's key, or else `ni:///sha-256;<base64url>` (RFC 6920).
     public let resourceKey: String

@@ -69,8 +69,7 @@ public struct IconValue: Equatable, Sendable {
         guard kind != .data else { return text }
         var shown = text
         if text.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "?") }) {
-            // In a malformed or non-HTTP URL, a password may contain any delimiter, and any query
-            // member may be secret.
+            // In an unknown URL, a password may contain delimiters, and any query may be secret.
             let isUnknown = kind == .otherScheme || kind == .url && (try? HTTPURL(text)) == nil
             if isUnknown { return text.maskingSecrets }
             let plain = text.removingUserinfo

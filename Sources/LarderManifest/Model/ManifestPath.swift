@@ -10,8 +10,7 @@ public struct ManifestPath: Equatable, Sendable {
     enum Segment: Hashable, Sendable {
         case member(String)
         case elements, members
-        /// The value and all values in it. Can occur only once and not at the end, so that no value
-        /// is selected twice.
+        /// The value and all values in it. Occurs once, before the end, so that none is selected twice.
         case descendants
         /// The elements whose member has a value. In XML, the member is an attribute (`@name`).
         case elementsWhere(String, String)
@@ -225,8 +224,7 @@ struct PathMatch {
             wildcard: wildcard ?? self.wildcard)
     }
 
-    /// Calls `body` for each value that the segment selects. Does not collect them first, because a
-    /// hostile array has half a million elements.
+    /// Does not collect the values, because a hostile array has half a million elements.
     fileprivate func forEachInner(
         _ segment: ManifestPath.Segment, isXML: Bool, _ body: (PathMatch) -> Void
     ) {

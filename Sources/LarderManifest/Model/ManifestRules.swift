@@ -44,8 +44,7 @@ public struct ManifestRules: Equatable, Sendable {
         return known.enumerated().compactMap { number, known in
             var shape = known
             if !entries.isEmpty {
-                // With --entries, only icons identify a shape, so shapes that need other members
-                // cannot match.
+                // With --entries, only icons identify a shape, so it may not need other members.
                 guard shape.base == nil || !shape.needsBase, shape.requires.isEmpty,
                     !shape.isGroup, number == 0 || shape.name != ManifestShape.plain.name
                 else { return nil }

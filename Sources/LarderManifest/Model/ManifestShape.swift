@@ -41,8 +41,7 @@ struct ManifestShape: Equatable, Sendable {
             case typed
             /// A URL that an attribute or its file name must identify as an image.
             case image
-            /// A URL built from another member, for an entry without an icon. `larder localize`
-            /// cannot replace it.
+            /// A URL built from another member, which `larder localize` cannot replace.
             case convention
         }
     }

@@ -23,7 +23,7 @@ package struct ManifestSuggestion: Equatable, Sendable {
     package var options: String {
         let options = [("--entries", entries), ("--icon-key", icon), ("--name-key", name)]
         return options.compactMap { option, path in
-            path.map { String.shellOption(option, $0.textForShell) }
+            path.map { String.shellOption(option, $0.text(quotedBy: "\"")) }
         }.joined(separator: " ")
     }
 
@@ -49,13 +49,11 @@ package struct ManifestSuggestion: Equatable, Sendable {
 }
 
 extension ManifestPath {
-    /// The path with double quotation marks, for use inside a shell's single quotation marks.
-    fileprivate var textForShell: String { text(quotedBy: "\"") }
-
     /// Returns a path, or nil if its text cannot be printed and pasted unchanged.
     static func pasteable(_ segments: [Segment], _ notation: Notation) -> ManifestPath? {
         let path = ManifestPath(segments: segments, notation: notation)
-        let text = path.textForShell
+        // Double quotation marks can be inside a shell's single ones.
+        let text = path.text(quotedBy: "\"")
         guard text.utf8.count <= 200, text.sanitizedForTerminal.isSame(as: text),
             (try? ManifestPath(text)) == path
         else { return nil }

@@ -83,10 +83,8 @@ struct RawEntry {
     }
 }
 
-/// The place of a value's bytes in the decompressed manifest.
-///
-/// In text, this is the whole token with its quotation marks. In a binary plist, it is the
-/// reference to the value, because several references may share an object.
+/// The place of a value in the decompressed manifest: the token with its quotation marks. In a
+/// binary plist, it is the reference to the value, because references may share an object.
 struct SourceSpan: Equatable, Sendable {
     /// The start in 40 bits and the length in 24 bits, because each string has a span.
     private let packed: UInt64

@@ -45,8 +45,7 @@ package struct URLPlaceholders {
         }
     }
 
-    /// Returns the placeholder at the start: `{…}`, `{{…}}` or `%word%`. Searches only to the next
-    /// brace or percent sign, to take linear time.
+    /// Returns the `{…}`, `{{…}}` or `%word%` at the start. Stops at other braces, for linear time.
     private static func placeholder(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         switch text.first {
         case UInt8(ascii: "{"):

@@ -36,11 +36,8 @@ package final class Catalogue {
         }
     }
 
-    /// Copies the manifest with new icon values. The copy of a gzip file is a gzip file. Equal
-    /// edits give equal bytes.
-    ///
-    /// - Parameter nextEdit: Returns the next edit in the order of spans, or nil after the last.
-    /// - Returns: The number of remaining http and https URLs of images.
+    /// Copies the manifest, compressed or not, with edits in the order of spans. Equal edits give
+    /// equal bytes. Returns the number of remaining http and https URLs of images.
     package func copy(
         as format: ManifestFormat, replacing nextEdit: () throws -> CatalogueEdit?,
         to sink: @escaping (UnsafeRawBufferPointer) throws -> Void

@@ -1,8 +1,7 @@
 import CZlib
 import Foundation
 
-/// A streaming compressor that writes one gzip member without a name or date, so that equal input
-/// gives equal bytes.
+/// A streaming gzip compressor. Writes no name or date, so that equal input gives equal bytes.
 final class Deflater {
     // On the heap, because zlib keeps its address.
     private let stream: UnsafeMutablePointer<z_stream>

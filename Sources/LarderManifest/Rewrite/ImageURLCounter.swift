@@ -1,11 +1,9 @@
 import LarderCore
 import LarderImages
 
-/// A counter of http and https URLs of images in any text, including Markdown and HTML.
-///
-/// A URL counts if its path ends like an image's file name, or if it is in `![…](…)`, `src` or
-/// `srcset` of `<img>` or `<source>`, or CSS's `url(…)`. The text can be escaped as in JSON, YAML
-/// or XML.
+/// A counter of http and https URLs of images in any text, even escaped as in JSON, YAML or XML. A
+/// URL counts if its path ends like an image's file name, or if it is in Markdown's `![…](…)`, `src`
+/// or `srcset` of `<img>` or `<source>`, or CSS's `url(…)`.
 package final class ImageURLCounter {
     private(set) var count = 0
 
@@ -38,8 +36,7 @@ package final class ImageURLCounter {
         (decoded, next) = (0, 0)
     }
 
-    /// Decodes escapes such as `\/`, `\u003c`, `\x2E` and `&#46;`. Escapes of characters outside
-    /// ASCII become 0xFF.
+    /// Decodes `\/`, `\u003c`, `\x2E`, `&#46;` and so on. Characters outside ASCII become 0xFF.
     private func decode(isAtEnd: Bool) {
         var (from, to) = (decoded, decoded)
         text.withUnsafeMutableBufferPointer { text in

@@ -51,9 +51,8 @@ final class TokenWriter {
         return header.firstIndex(of: UInt8(ascii: "#")).map { [0x20] + header[$0...] } ?? []
     }
 
-    /// Whether a value can be a plain scalar in block and flow collections of YAML 1.1 and 1.2. A
-    /// letter, and a dot or a slash, are required, which excludes numbers, dates and booleans.
-    /// Parsers disagree about colons and question marks in flow collections.
+    /// Whether a value can be a plain scalar anywhere in YAML 1.1 and 1.2. The required letter, and
+    /// dot or slash, exclude numbers, dates and booleans. Parsers disagree about `:` and `?`.
     private static func isPlain(_ value: String) -> Bool {
         let bytes = value.utf8
         guard let first = bytes.first else { return false }

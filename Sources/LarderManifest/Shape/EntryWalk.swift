@@ -202,8 +202,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Skips a value and counts its icons. Ignores scalars outside lists, because they describe the
-    /// manifest itself.
+    /// Skips a value and counts its icons. Scalars outside lists describe the manifest itself.
     private func skip(_ place: [ManifestPath.Segment]) throws {
         let kind = try cursor.kind()
         guard !recognition.isExplicit, kind != .scalar || place.contains(.elements) else {

@@ -1,10 +1,8 @@
 import LarderCore
 
-/// A manifest that starts with `[` or `{`: JSON or JSON Lines.
-///
-/// Read without lookahead, so that pipes work and a long line takes no memory. If the first object
-/// has no list of entries, the manifest is JSON Lines. A document followed by another value is
-/// refused, because that value's icons would be missing.
+/// JSON or JSON Lines. Read without lookahead, so that pipes work and a long line takes no memory.
+/// If the first object has no list of entries, the manifest is JSON Lines. A document followed by
+/// another value is refused, because that value's icons would be missing.
 extension ManifestDocument {
     func readJSON(_ emit: @escaping (RawEntry) throws -> Void) throws -> ManifestFormat {
         let isObject = try window.peekAfterSeparators() == UInt8(ascii: "{")
@@ -101,8 +99,7 @@ extension ManifestDocument {
         }
     }
 
-    /// Skips the line of a broken value. If the error is on a later line, also skips to the next
-    /// brace at the same indentation.
+    /// Skips a broken value's line. After an error in a later line, skips to the next value.
     private func skip(_ indentation: Int, pastErrorAt offset: Int) throws {
         let before = UnsafeBufferPointer(rebasing: window.unread.prefix(offset))
         let isWithinLine = before.place(of: 0x0A) == nil
@@ -119,8 +116,7 @@ extension ManifestDocument {
             && bytes.prefix(indentation).allSatisfy(\.isBlank)
     }
 
-    /// Skips the broken first value. Throws `error` unless the next line starts with a brace that a
-    /// JSON document cannot have there.
+    /// Skips the broken first value. Throws `error` if the next line may belong to the same document.
     private func firstLineFailure(
         _ error: ManifestError, _ first: Int, _ cursor: JSONCursor
     ) throws -> EntryError {
