@@ -102,7 +102,7 @@ extension String {
 
     package var shownAsURL: String { maskingSecretsInQuery.sanitizedForTerminal }
 
-    /// Masks the query, and from the scheme to the last `@`, because a password may have delimiters.
+    /// Masks the query, and all from the scheme to the last `@`: a password may have delimiters.
     package var maskingSecrets: String {
         guard let at = utf8.lastIndex(of: UInt8(ascii: "@")) else { return maskingQuery }
         let start = authorityStart

@@ -2,8 +2,8 @@ import LarderCore
 import LarderImages
 
 /// A counter of http and https URLs of images in any text, even escaped as in JSON, YAML or XML. A
-/// URL counts if its path ends like an image's file name, or if it is in Markdown's `![…](…)`, `src`
-/// or `srcset` of `<img>` or `<source>`, or CSS's `url(…)`.
+/// URL counts if its path ends like an image's file name, or if it is in Markdown's `![…](…)`,
+/// `src` or `srcset` of `<img>` or `<source>`, or CSS's `url(…)`.
 package final class ImageURLCounter {
     private(set) var count = 0
 

@@ -116,7 +116,7 @@ extension ManifestDocument {
             && bytes.prefix(indentation).allSatisfy(\.isBlank)
     }
 
-    /// Skips the broken first value. Throws `error` if the next line may belong to the same document.
+    /// Skips the broken first value. Throws `error` if the next line may be in the same document.
     private func firstLineFailure(
         _ error: ManifestError, _ first: Int, _ cursor: JSONCursor
     ) throws -> EntryError {
