@@ -20,9 +20,7 @@ package struct JSONObject: ExpressibleByDictionaryLiteral {
     }
 
     /// Sets a text, and also escapes characters that could control a terminal.
-    package mutating func set(_ key: String, exactly value: String) { set(exactly: key, value) }
-
-    package mutating func set(exactly key: String, _ value: String?) {
+    package mutating func set(_ key: String, exactly value: String?) {
         begin(key, escapingForTerminal: true)
         value?.addJSON(to: &members, escapingForTerminal: true)
         if value == nil { members += "null" }

@@ -295,9 +295,9 @@ extension FileIndex.Line {
 
     var json: String {
         var line = JSONObject()
-        line.set(exactly: "name", name)
-        line.set(exactly: "url", url)
-        line.set(exactly: "file", file)
+        line.set("name", exactly: name)
+        line.set("url", exactly: url)
+        line.set("file", exactly: file)
         line.set([
             "bytes": size, "digest": "\(digest)", "media_type": mediaType, "width": width,
             "height": height,

@@ -10,7 +10,7 @@ public struct ManifestPath: Equatable, Sendable {
     enum Segment: Hashable, Sendable {
         case member(String)
         case elements, members
-        /// The value and all values in it. Occurs once, not at the end, so that none is found twice.
+        /// The value and all values in it. Occurs once, not at the end, so that none is read twice.
         case descendants
         /// The elements whose member has a value. In XML, the member is an attribute (`@name`).
         case elementsWhere(String, String)

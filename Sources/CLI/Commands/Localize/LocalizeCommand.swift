@@ -266,7 +266,7 @@ extension LocalizeReport {
         var isFirst = true
         try edits.forEachIcon { written, new in
             var pair = JSONObject()
-            pair.set(exactly: written.maskingSecretsInQuery, new)
+            pair.set(written.maskingSecretsInQuery, exactly: new)
             Console.add((isFirst ? "" : ",") + pair.text.dropFirst().dropLast())
             isFirst = false
         }
