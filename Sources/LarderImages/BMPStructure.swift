@@ -14,9 +14,8 @@ enum BMPStructure {
         try reader.skip(10)
         let pixelOffset = try reader.little(4)
         let bitmap = try Bitmap(&reader)
-        guard pixelOffset >= reader.offset else {
-            throw reader.damaged("has a pixel offset inside its header")
-        }
+        guard pixelOffset >= reader.offset
+        else { throw reader.damaged("has a pixel offset inside its header") }
         guard pixelOffset <= bytes.count else { throw .truncated(.bmp, "ends before its pixels") }
         try reader.skip(pixelOffset - reader.offset)
         reader.place = "its pixels"
@@ -47,9 +46,8 @@ enum BMPStructure {
 
         init(_ reader: inout ByteReader) throws(ImageError) {
             let length = try reader.little(4)
-            guard headerLengths.contains(length) else {
-                throw reader.damaged("has an unknown header of \(length) bytes")
-            }
+            guard headerLengths.contains(length)
+            else { throw reader.damaged("has an unknown header of \(length) bytes") }
             var header = try reader.part(length - 4, "the bitmap header")
             let isCore = length == 12
             width = try header.little(isCore ? 2 : 4)

@@ -78,9 +78,8 @@ struct ByteReader {
     func damaged(_ message: String) -> ImageError { .damaged(type, message) }
 
     func checkSize(_ width: Int, _ height: Int, atMost limit: Int = .max) throws(ImageError) {
-        guard (1...limit).contains(width), (1...limit).contains(height) else {
-            throw damaged("has an invalid size, \(width) × \(height)")
-        }
+        guard (1...limit).contains(width), (1...limit).contains(height)
+        else { throw damaged("has an invalid size, \(width) × \(height)") }
     }
 
     private func outOfBytes() -> ImageError {
@@ -90,9 +89,8 @@ struct ByteReader {
     }
 
     private func fitting(_ value: UInt64) throws(ImageError) -> Int {
-        guard let number = Int(exactly: value) else {
-            throw damaged("has an invalid number in \(place)")
-        }
+        guard let number = Int(exactly: value)
+        else { throw damaged("has an invalid number in \(place)") }
         return number
     }
 }

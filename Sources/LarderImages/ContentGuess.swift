@@ -53,9 +53,8 @@ package enum ContentGuess {
         let isUTF16 = start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF])
         // The guess needs only ASCII characters.
         let bytes = isUTF16 ? start.dropFirst(2).filter { $0 != 0 } : Array(start)
-        guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }) else {
-            return nil
-        }
+        guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) })
+        else { return nil }
         let text = String(decoding: bytes, as: UTF8.self)
         let unreadable = text.unicodeScalars.count { $0 == "\u{FFFD}" }  // text: scalars
         guard unreadable * 8 <= text.unicodeScalars.count else { return nil }

@@ -7,9 +7,8 @@ enum GIFStructure {
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .gif)
         let version = try reader.take(6)
-        guard version.elementsEqual("GIF87a".utf8) || version.elementsEqual("GIF89a".utf8) else {
-            throw reader.damaged("has an unknown version")
-        }
+        guard version.elementsEqual("GIF87a".utf8) || version.elementsEqual("GIF89a".utf8)
+        else { throw reader.damaged("has an unknown version") }
         var (width, height) = (try reader.little(2), try reader.little(2))
         let flags = try reader.big(1)
         try reader.skip(2)
@@ -30,13 +29,11 @@ enum GIFStructure {
                     (width, height) = (imageWidth, imageHeight)
                 }
                 try skipColourTable(&reader, try reader.big(1))
-                guard (1...11).contains(try reader.big(1)) else {
-                    throw reader.damaged("has an invalid code size")
-                }
+                guard (1...11).contains(try reader.big(1))
+                else { throw reader.damaged("has an invalid code size") }
                 reader.place = "an image"
-                guard try skipSubBlocks(&reader) > 0 else {
-                    throw reader.damaged("has an empty image")
-                }
+                guard try skipSubBlocks(&reader) > 0
+                else { throw reader.damaged("has an empty image") }
                 images += 1
                 mayEnd = true
             case 0x21:

@@ -60,9 +60,8 @@ enum HEIFStructure {
     /// Whether the remaining bytes are neither a complete box nor the start of image data.
     private static func endsInPadding(_ file: ByteReader) -> Bool {
         var rest = file
-        guard let length = try? rest.big(4), let type = try? rest.fourCC() else {
-            return file.remaining > 0
-        }
+        guard let length = try? rest.big(4), let type = try? rest.fourCC()
+        else { return file.remaining > 0 }
         let isWhole = length < 2 || 8...file.remaining ~= length
         return !isWhole && !["mdat", "moov", "moof", "meta", "idat", "mini"].contains(type)
     }
@@ -79,9 +78,8 @@ enum HEIFStructure {
         if length == 1 { length = try reader.big(8) }
         if length == 0 { length = reader.bytes.count - start }
         let headerLength = reader.offset - start
-        guard length >= headerLength else {
-            throw reader.damaged("has an invalid box \(type) of \(length) bytes")
-        }
+        guard length >= headerLength
+        else { throw reader.damaged("has an invalid box \(type) of \(length) bytes") }
         reader.place = "a box"
         return (type, try reader.part(length - headerLength, "a box"))
     }
@@ -121,9 +119,8 @@ struct HEIFItems {
             default: break
             }
         }
-        guard let primary, let items, let locations, let properties, let associations else {
-            throw meta.damaged("has no location for its primary image")
-        }
+        guard let primary, let items, let locations, let properties, let associations
+        else { throw meta.damaged("has no location for its primary image") }
         (self.primary, self.items, self.locations) = (primary, items, locations)
         (self.properties, self.associations) = (properties, associations)
         self.dataLength = dataLength
@@ -177,9 +174,8 @@ struct HEIFItems {
         let widths = try reader.big(2)
         let (offsetWidth, lengthWidth) = (widths >> 12, widths >> 8 & 15)
         let (baseWidth, indexWidth) = (widths >> 4 & 15, version == 0 ? 0 : widths & 15)
-        guard [offsetWidth, lengthWidth, baseWidth, indexWidth].allSatisfy({ $0 <= 8 }) else {
-            throw reader.damaged("has item locations in an unknown format")
-        }
+        guard [offsetWidth, lengthWidth, baseWidth, indexWidth].allSatisfy({ $0 <= 8 })
+        else { throw reader.damaged("has item locations in an unknown format") }
         var hasPrimary = false
         var lostMetadata = 0
         for _ in 0..<(try reader.big(version < 2 ? 2 : 4)) {
@@ -202,9 +198,8 @@ struct HEIFItems {
                     && length <= limit - end.partialValue
                 if isElsewhere || isInside { continue }
                 lostMetadata += 1
-                guard lostMetadata <= Self.lostMetadataLimit, try isMetadata(item) else {
-                    throw .truncated(reader.type, "has image data beyond the end of the file")
-                }
+                guard lostMetadata <= Self.lostMetadataLimit, try isMetadata(item)
+                else { throw .truncated(reader.type, "has image data beyond the end of the file") }
             }
             if item == primary, extents > 0 { hasPrimary = true }
         }
@@ -228,9 +223,8 @@ struct HEIFItems {
             default: break
             }
         }
-        guard let size, size.width > 0, size.height > 0 else {
-            throw reader.damaged("has no image size")
-        }
+        guard let size, size.width > 0, size.height > 0
+        else { throw reader.damaged("has no image size") }
         return isTurned ? (size.height, size.width) : size
     }
 
@@ -319,9 +313,8 @@ enum HEIFMini {
         if hasExif || hasXMP { try bits.skip(1) }
         if hasExif { length += try bits.next(metadataWidth) + 1 }
         if hasXMP { length += try bits.next(metadataWidth) + 1 }
-        guard length <= bits.bytes.remaining else {
-            throw box.damaged("has less data than its mini box specifies")
-        }
+        guard length <= bits.bytes.remaining
+        else { throw box.damaged("has less data than its mini box specifies") }
         return isTurned
             ? ImageInfo(mediaType: mediaType, width: height, height: width)
             : ImageInfo(mediaType: mediaType, width: width, height: height)

@@ -13,13 +13,11 @@ enum ICOStructure {
         for _ in 0..<count {
             try reader.skip(8)
             let (length, offset) = (try reader.little(4), try reader.little(4))
-            guard offset >= 6 + 16 * count, length > 0 else {
-                throw reader.damaged("has an image inside its directory")
-            }
+            guard offset >= 6 + 16 * count, length > 0
+            else { throw reader.damaged("has an image inside its directory") }
             let range = offset..<offset + length
-            guard range.upperBound <= bytes.count else {
-                throw .truncated(.ico, "ends inside an image")
-            }
+            guard range.upperBound <= bytes.count
+            else { throw .truncated(.ico, "ends inside an image") }
             guard checked.insert(range).inserted else { continue }
             // Overlapping images could otherwise cause endless work.
             total += length

@@ -2,12 +2,10 @@ package enum ImageInspector {
     /// Recognises an image by its content, never by its name or Content-Type. Checks the structure
     /// and checksums, but decodes no pixels. Ignores bytes after the end marker if decoders do.
     package static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
-        guard !bytes.isEmpty else {
-            throw ImageError(code: .empty, mediaType: nil, message: "0 bytes")
-        }
-        guard let format = ImageFormat.of(bytes) else {
-            throw .notAnImage(ContentGuess.describe(bytes))
-        }
+        guard !bytes.isEmpty
+        else { throw ImageError(code: .empty, mediaType: nil, message: "0 bytes") }
+        guard let format = ImageFormat.of(bytes)
+        else { throw .notAnImage(ContentGuess.describe(bytes)) }
         return try format.inspect(bytes)
     }
 }

@@ -27,9 +27,8 @@ enum JPEGStructure {
                 guard frame != nil else { throw reader.damaged("has a scan before its frame") }
                 var segment = try nextSegment(&reader, "a scan header")
                 let components = try segment.big(1)
-                guard (1...4).contains(components), segment.remaining == 2 * components + 3 else {
-                    throw reader.damaged("has an invalid scan header")
-                }
+                guard (1...4).contains(components), segment.remaining == 2 * components + 3
+                else { throw reader.damaged("has an invalid scan header") }
                 try skipScan(&reader)
                 scans += 1
             case 0xDC:

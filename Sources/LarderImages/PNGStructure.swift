@@ -16,9 +16,8 @@ enum PNGStructure {
         var chunk = try nextChunk(&reader)
         // The variant that Xcode writes into app bundles begins with a private chunk.
         if chunk.type == "CgBI" { chunk = try nextChunk(&reader) }
-        guard chunk.type == "IHDR" else {
-            throw reader.damaged("begins with \(chunk.type) instead of IHDR")
-        }
+        guard chunk.type == "IHDR"
+        else { throw reader.damaged("begins with \(chunk.type) instead of IHDR") }
         let header = try header(&chunk.content)
         var hasPalette = false
         var dataLength = 0
@@ -28,18 +27,15 @@ enum PNGStructure {
             var chunk = try nextChunk(&reader)
             switch chunk.type {
             case "IDAT":
-                guard dataLength == 0 || previous == "IDAT" else {
-                    throw reader.damaged("has IDAT chunks that are not consecutive")
-                }
-                guard hasPalette || !header.needsPalette else {
-                    throw reader.damaged("has no palette before its pixels")
-                }
+                guard dataLength == 0 || previous == "IDAT"
+                else { throw reader.damaged("has IDAT chunks that are not consecutive") }
+                guard hasPalette || !header.needsPalette
+                else { throw reader.damaged("has no palette before its pixels") }
                 dataLength += chunk.content.remaining
             case "PLTE":
                 let length = chunk.content.remaining
-                guard !hasPalette, length > 0, length <= 3 * 256, length % 3 == 0 else {
-                    throw reader.damaged("has a duplicate or invalid palette")
-                }
+                guard !hasPalette, length > 0, length <= 3 * 256, length % 3 == 0
+                else { throw reader.damaged("has a duplicate or invalid palette") }
                 hasPalette = true
             case "IEND":
                 guard dataLength > 0 else { throw reader.damaged("has no pixels (no IDAT)") }
@@ -49,9 +45,8 @@ enum PNGStructure {
             case "acTL":
                 isAnimated = ((try? chunk.content.big(4)) ?? 0) > 1
             default:
-                guard chunk.type.value & ancillaryBit != 0 else {
-                    throw reader.damaged("has an unexpected critical chunk \(chunk.type)")
-                }
+                guard chunk.type.value & ancillaryBit != 0
+                else { throw reader.damaged("has an unexpected critical chunk \(chunk.type)") }
             }
             previous = chunk.type
         }
@@ -64,20 +59,17 @@ enum PNGStructure {
     private static func header(
         _ content: inout ByteReader
     ) throws(ImageError) -> (width: Int, height: Int, needsPalette: Bool) {
-        guard content.remaining == 13 else {
-            throw content.damaged("has an IHDR of \(content.remaining) bytes")
-        }
+        guard content.remaining == 13
+        else { throw content.damaged("has an IHDR of \(content.remaining) bytes") }
         let (width, height) = (try content.big(4), try content.big(4))
         let (depth, colourType) = (try content.big(1), try content.big(1))
         let (compression, filter) = (try content.big(1), try content.big(1))
         let interlace = try content.big(1)
         try content.checkSize(width, height, atMost: 0x7FFF_FFFF)
-        guard depths[colourType]?.contains(depth) == true else {
-            throw content.damaged("has colour type \(colourType) with bit depth \(depth)")
-        }
-        guard compression == 0, filter == 0, interlace <= 1 else {
-            throw content.damaged("has an unknown compression, filter or interlace method")
-        }
+        guard depths[colourType]?.contains(depth) == true
+        else { throw content.damaged("has colour type \(colourType) with bit depth \(depth)") }
+        guard compression == 0, filter == 0, interlace <= 1
+        else { throw content.damaged("has an unknown compression, filter or interlace method") }
         return (width, height, colourType == 3)
     }
 
@@ -89,17 +81,14 @@ enum PNGStructure {
         let length = try reader.big(4)
         let start = reader.offset
         let type = try reader.fourCC()
-        guard type.isFourLetters, length <= 0x7FFF_FFFF else {
-            throw reader.damaged("has an invalid chunk \(type) of \(length) bytes")
-        }
-        guard length <= reader.remaining - 4 else {
-            throw .truncated(.png, "ends inside chunk \(type)")
-        }
+        guard type.isFourLetters, length <= 0x7FFF_FFFF
+        else { throw reader.damaged("has an invalid chunk \(type) of \(length) bytes") }
+        guard length <= reader.remaining - 4
+        else { throw .truncated(.png, "ends inside chunk \(type)") }
         let content = try reader.part(length, "a chunk")
         let covered = UnsafeRawBufferPointer(rebasing: reader.bytes[start..<reader.offset])
-        guard try reader.big(4) == Int(CRC32.checksum(of: covered)) || isExpendable(type) else {
-            throw reader.damaged("has a wrong checksum in chunk \(type)")
-        }
+        guard try reader.big(4) == Int(CRC32.checksum(of: covered)) || isExpendable(type)
+        else { throw reader.damaged("has a wrong checksum in chunk \(type)") }
         return (type, content)
     }
 

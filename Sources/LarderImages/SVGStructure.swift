@@ -12,12 +12,10 @@ enum SVGStructure {
     /// Checks the whole document. The root needs no namespace, as in native decoders. The size is
     /// `width` and `height` if both are in px or without a unit, else the size of the `viewBox`.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
-        guard let isBigEndian = isBigEndianUTF16(bytes) else {
-            return try inspect(bytes, of: bytes)
-        }
-        guard bytes.count <= utf16Limit else {
-            throw .damaged(.svg, "is in UTF-16 and larger than \(utf16Limit) bytes")
-        }
+        guard let isBigEndian = isBigEndianUTF16(bytes)
+        else { return try inspect(bytes, of: bytes) }
+        guard bytes.count <= utf16Limit
+        else { throw .damaged(.svg, "is in UTF-16 and larger than \(utf16Limit) bytes") }
         var text = String.decoding(utf16: bytes, isBigEndian: isBigEndian).text
         return try text.withUTF8 { text in
             Result { () throws(ImageError) in try inspect(UnsafeRawBufferPointer(text), of: bytes) }
@@ -32,9 +30,8 @@ enum SVGStructure {
             try document.walk()
             try document.checkCharacters(isUTF8: !declaresOtherThanUTF8(text))
         } catch {
-            guard document.root.map(isSVG) ?? mentionsSVG(text) else {
-                throw .notAnImage(ContentGuess.describe(file))
-            }
+            guard document.root.map(isSVG) ?? mentionsSVG(text)
+            else { throw .notAnImage(ContentGuess.describe(file)) }
             throw error
         }
         guard let root = document.root, isSVG(root) else {
@@ -60,9 +57,8 @@ enum SVGStructure {
         let start = text.prefix(256).lowercasedASCII
         let declaration = start[
             ..<(start.firstRange(of: Array("?>".utf8))?.lowerBound ?? start.count)]
-        guard let name = declaration.firstRange(of: Array("encoding".utf8))?.upperBound else {
-            return false
-        }
+        guard let name = declaration.firstRange(of: Array("encoding".utf8))?.upperBound
+        else { return false }
         let letters = declaration[name...].drop { $0.isSpace || "=\"'".utf8.contains($0) }
         return !["utf-8", "utf8", "utf-16"].contains { letters.starts(with: $0.utf8) }
     }

@@ -8,9 +8,8 @@ enum WebPStructure {
         var reader = ByteReader(bytes, of: .webp)
         try reader.skip(4)
         let length = try reader.little(4)
-        guard length <= reader.remaining else {
-            throw .truncated(.webp, "ends after \(bytes.count) of \(length + 8) bytes")
-        }
+        guard length <= reader.remaining
+        else { throw .truncated(.webp, "ends after \(bytes.count) of \(length + 8) bytes") }
         var file = try reader.part(length, "the RIFF file")
         try file.skip(4)
         var canvas: (width: Int, height: Int)?
@@ -48,9 +47,8 @@ enum WebPStructure {
     /// Whether the remaining bytes are a truncated chunk without image data.
     private static func endsInMetadata(_ file: ByteReader) -> Bool {
         var rest = file
-        guard let type = try? rest.fourCC(), let length = try? rest.little(4) else {
-            return file.remaining > 0
-        }
+        guard let type = try? rest.fourCC(), let length = try? rest.little(4)
+        else { return file.remaining > 0 }
         return length > rest.remaining && !["VP8 ", "VP8L", "ALPH", "ANMF"].contains(type)
     }
 
@@ -83,18 +81,16 @@ enum WebPStructure {
     ) throws(ImageError) -> (width: Int, height: Int) {
         if type == "VP8L" {
             // RFC 9649 §3.4: a signature, 14 bits of width - 1, 14 of height - 1, alpha, version.
-            guard try content.big(1) == 0x2F else {
-                throw content.damaged("has a wrong lossless signature")
-            }
+            guard try content.big(1) == 0x2F
+            else { throw content.damaged("has a wrong lossless signature") }
             let bits = try content.little(4)
             guard bits >> 29 == 0 else { throw content.damaged("has an unknown lossless version") }
             return (bits & 0x3FFF + 1, bits >> 14 & 0x3FFF + 1)
         }
         // RFC 6386 §9.1: a tag with the length of the first partition, a start code, the size.
         let tag = try content.little(3)
-        guard tag & 1 == 0, try content.big(3) == 0x9D012A else {
-            throw content.damaged("has no key frame")
-        }
+        guard tag & 1 == 0, try content.big(3) == 0x9D012A
+        else { throw content.damaged("has no key frame") }
         let (width, height) = (try content.little(2) & 0x3FFF, try content.little(2) & 0x3FFF)
         try content.checkSize(width, height)
         guard tag >> 5 <= content.remaining else { throw content.damaged("has a truncated image") }

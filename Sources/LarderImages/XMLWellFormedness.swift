@@ -39,22 +39,19 @@ struct XMLWellFormedness {
     }
 
     private mutating func readMarkup() throws(ImageError) {
-        guard reader.next == UInt8(ascii: "<") else {
-            throw damaged("has text outside its root element")
-        }
+        guard reader.next == UInt8(ascii: "<")
+        else { throw damaged("has text outside its root element") }
         if try accept("</") {
             try closeElement()
         } else if try accept("<?") {
             let name = try takeName()
-            guard !reader.bytes[name].isWord("xml") else {
-                throw damaged("has a misplaced XML declaration")
-            }
+            guard !reader.bytes[name].isWord("xml")
+            else { throw damaged("has a misplaced XML declaration") }
             try skip(past: "?>")
         } else if try accept("<!--") {
             try skip(past: "--")
-            guard try reader.big(1) == UInt8(ascii: ">") else {
-                throw damaged("has two hyphens inside a comment")
-            }
+            guard try reader.big(1) == UInt8(ascii: ">")
+            else { throw damaged("has two hyphens inside a comment") }
         } else if !open.isEmpty, try accept("<![CDATA[") {
             try skip(past: "]]>")
         } else if root == nil, !hasDocumentType, try accept("<!DOCTYPE") {
@@ -73,9 +70,8 @@ struct XMLWellFormedness {
         else { return }
         try reader.skip(5)
         skipSpace()
-        guard try accept("version"), try skipEquals(), "\"'".utf8.contains(reader.next ?? 0) else {
-            throw damaged("has a damaged XML declaration")
-        }
+        guard try accept("version"), try skipEquals(), "\"'".utf8.contains(reader.next ?? 0)
+        else { throw damaged("has a damaged XML declaration") }
         try reader.skip(1)
         guard try accept("1.") else { throw damaged("has an unknown XML version") }
         try skip(past: "?>")
@@ -118,15 +114,13 @@ struct XMLWellFormedness {
                 throw damaged(hasSpace ? "has a tag with too many attributes" : "has a damaged tag")
             }
             let attribute = try takeName()
-            guard !names.contains(where: { reader.isSame($0, attribute) }) else {
-                throw damaged("has a duplicate attribute")
-            }
+            guard !names.contains(where: { reader.isSame($0, attribute) })
+            else { throw damaged("has a duplicate attribute") }
             names.append(attribute)
             guard try skipEquals() else { throw damaged("has an attribute without a value") }
             let value = try takeValue()
-            guard value.count <= Self.valueLimit else {
-                throw damaged("has an attribute of more than \(Self.valueLimit) bytes")
-            }
+            guard value.count <= Self.valueLimit
+            else { throw damaged("has an attribute of more than \(Self.valueLimit) bytes") }
             if root == nil, attribute.count <= Self.keptLimit, value.count <= Self.keptLimit {
                 attributes[Array(reader.bytes[attribute])] = Array(reader.bytes[value])
             }
@@ -141,16 +135,14 @@ struct XMLWellFormedness {
     private mutating func closeElement() throws(ImageError) {
         let name = try takeName()
         skipSpace()
-        guard try accept(">"), let last = open.popLast(), reader.isSame(last, name) else {
-            throw damaged("closes an element that is not open")
-        }
+        guard try accept(">"), let last = open.popLast(), reader.isSame(last, name)
+        else { throw damaged("closes an element that is not open") }
     }
 
     private mutating func takeValue() throws(ImageError) -> Range<Int> {
         guard let quote = reader.next else { throw isCut }
-        guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
-            throw damaged("has an attribute value without quotes")
-        }
+        guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'")
+        else { throw damaged("has an attribute value without quotes") }
         try reader.skip(1)
         let start = reader.offset
         guard let end = try skipText(to: quote) else { throw isCut }
@@ -161,9 +153,8 @@ struct XMLWellFormedness {
 
     private mutating func skipText() throws(ImageError) {
         while try skipText(to: UInt8(ascii: "]")) == UInt8(ascii: "]") {
-            guard try !accept("]]>") else {
-                throw damaged("has the end of a CDATA section without its start")
-            }
+            guard try !accept("]]>")
+            else { throw damaged("has the end of a CDATA section without its start") }
             try reader.skip(1)
         }
     }
@@ -195,22 +186,19 @@ struct XMLWellFormedness {
             else { throw damaged("has a reference to an invalid character") }
         } else {
             let name = reader.bytes[try takeName()]
-            guard hasDocumentType || Self.declared.contains(where: name.elementsEqual) else {
-                throw damaged("has a reference to an undeclared entity")
-            }
+            guard hasDocumentType || Self.declared.contains(where: name.elementsEqual)
+            else { throw damaged("has a reference to an undeclared entity") }
         }
-        guard try reader.big(1) == UInt8(ascii: ";") else {
-            throw damaged("has an unterminated reference")
-        }
+        guard try reader.big(1) == UInt8(ascii: ";")
+        else { throw damaged("has an unterminated reference") }
     }
 
     private mutating func takeName() throws(ImageError) -> Range<Int> {
         let start = reader.offset
         reader.skip { $0.isASCIILetterOrDigit || $0 >= 0x80 || "_:-.".utf8.contains($0) }
         guard reader.remaining > 0 else { throw isCut }
-        guard reader.offset > start, !(0x2D...0x39).contains(reader.bytes[start]) else {
-            throw damaged("has a damaged name")
-        }
+        guard reader.offset > start, !(0x2D...0x39).contains(reader.bytes[start])
+        else { throw damaged("has a damaged name") }
         return start..<reader.offset
     }
 
@@ -256,9 +244,8 @@ struct XMLWellFormedness {
                 byte >= 0x20 && (byte < 0x80 || !isUTF8) || byte == 9 || byte == 10 || byte == 13
             }
             if reader.remaining == 0 { return }
-            guard let length = Self.characterLength(reader.rest) else {
-                throw damaged("has an invalid character", at: reader.offset)
-            }
+            guard let length = Self.characterLength(reader.rest)
+            else { throw damaged("has an invalid character", at: reader.offset) }
             try reader.skip(length)
         }
     }

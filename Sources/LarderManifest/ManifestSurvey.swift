@@ -51,9 +51,8 @@ struct ManifestSurvey {
         switch kind {
         case .scalar: if case .success(.string(let text, _)) = try cursor.take() { place.add(text) }
         case .array:
-            guard depth < Self.maximumDepth, let element = place.element(&room) else {
-                return _ = try cursor.skip()
-            }
+            guard depth < Self.maximumDepth, let element = place.element(&room)
+            else { return _ = try cursor.skip() }
             try cursor.forEachElement { try survey(cursor, at: element, depth: depth + 1) }
         case .dictionary:
             guard depth < Self.maximumDepth else { return _ = try cursor.skip() }

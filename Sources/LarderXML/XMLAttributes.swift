@@ -119,20 +119,17 @@ struct XMLAttributeParser {
         while true {
             let hasBlank = skipBlanks()
             guard index < bytes.count else { return attributes }
-            guard hasBlank else {
-                throw error(.malformed, "white space is missing before an attribute")
-            }
+            guard hasBlank
+            else { throw error(.malformed, "white space is missing before an attribute") }
             guard attributes.count < Self.maximumCount else {
                 throw error(.tooLarge, "an element has more than \(Self.maximumCount) attributes")
             }
             let name = try name()
-            guard !attributes.contains(where: { $0.name.utf8.elementsEqual(name.utf8) }) else {
-                throw error(.malformed, "the attribute \(name.quoted(limit: 64)) occurs twice")
-            }
+            guard !attributes.contains(where: { $0.name.utf8.elementsEqual(name.utf8) })
+            else { throw error(.malformed, "the attribute \(name.quoted(limit: 64)) occurs twice") }
             skipBlanks()
-            guard index < bytes.count, bytes[index] == UInt8(ascii: "=") else {
-                throw error(.malformed, "the attribute \(name.quoted(limit: 64)) has no value")
-            }
+            guard index < bytes.count, bytes[index] == UInt8(ascii: "=")
+            else { throw error(.malformed, "the attribute \(name.quoted(limit: 64)) has no value") }
             move(to: index + 1)
             skipBlanks()
             guard index < bytes.count, case let quote = bytes[index], "\"'".utf8.contains(quote),
@@ -165,12 +162,10 @@ struct XMLAttributeParser {
         let name = bytes[index...].prefix {
             $0.isASCIILetterOrDigit || $0 >= 0x80 || "_:-.".utf8.contains($0)
         }
-        guard let first = name.first, !first.isDigit, !"-.".utf8.contains(first) else {
-            throw error(.malformed, "expected the name of an attribute")
-        }
-        guard name.count <= Self.maximumName else {
-            throw error(.tooLarge, "a name has more than \(Self.maximumName) bytes")
-        }
+        guard let first = name.first, !first.isDigit, !"-.".utf8.contains(first)
+        else { throw error(.malformed, "expected the name of an attribute") }
+        guard name.count <= Self.maximumName
+        else { throw error(.tooLarge, "a name has more than \(Self.maximumName) bytes") }
         move(to: name.endIndex)
         return String(decoding: name, as: UTF8.self)
     }
@@ -179,9 +174,8 @@ struct XMLAttributeParser {
     private mutating func value(
         _ text: Slice<UnsafeBufferPointer<UInt8>>
     ) throws(XMLError) -> String {
-        guard text.contains(where: { $0 == UInt8(ascii: "&") || $0 < 0x20 }) else {
-            return String(decoding: text, as: UTF8.self)
-        }
+        guard text.contains(where: { $0 == UInt8(ascii: "&") || $0 < 0x20 })
+        else { return String(decoding: text, as: UTF8.self) }
         var value: [UInt8] = []
         value.reserveCapacity(text.count)
         var next = text.startIndex
@@ -193,9 +187,8 @@ struct XMLAttributeParser {
             case 0x09, 0x0A, 0x0D: value.append(UInt8(ascii: " "))
             case UInt8(ascii: "&"):
                 let rest = text[next...].prefix(XMLFilter.maximumReference)
-                guard let end = rest.firstIndex(of: UInt8(ascii: ";")) else {
-                    throw error(.malformed, "'&' does not start a reference")
-                }
+                guard let end = rest.firstIndex(of: UInt8(ascii: ";"))
+                else { throw error(.malformed, "'&' does not start a reference") }
                 try append(rest[..<end], to: &value)
                 next = end + 1
             default: value.append(byte)

@@ -220,9 +220,8 @@ final class XMLFilter {
             isInCDATA = true
             omit(9)
         } else if markup.starts(with: "<!DOCTYPE".utf8), !hasTag, !hasDocumentType {
-            guard rules.permitsDocumentType else {
-                throw error(.declarations, "document types are not allowed")
-            }
+            guard rules.permitsDocumentType
+            else { throw error(.declarations, "document types are not allowed") }
             hasDocumentType = true
             try skip(lengthOfMarkup(isDocumentType: true))
         } else {
@@ -242,9 +241,8 @@ final class XMLFilter {
             let name = String(decoding: tag.name.prefix(64), as: UTF8.self)
             throw error(.malformed, "<\(name)> is not a property list element")
         }
-        guard !tag.isEnd || !tag.hasAttributes else {
-            throw error(.malformed, "an end tag has attributes")
-        }
+        guard !tag.isEnd || !tag.hasAttributes
+        else { throw error(.malformed, "an end tag has attributes") }
         let attributes = keepsAttributes ? try self.attributes(of: tag) : []
         if !keepsAttributes { try count(skipped: tag.hasAttributes ? length - tag.name.count : 0) }
         if permitsAll, !tag.isEnd, names.insert(Array(tag.name)).inserted,
@@ -253,9 +251,8 @@ final class XMLFilter {
             throw error(
                 .tooLarge, "there are more than \(rules.maximumNames) different element names")
         }
-        guard tag.isEnd || depth < rules.maximumDepth else {
-            throw error(.tooDeep, "elements nest deeper than \(rules.maximumDepth) levels")
-        }
+        guard tag.isEnd || depth < rules.maximumDepth
+        else { throw error(.tooDeep, "elements nest deeper than \(rules.maximumDepth) levels") }
         hasTag = true
         textLength = 0
         if tag.isEnd { depth -= 1 } else if !tag.isEmpty { depth += 1 }

@@ -13,9 +13,8 @@ extension StringProtocol {
         utf8.withContiguousStorageIfAvailable { own in
             other.utf8.withContiguousStorageIfAvailable { other in
                 guard own.count == other.count else { return false }
-                guard let first = own.baseAddress, let second = other.baseAddress else {
-                    return own.isEmpty
-                }
+                guard let first = own.baseAddress, let second = other.baseAddress
+                else { return own.isEmpty }
                 return memcmp(first, second, own.count) == 0
             }
         }.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)

@@ -11,13 +11,11 @@ enum URLHost {
         }
         let name = try asciiName(text.percentDecoded)
         guard !name.isEmpty else { throw .malformed("no host") }
-        guard !name.contains(where: isForbidden) else {
-            throw .malformed("the host has an invalid character")
-        }
+        guard !name.contains(where: isForbidden)
+        else { throw .malformed("the host has an invalid character") }
         // Some resolvers read hosts with empty labels as addresses.
-        guard !name.holds(".."), name != [UInt8(ascii: ".")] else {
-            throw .malformed("the host has an empty label")
-        }
+        guard !name.holds(".."), name != [UInt8(ascii: ".")]
+        else { throw .malformed("the host has an empty label") }
         // If the last label is a number, the host is an IPv4 address.
         guard let last = labels(of: name).last, !last.isEmpty,
             last.allSatisfy(\.isDigit) || number(last) != nil
@@ -29,9 +27,8 @@ enum URLHost {
     private static func asciiName(_ name: [UInt8]) throws(HTTPURL.ParseError) -> [UInt8] {
         guard name.contains(where: { $0 >= 0x80 }) else { return name.lowercasedASCII }
         guard let text = String(valid: name) else { throw .malformed("the host is not UTF-8") }
-        guard let convert = InternationalHosts.converter else {
-            throw .malformed("the host is not ASCII, and this program cannot convert it")
-        }
+        guard let convert = InternationalHosts.converter
+        else { throw .malformed("the host is not ASCII, and this program cannot convert it") }
         // The conversion may create delimiters, for example from a full-width slash.
         guard !name.contains(where: isForbidden), let ascii = convert(text), !ascii.isEmpty,
             ascii.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "-._".utf8.contains($0) })

@@ -294,9 +294,8 @@ final class EntryDecoder {
                 .badIntegrity,
                 "\(shape.digestKey.rawValue) is \(sha256.shown); expected 64 hexadecimal digits")
         }
-        guard fromList == nil || fromList == digest else {
-            throw EntryError(.badIntegrity, "integrity and sha256 are different digests")
-        }
+        guard fromList == nil || fromList == digest
+        else { throw EntryError(.badIntegrity, "integrity and sha256 are different digests") }
         return digest
     }
 
@@ -304,9 +303,8 @@ final class EntryDecoder {
     /// Accepts only one SHA-256 digest, although W3C allows several. Nil for an empty list.
     private func digest(integrity value: ManifestValue) throws(EntryError) -> Digest? {
         guard value != .null else { return nil }
-        guard case .string(let list, _) = value else {
-            throw EntryError(.badIntegrity, "integrity is \(value.kind), not a string")
-        }
+        guard case .string(let list, _) = value
+        else { throw EntryError(.badIntegrity, "integrity is \(value.kind), not a string") }
         if shape.integrity != nil, let digest = Digest(hex: list) { return digest }
         var found: Digest?
         let items = list.utf8.split(whereSeparator: \.isSpace)
@@ -318,14 +316,12 @@ final class EntryDecoder {
                     .badIntegrity,
                     "integrity is \(String(Substring(item)).quoted()); expected 32 bytes in base64")
             }
-            guard found == nil || found == digest else {
-                throw EntryError(.badIntegrity, "integrity has more than one SHA-256 digest")
-            }
+            guard found == nil || found == digest
+            else { throw EntryError(.badIntegrity, "integrity has more than one SHA-256 digest") }
             found = digest
         }
-        guard found != nil || items.isEmpty else {
-            throw EntryError(.badIntegrity, "integrity \(list.quoted()) has no SHA-256 digest")
-        }
+        guard found != nil || items.isEmpty
+        else { throw EntryError(.badIntegrity, "integrity \(list.quoted()) has no SHA-256 digest") }
         return found
     }
 

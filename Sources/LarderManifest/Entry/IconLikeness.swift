@@ -57,9 +57,8 @@ enum IconLikeness {
 
     static func nameRank(of name: String) -> Int {
         let name = name.utf8.prefix(64).lowercasedASCII
-        guard let word = nameWords.first(where: { name.suffix($0.count).elementsEqual($0) }) else {
-            return 0
-        }
+        guard let word = nameWords.first(where: { name.suffix($0.count).elementsEqual($0) })
+        else { return 0 }
         if name.count == word.count { return 8 }
         if name.holds("package") { return 2 }
         return others.contains { name.holds($0) } ? 1 : 6

@@ -94,9 +94,8 @@ final class IconURLs {
 
     private func containsCredentials(_ text: String) -> Bool {
         guard text.utf8.contains(UInt8(ascii: "@")) else { return false }
-        guard let url = try? HTTPURL(text, relativeTo: baseURL) else {
-            return !text.removingUserinfo.isSame(as: text)
-        }
+        guard let url = try? HTTPURL(text, relativeTo: baseURL)
+        else { return !text.removingUserinfo.isSame(as: text) }
         return url.credentials != nil && !url.inheritsCredentials
     }
 

@@ -37,12 +37,10 @@ final class BinaryPlist {
         func error(_ problem: String) -> ManifestError {
             ManifestError(.malformed, source: bytes.input.name, "the binary plist \(problem)")
         }
-        guard bytes.count >= Self.header.count + Self.trailerSize else {
-            throw error("is truncated")
-        }
-        guard try bytes.run(at: 0, count: Self.header.count).elementsEqual(Self.header) else {
-            throw error("has an unknown version")
-        }
+        guard bytes.count >= Self.header.count + Self.trailerSize
+        else { throw error("is truncated") }
+        guard try bytes.run(at: 0, count: Self.header.count).elementsEqual(Self.header)
+        else { throw error("has an unknown version") }
         let trailer = bytes.count - Self.trailerSize
         offsetSize = Int(try bytes.unsigned(at: trailer + 6, width: 1))
         referenceSize = Int(try bytes.unsigned(at: trailer + 7, width: 1))
@@ -110,18 +108,16 @@ final class BinaryPlist {
     func offset(of reference: Int) throws -> Int {
         let entry = offsetTable + reference * offsetSize
         let stored = try bytes.unsigned(at: entry, width: offsetSize)
-        guard stored >= UInt64(Self.header.count), stored < UInt64(offsetTable) else {
-            throw error("object \(reference) is outside the file")
-        }
+        guard stored >= UInt64(Self.header.count), stored < UInt64(offsetTable)
+        else { throw error("object \(reference) is outside the file") }
         return Int(stored)
     }
 
     func element(_ index: Int, of references: References) throws -> Element {
         let offset = references.offset + index * referenceSize
         let reference = try bytes.unsigned(at: offset, width: referenceSize)
-        guard reference < UInt64(objectCount) else {
-            throw error("object \(reference) is missing: the file has \(objectCount) objects")
-        }
+        guard reference < UInt64(objectCount)
+        else { throw error("object \(reference) is missing: the file has \(objectCount) objects") }
         return (Int(reference), SourceSpan(offset..<offset + referenceSize))
     }
 
@@ -149,9 +145,8 @@ final class BinaryPlist {
         var count = UInt64(low)
         if low == 0xF {
             let kind = try bytes.unsigned(at: offset, width: 1)
-            guard kind & 0xF0 == 0x10, kind & 0x0F <= 3 else {
-                throw error("object \(reference) has no valid count")
-            }
+            guard kind & 0xF0 == 0x10, kind & 0x0F <= 3
+            else { throw error("object \(reference) has no valid count") }
             let size = 1 << Int(kind & 0x0F)
             count = try bytes.unsigned(at: offset + 1, width: size)
             offset += 1 + size

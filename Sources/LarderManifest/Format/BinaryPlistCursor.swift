@@ -53,9 +53,8 @@ final class BinaryPlistCursor: ManifestCursor {
     }
 
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
-        guard case .dictionary(let keys, let values) = try plist.object(place.reference) else {
-            return
-        }
+        guard case .dictionary(let keys, let values) = try plist.object(place.reference)
+        else { return }
         for index in 0..<keys.count {
             try charge(8, elements: 1)
             let key = try unfold { try self.key(plist.element(index, of: keys), size: &$0) }
@@ -90,9 +89,8 @@ final class BinaryPlistCursor: ManifestCursor {
     private func charge(_ size: Int, elements: Int = 0) throws {
         progress += size
         elementsSeen += elements
-        guard progress + elementsSeen * Self.elementWeight <= limit else {
-            throw plist.error("shared objects expand to more than \(limit) bytes", .tooLarge)
-        }
+        guard progress + elementsSeen * Self.elementWeight <= limit
+        else { throw plist.error("shared objects expand to more than \(limit) bytes", .tooLarge) }
     }
 
     private func value(
@@ -125,9 +123,8 @@ final class BinaryPlistCursor: ManifestCursor {
     }
 
     private func key(_ element: BinaryPlist.Element, size: inout Int) throws -> String {
-        guard case .string(let text, let isUTF16) = try plist.object(element.reference) else {
-            throw plist.error("a dictionary has a key that is not a string")
-        }
+        guard case .string(let text, let isUTF16) = try plist.object(element.reference)
+        else { throw plist.error("a dictionary has a key that is not a string") }
         return try string(text, isUTF16, size: &size).text
     }
 

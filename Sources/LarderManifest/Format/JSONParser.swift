@@ -119,9 +119,8 @@ struct JSONParser {
     ) throws(Error) -> ManifestValue {
         let word = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         let rest = bytes[position...].prefix(word.count)
-        guard word.starts(with: rest) else {
-            throw .syntax(at: position, "unknown word; expected true, false or null")
-        }
+        guard word.starts(with: rest)
+        else { throw .syntax(at: position, "unknown word; expected true, false or null") }
         guard rest.count == word.count else { throw .unfinished }
         position += word.count
         return value

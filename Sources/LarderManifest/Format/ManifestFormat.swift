@@ -17,9 +17,8 @@ extension ManifestFormat {
     private static func detected(
         in window: ByteWindow, _ limits: ManifestLimits
     ) throws -> ManifestFormat {
-        guard try window.peek() != nil else {
-            throw window.error(.empty, at: nil, "the file is empty")
-        }
+        guard try window.peek() != nil
+        else { throw window.error(.empty, at: nil, "the file is empty") }
         if window.unread.starts(with: "bplist".utf8) { return .binaryPlist }
         let hasMark = XMLEncoding.hasUTF16Mark(window.unread)
         let text = window.unread.dropFirst(hasMark ? 2 : 0)

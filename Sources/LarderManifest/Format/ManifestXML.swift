@@ -32,9 +32,8 @@ final class ManifestXML {
     /// Moves to the root element. Returns whether the document is a property list.
     func begin() throws -> Bool {
         guard try advance() == .start else { throw error(.malformed, "unexpected end of document") }
-        guard !reader.name.utf8.isWord("html") else {
-            throw error(.notAManifest, "the file is \(ContentGuess.page), not a manifest")
-        }
+        guard !reader.name.utf8.isWord("html")
+        else { throw error(.notAManifest, "the file is \(ContentGuess.page), not a manifest") }
         return reader.element != nil
     }
 

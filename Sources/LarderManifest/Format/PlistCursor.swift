@@ -18,9 +18,8 @@ final class PlistCursor: ManifestCursor {
     func begin() throws -> Bool { try !reader.isEmpty && nextChild() }
 
     func finish() throws {
-        guard try !nextChild() else {
-            throw error(.malformed, "the property list has more than one value")
-        }
+        guard try !nextChild()
+        else { throw error(.malformed, "the property list has more than one value") }
         while try xml.advance() != .finished {}
     }
 
@@ -125,13 +124,11 @@ final class PlistCursor: ManifestCursor {
     }
 
     private func key(size: inout Int) throws -> String {
-        guard element == .key else {
-            throw error(.malformed, "expected a <key>, found \(shownElement)")
-        }
+        guard element == .key
+        else { throw error(.malformed, "expected a <key>, found \(shownElement)") }
         let key = try text(&size)
-        guard try nextChild() else {
-            throw error(.malformed, "the key \(key.quoted()) has no value")
-        }
+        guard try nextChild()
+        else { throw error(.malformed, "the key \(key.quoted()) has no value") }
         return key
     }
 
@@ -139,9 +136,8 @@ final class PlistCursor: ManifestCursor {
         guard !reader.isEmpty else { return "" }
         var text = ""
         while case let node = try xml.advance(keepingBlanks: true), node != .end {
-            guard node == .text else {
-                throw error(.malformed, "expected text, found \(shownElement)")
-            }
+            guard node == .text
+            else { throw error(.malformed, "expected text, found \(shownElement)") }
             let part = reader.text
             try limits.charge(part.utf8.count, to: &size)
             text += part

@@ -108,9 +108,8 @@ final class XMLCursor: ManifestCursor {
             case .start: return nil
             case .text: text += reader.text
             case .end, .finished:
-                guard text.utf8.count <= limits.maximumEntrySize else {
-                    return .failure(.tooLarge(limits))
-                }
+                guard text.utf8.count <= limits.maximumEntrySize
+                else { return .failure(.tooLarge(limits)) }
                 return .success(xml.string(text, at: reader.content))
             }
         }

@@ -141,9 +141,8 @@ final class YAMLCursor: ManifestCursor {
     private func key(size: inout Int) throws -> (text: String, isMerge: Bool) {
         let key = try events.scalar()
         let isMerge = key.isPlain && key.text.utf8.count == 2 && key.text.isSame(as: "<<")
-        guard key.text.utf8.count <= Self.maximumKeySize else {
-            throw EntryError(.tooLarge, "a key has more than \(Self.maximumKeySize) bytes")
-        }
+        guard key.text.utf8.count <= Self.maximumKeySize
+        else { throw EntryError(.tooLarge, "a key has more than \(Self.maximumKeySize) bytes") }
         try limits.charge(key.text.utf8.count, to: &size)
         try events.advance()
         return (key.text, isMerge)

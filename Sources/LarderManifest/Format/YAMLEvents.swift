@@ -99,9 +99,8 @@ final class YAMLEvents {
     private func charge(_ event: YAMLParser.Event) throws {
         repeatedSize += Self.eventSize + event.text.utf8.count
         let limit = 100 * parser.fed + 16 << 20
-        guard repeatedSize <= limit else {
-            throw parser.error(.tooLarge, "aliases expand to more than \(limit) bytes")
-        }
+        guard repeatedSize <= limit
+        else { throw parser.error(.tooLarge, "aliases expand to more than \(limit) bytes") }
     }
 
     private func add(_ name: String) throws {
@@ -115,13 +114,11 @@ final class YAMLEvents {
 
     private func find(_ name: String) throws -> Int {
         let shown = "*\(name)".quoted(limit: 40)
-        guard let anchor = names[name] else {
-            throw parser.error(.malformed, "the alias \(shown) has no anchor")
-        }
+        guard let anchor = names[name]
+        else { throw parser.error(.malformed, "the alias \(shown) has no anchor") }
         if anchors[anchor].end != nil { return anchor }
-        guard keptSize > Self.maximumKept else {
-            throw parser.error(.malformed, "the alias \(shown) is inside its own value")
-        }
+        guard keptSize > Self.maximumKept
+        else { throw parser.error(.malformed, "the alias \(shown) is inside its own value") }
         throw parser.error(.tooLarge, "anchored values have more than \(Self.maximumKept) bytes")
     }
 

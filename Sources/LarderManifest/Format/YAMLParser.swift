@@ -177,9 +177,8 @@ final class YAMLParser {
         hasContent = true
         depth += 1
         let limit = isInEntry ? Self.maximumEntryDepth : limits.maximumDepth
-        guard depth <= limit else {
-            throw error(.tooDeep, "the YAML nests deeper than \(limit) levels")
-        }
+        guard depth <= limit
+        else { throw error(.tooDeep, "the YAML nests deeper than \(limit) levels") }
     }
 
     private func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
@@ -266,9 +265,8 @@ extension UnsafeBufferPointer<UInt8> {
         var text = self[start..<end]
         while let last = text.last {
             let length = last.isMarkupBlank ? 1 : last == 0x85 ? 2 : 3
-            guard length == 1 || YAMLParser.lineBreaks.contains(Array(text.suffix(length))) else {
-                break
-            }
+            guard length == 1 || YAMLParser.lineBreaks.contains(Array(text.suffix(length)))
+            else { break }
             text.removeLast(length)
         }
         return text.endIndex

@@ -100,9 +100,8 @@ extension ManifestSource {
         switch self {
         case .file(let path):
             // The system would truncate the path at a null byte.
-            guard !path.utf8.contains(0) else {
-                throw ManifestError.system(EINVAL, "cannot open", source: name)
-            }
+            guard !path.utf8.contains(0)
+            else { throw ManifestError.system(EINVAL, "cannot open", source: name) }
             let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else {
                 let error = ManifestError.system(errno, "cannot open", source: name)

@@ -14,9 +14,8 @@ final class Inflater {
         self.limits = limits
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        guard larder_gzip_begin(stream) == Z_OK else {
-            throw window.error(.malformed, "not enough memory to decompress the file")
-        }
+        guard larder_gzip_begin(stream) == Z_OK
+        else { throw window.error(.malformed, "not enough memory to decompress the file") }
     }
 
     deinit {
@@ -31,9 +30,8 @@ final class Inflater {
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         while true {
             guard try window.peek() != nil else {
-                guard isBetweenMembers else {
-                    throw window.error(.malformed, at: nil, "the gzip file is truncated")
-                }
+                guard isBetweenMembers
+                else { throw window.error(.malformed, at: nil, "the gzip file is truncated") }
                 return 0
             }
             if isBetweenMembers {
@@ -52,9 +50,8 @@ final class Inflater {
             let given = buffer.count - Int(stream.pointee.avail_out)
             window.consume(taken)
             isBetweenMembers = code == Z_STREAM_END
-            guard code == Z_STREAM_END || code == Z_OK, isBetweenMembers || taken + given > 0 else {
-                throw window.error(.malformed, at: nil, "the gzip file is damaged")
-            }
+            guard code == Z_STREAM_END || code == Z_OK, isBetweenMembers || taken + given > 0
+            else { throw window.error(.malformed, at: nil, "the gzip file is damaged") }
             unpacked += given
             try checkLength()
             if given > 0 { return given }

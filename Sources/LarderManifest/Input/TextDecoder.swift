@@ -126,9 +126,8 @@ enum XMLEncoding {
     private static func declared(in window: ByteWindow) throws -> String? {
         try window.fill(to: longestDeclaration)
         let bytes = window.unread.prefix(longestDeclaration)
-        guard bytes.starts(with: "<?xml".utf8), bytes.count > 5, bytes[5].isMarkupBlank else {
-            return nil
-        }
+        guard bytes.starts(with: "<?xml".utf8), bytes.count > 5, bytes[5].isMarkupBlank
+        else { return nil }
         guard let end = bytes.firstIndex(of: UInt8(ascii: ">")) else {
             throw window.error(
                 .malformed, "the XML declaration does not end within \(longestDeclaration) bytes")

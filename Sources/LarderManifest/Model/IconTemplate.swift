@@ -56,9 +56,8 @@ public struct IconTemplate: Equatable, Sendable {
             case let other?: throw Self.error(path, "is \(other.kind), not a string")
             }
             // A segment of dots would lead to another directory, even if percent-encoded.
-            guard value.utf8.contains(where: { $0 != UInt8(ascii: ".") }) else {
-                throw Self.error(path, "is \(value.quoted())")
-            }
+            guard value.utf8.contains(where: { $0 != UInt8(ascii: ".") })
+            else { throw Self.error(path, "is \(value.quoted())") }
             url += before + value.utf8.percentEncoded(except: \.isUnreserved)
         }
         return url + end
@@ -87,9 +86,8 @@ public struct IconSet: Equatable, Sendable {
         guard parts.count == 2, parts[1].utf8.holds("{name}")
         else { throw .init("expected a URL with {name} after '\(name)='") }
         (self.name, template) = (name, parts[1])
-        guard (try? HTTPURL(url(ofName: "x"))) != nil else {
-            throw .init("\(template.maskingSecrets.quoted()) is not an http or https URL")
-        }
+        guard (try? HTTPURL(url(ofName: "x"))) != nil
+        else { throw .init("\(template.maskingSecrets.quoted()) is not an http or https URL") }
     }
 
     func url(of value: String) -> String? {

@@ -84,9 +84,8 @@ public struct ManifestPath: Equatable, Sendable {
         var segments: [Segment] = []
         while let first = rest.first {
             if rest.hasPrefix("\(separator)\(separator)"), segments.last != .descendants {
-                guard !segments.contains(.descendants) else {
-                    throw SyntaxError("'\(separator)\(separator)' can occur only once")
-                }
+                guard !segments.contains(.descendants)
+                else { throw SyntaxError("'\(separator)\(separator)' can occur only once") }
                 rest.removeFirst(2)
                 segments.append(.descendants)
                 continue
@@ -109,9 +108,8 @@ public struct ManifestPath: Equatable, Sendable {
             segments.append(name == "*" ? .members : .member(String(name)))
         }
         guard !segments.isEmpty || isRooted && !isXML else { throw .init("the path is empty") }
-        guard segments.last != .descendants else {
-            throw SyntaxError("expected a name after '\(separator)\(separator)'")
-        }
+        guard segments.last != .descendants
+        else { throw SyntaxError("expected a name after '\(separator)\(separator)'") }
         let notation: Notation = isXML ? isRooted ? .document : .element : .json
         self.init(segments: segments, notation: notation)
     }
@@ -282,9 +280,8 @@ extension ManifestPath {
     ) {
         guard found.count < limit else { return }
         guard let segment = rest.first else {
-            guard isXML, case .dictionary(let members) = match.value else {
-                return found.append(match)
-            }
+            guard isXML, case .dictionary(let members) = match.value
+            else { return found.append(match) }
             // A path to an XML element selects the element's text.
             if let text = members[Self.elementText] { found.append(match.with(text, in: members)) }
             return
@@ -297,9 +294,8 @@ extension ManifestPath {
 
 extension ManifestValue {
     func has(_ key: String, _ value: String) -> Bool {
-        guard case .dictionary(let members) = self, case .string(let text, _)? = members[key] else {
-            return false
-        }
+        guard case .dictionary(let members) = self, case .string(let text, _)? = members[key]
+        else { return false }
         return text.isSame(as: value)
     }
 }

@@ -41,9 +41,8 @@ struct BinaryPlistWriter {
         for object in 0..<plist.objectCount {
             offsets.append(count)
             try copy(object, isUsed: isUsed[object], width)
-            guard count <= limit else {
-                throw plist.error("objects of the binary plist overlap", .tooLarge)
-            }
+            guard count <= limit
+            else { throw plist.error("objects of the binary plist overlap", .tooLarge) }
         }
         let table = count
         let offsetWidth = Self.width(of: table)

@@ -29,9 +29,8 @@ package final class Catalogue {
         }
         return .url(base) { [descriptor, name = input.name] _ in
             let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-            guard copy >= 0, lseek(copy, 0, SEEK_SET) == 0 else {
-                throw ManifestError.system(errno, "cannot open", source: name)
-            }
+            guard copy >= 0, lseek(copy, 0, SEEK_SET) == 0
+            else { throw ManifestError.system(errno, "cannot open", source: name) }
             return OpenedManifest(descriptor: copy, baseURL: base)
         }
     }
@@ -96,9 +95,8 @@ package final class Catalogue {
             guard edit.span.lowerBound >= window.offset else { continue }
             try copy(upTo: edit.span.lowerBound)
             try window.fill(to: edit.span.count)
-            guard window.offset == edit.span.lowerBound, window.count >= edit.span.count else {
-                throw changed
-            }
+            guard window.offset == edit.span.lowerBound, window.count >= edit.span.count
+            else { throw changed }
             let new = writer.token(edit.text, replacing: window.unread.prefix(edit.span.count))
             try new.withUnsafeBytes(output)
             window.consume(edit.span.count)

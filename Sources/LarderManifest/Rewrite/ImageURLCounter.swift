@@ -62,9 +62,8 @@ package final class ImageURLCounter {
         if first == UInt8(ascii: "&") {
             guard let end = rest.firstIndex(of: UInt8(ascii: ";")) else { return nil }
             length = end + 1 - text.startIndex
-            guard kind == UInt8(ascii: "#") else {
-                return entities.first { rest[..<end].isWord($0.0) }.map { ($0.1, length) }
-            }
+            guard kind == UInt8(ascii: "#")
+            else { return entities.first { rest[..<end].isWord($0.0) }.map { ($0.1, length) } }
             digits = rest[..<end].dropFirst()
             radix = digits.first == UInt8(ascii: "x") ? 16 : 10
             if radix == 16 { digits = digits.dropFirst() }

@@ -271,9 +271,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
             guard further.isEmpty, !hasFilter else {
                 return try readNested(trails.filter(\.isEnd) + further, at: place, key, &isOpen)
             }
-            guard recognition.settled.map(candidates.contains) ?? true else {
-                return try skip(place)
-            }
+            guard recognition.settled.map(candidates.contains) ?? true
+            else { return try skip(place) }
             let (line, before) = (cursor.line, cursor.progress)
             let content = try cursor.take()
             let shape =
@@ -301,9 +300,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
     private func readNested(
         _ trails: [Trail], at place: [ManifestPath.Segment], _ key: String?, _ isOpen: inout Bool
     ) throws {
-        guard !recognition.candidates(at: trails).isEmpty else {
-            return try walk(trails.filter { !$0.isEnd }, at: place)
-        }
+        guard !recognition.candidates(at: trails).isEmpty
+        else { return try walk(trails.filter { !$0.isEnd }, at: place) }
         let line = cursor.line
         var found = NestedEntries(recognition)
         let rest = found.take(try cursor.take(), key, line, trails)

@@ -28,17 +28,15 @@ extension ManifestDocument {
         let next = try window.peekAfterSeparators()
         let isAlone = next == nil
         if isDocument(), !isAlone {
-            guard isObject, recognition.isExplicit, next == UInt8(ascii: "{") else {
-                throw cursor.unexpected("the end of the file")
-            }
+            guard isObject, recognition.isExplicit, next == UInt8(ascii: "{")
+            else { throw cursor.unexpected("the end of the file") }
             throw notAManifest(
                 at: window.line,
                 "the file has several JSON objects, each of which is an entry; remove --entries")
         }
         if isDocument() || isAlone, try walk.finish() { return .json }
-        guard !isDocument(), !isAlone || walk.root.hasIcon else {
-            throw notAManifest(at: line, walk.refusal)
-        }
+        guard !isDocument(), !isAlone || walk.root.hasIcon
+        else { throw notAManifest(at: line, walk.refusal) }
         // A single object is a document, whose unknown members may have any size.
         let isTooLarge = length > limits.maximumEntrySize
         try walk.emitRoot(line, isAlone ? nil : isTooLarge ? .tooLarge(limits) : walk.failure)
@@ -61,9 +59,7 @@ extension ManifestDocument {
             let shape = recognition.lenientShape(of: content, among: recognition.lineShapes)
             try emit(RawEntry(line: line, content: content, shape: shape))
         }
-        guard !recognition.isStrange else {
-            throw notAManifest(at: first, recognition.refusal)
-        }
+        guard !recognition.isStrange else { throw notAManifest(at: first, recognition.refusal) }
     }
 
     private func take(_ indentation: Int) throws -> Result<ManifestValue, EntryError> {

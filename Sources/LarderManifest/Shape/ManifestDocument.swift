@@ -14,9 +14,8 @@ struct ManifestDocument {
             return .xml
         }
         let cursor = PlistCursor(xml, limits: limits)
-        guard try cursor.begin() else {
-            throw cursor.error(.notAManifest, "the property list is empty")
-        }
+        guard try cursor.begin()
+        else { throw cursor.error(.notAManifest, "the property list is empty") }
         guard cursor.kind() != .scalar else {
             throw cursor.error(
                 .notAManifest,
@@ -57,9 +56,8 @@ struct ManifestDocument {
     /// Reads a YAML stream. Each document has entries, or is an entry, as in DEP-11.
     func readYAML(_ emit: @escaping (RawEntry) throws -> Void) throws {
         let cursor = try YAMLCursor(window, limits: limits)
-        guard try cursor.beginDocument() else {
-            throw cursor.error(.empty, "the file has only comments or empty YAML documents")
-        }
+        guard try cursor.beginDocument()
+        else { throw cursor.error(.empty, "the file has only comments or empty YAML documents") }
         let walk = EntryWalk(cursor, recognition, limits: limits, emit)
         let first = cursor.line
         var hasNext = true
@@ -80,9 +78,8 @@ struct ManifestDocument {
                 hasRootEntries = true
             }
         }
-        guard hasEntries || hasRootEntries && !recognition.isStrange else {
-            throw notAManifest(at: first, walk.refusal)
-        }
+        guard hasEntries || hasRootEntries && !recognition.isStrange
+        else { throw notAManifest(at: first, walk.refusal) }
     }
 
     /// Reads a list with one URL on each line, as for wget and aria2. Ignores blank lines, comments
