@@ -315,9 +315,8 @@ enum HEIFMini {
         if hasXMP { length += try bits.next(metadataWidth) + 1 }
         guard length <= bits.bytes.remaining
         else { throw box.damaged("has less data than its mini box specifies") }
-        return isTurned
-            ? ImageInfo(mediaType: mediaType, width: height, height: width)
-            : ImageInfo(mediaType: mediaType, width: width, height: height)
+        let size = isTurned ? (height, width) : (width, height)
+        return ImageInfo(mediaType: mediaType, width: size.0, height: size.1)
     }
 }
 

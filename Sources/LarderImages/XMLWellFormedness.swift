@@ -217,12 +217,11 @@ struct XMLWellFormedness {
     }
 
     private mutating func skip(past mark: StaticString) throws(ImageError) {
-        while reader.remaining > 0 {
+        while true {
             reader.skip(to: mark.utf8Start.pointee)
             if try accept(mark) { return }
-            if reader.remaining > 0 { try reader.skip(1) }
+            try reader.skip(1)
         }
-        throw isCut
     }
 
     /// Skips `mark` if it is next. A document that ends inside `mark` is truncated.

@@ -217,6 +217,6 @@ struct XMLAttributeParser {
     }
 
     private func error(_ code: XMLError.Code, _ reason: String) -> XMLError {
-        XMLError(code, line: line, reason)
+        XMLError(code: code, line: line, reason: reason)
     }
 }

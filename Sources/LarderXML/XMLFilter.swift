@@ -383,6 +383,6 @@ final class XMLFilter {
     private var truncated: XMLError { error(.malformed, "unexpected end of document") }
 
     private func error(_ code: XMLError.Code, _ reason: String) -> XMLError {
-        XMLError(code, line: input.line, reason)
+        XMLError(code: code, line: input.line, reason: reason)
     }
 }

@@ -43,7 +43,8 @@ package final class XMLReader {
         else {
             larder_xml_stop_collecting(problem)
             problem.deallocate()
-            throw XMLError(.malformed, line: nil, "not enough memory to read XML")
+            throw XMLError(
+                code: .malformed, line: nil, reason: "not enough memory to read XML")
         }
         self.reader = reader
         larder_xml_collect_from(reader, problem)
@@ -106,8 +107,8 @@ package final class XMLReader {
         let noted = Int(problem.pointee.line)
         let line = noted > 0 ? noted : Int(xmlTextReaderGetParserLineNumber(reader))
         return XMLError(
-            code, line: line > 0 ? line + linesBefore : nil,
-            message.isEmpty
+            code: code, line: line > 0 ? line + linesBefore : nil,
+            reason: message.isEmpty
                 ? "not well-formed XML"
                 : message.split(whereSeparator: \.isNewline).joined(separator: " "))
     }
@@ -189,10 +190,4 @@ package struct XMLError: Error, Equatable {
     package let line: Int?
     /// The reason. May contain foreign text.
     package let reason: String
-
-    init(_ code: Code, line: Int?, _ reason: String) {
-        self.code = code
-        self.line = line
-        self.reason = reason
-    }
 }

@@ -141,7 +141,7 @@ extension HTTPURL {
         case nil: break
         case UInt8(ascii: "?"):
             spelling.removeSubrange(pathEnd...)
-            append(query: reference.dropFirst(), to: &spelling)
+            append(reference, to: &spelling, plain: URLBytes.query)
         case let first?:
             let folder = spelling[root..<pathEnd].lastIndex(of: UInt8(ascii: "/")) ?? root
             spelling.removeSubrange((isSlash(first) ? root : folder)...)
@@ -167,12 +167,7 @@ extension HTTPURL {
             guard let end else { break }
             path = path[(end + 1)...]
         }
-        if mark < text.endIndex { append(query: text[(mark + 1)...], to: &spelling) }
-    }
-
-    private static func append(query: ByteSlice, to spelling: inout [UInt8]) {
-        spelling.append(UInt8(ascii: "?"))
-        append(query, to: &spelling, plain: URLBytes.query)
+        append(text[mark...], to: &spelling, plain: URLBytes.query)
     }
 
     private static func append(_ bytes: ByteSlice, to spelling: inout [UInt8], plain: [Bool]) {

@@ -57,7 +57,7 @@ package final class ByteInput {
         if isCancelled() { throw CancellationError() }
         let count: Int
         switch source {
-        case .bytes(let bytes): count = Self.copy(bytes, from: position, into: buffer)
+        case .bytes: count = try read(into: buffer, at: position)
         case .packed(let inflater): count = try inflater.read(into: buffer)
         case .descriptor(let descriptor, _):
             count = try retrying { Foundation.read(descriptor, buffer.baseAddress, buffer.count) }
@@ -69,19 +69,16 @@ package final class ByteInput {
 
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
         switch source {
-        case .bytes(let bytes): Self.copy(bytes, from: offset, into: buffer)
-        case .packed: 0
+        case .bytes(let bytes):
+            let rest = bytes.dropFirst(offset).prefix(buffer.count)
+            buffer.copyBytes(from: rest)
+            return rest.count
+        case .packed: return 0
         case .descriptor(let descriptor, _):
-            try retrying { pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
+            return try retrying {
+                pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+            }
         }
-    }
-
-    private static func copy(
-        _ bytes: [UInt8], from offset: Int, into buffer: UnsafeMutableRawBufferPointer
-    ) -> Int {
-        let rest = bytes.dropFirst(offset).prefix(buffer.count)
-        buffer.copyBytes(from: rest)
-        return rest.count
     }
 
     private func retrying(_ call: () -> Int) throws -> Int {
