@@ -36,9 +36,7 @@ struct ManifestSurvey {
             while try cursor.beginDocument() { try survey(cursor, at: root, depth: 1) }
         case .json, .jsonLines:
             let cursor = JSONCursor(window, limits: limits)
-            while try window.peekAfterSeparators() != nil {
-                try survey(cursor, at: root, depth: 1)
-            }
+            while try window.peekAfterSeparators() != nil { try survey(cursor, at: root, depth: 1) }
         }
     }
 

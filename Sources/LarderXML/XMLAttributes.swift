@@ -98,24 +98,16 @@ struct XMLAttributeParser {
     static let maximumName = 1 << 10
 
     private(set) var hasForbiddenReference = false
-    private let bytes: UnsafeBufferPointer<UInt8>
-    private let line: Int
-    private let replacement: UInt8?
-    private let offsets: XMLOffsets?
-    private var index = 0
-    private var offset: Int
+    let bytes: UnsafeBufferPointer<UInt8>
+    let line: Int
+    let replacement: UInt8?
+    let offsets: XMLOffsets?
+    var index = 0
+    var offset: Int
 
-    init(_ tag: XMLTag, line: Int, replacement: UInt8?, offset: Int, _ offsets: XMLOffsets?) {
-        bytes = tag.content
-        self.line = line
-        self.replacement = replacement
-        self.offsets = offsets
-        self.offset = offset
-        move(to: tag.nameEnd)
-    }
-
-    mutating func attributes() throws(XMLError) -> [XMLAttribute] {
+    mutating func attributes(from start: Int) throws(XMLError) -> [XMLAttribute] {
         var attributes: [XMLAttribute] = []
+        move(to: start)
         while true {
             let hasBlank = skipBlanks()
             guard index < bytes.count else { return attributes }

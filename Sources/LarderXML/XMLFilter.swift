@@ -279,8 +279,9 @@ final class XMLFilter {
         }
         guard tag.hasAttributes else { return [] }
         var parser = XMLAttributeParser(
-            tag, line: input.line, replacement: rules.forbiddenReference, offset: offset, offsets)
-        let attributes = try parser.attributes()
+            bytes: tag.content, line: input.line, replacement: rules.forbiddenReference,
+            offsets: offsets, offset: offset)
+        let attributes = try parser.attributes(from: tag.nameEnd)
         if parser.hasForbiddenReference { hasForbiddenReference = true }
         return attributes
     }

@@ -251,13 +251,11 @@ final class EntryDecoder {
 
     private func expectation(of icon: Icon, _ entry: Common) throws(EntryError) -> Expectation {
         let siblings = shape.hasDigests ? icon.match.container : []
-        let digest: Digest?
         let sha256 = digestText(shape.digestKey, in: siblings)
-        if entry.integrity != .null {
-            digest = try self.digest(integrity: entry.integrity, sha256: sha256)
-        } else {
-            digest = try siblingDigest(of: icon, in: siblings, sha256: sha256)
-        }
+        let digest =
+            entry.integrity == .null
+            ? try siblingDigest(of: icon, in: siblings, sha256: sha256)
+            : try self.digest(integrity: entry.integrity, sha256: sha256)
         return Expectation(digest: digest, size: size(siblings["size"] ?? .null))
     }
 

@@ -124,9 +124,7 @@ final class BinaryPlist {
     /// Replaces non-ASCII bytes in an ASCII string, and unpaired surrogates in UTF-16, with U+FFFD.
     func string(_ text: References, isUTF16: Bool) throws -> (text: String, isValid: Bool) {
         let run = try bytes.run(at: text.offset, count: text.count)
-        if isUTF16 {
-            return run.withUnsafeBytes { String.decoding(utf16: $0, isBigEndian: true) }
-        }
+        if isUTF16 { return run.withUnsafeBytes { String.decoding(utf16: $0, isBigEndian: true) } }
         let isValid = run.allSatisfy { $0 < 0x80 }
         let ascii = isValid ? run : run.map { min($0, 0x80) }[...]
         return (String(decoding: ascii, as: UTF8.self), isValid)

@@ -36,9 +36,7 @@ package final class ByteInput {
         source = .packed(try Inflater(window, limits: limits))
     }
 
-    deinit {
-        if case .descriptor(let descriptor, isOwned: true) = source { close(descriptor) }
-    }
+    deinit { if case .descriptor(let descriptor, isOwned: true) = source { close(descriptor) } }
 
     /// The size for `read(into:at:)`. Nil unless the source is in memory or a file at its start.
     var seekableSize: Int? {
@@ -49,9 +47,7 @@ package final class ByteInput {
         return isFile ? Int(status.st_size) : nil
     }
 
-    var file: Int32? {
-        if case .descriptor(let descriptor, _) = source { descriptor } else { nil }
-    }
+    var file: Int32? { if case .descriptor(let descriptor, _) = source { descriptor } else { nil } }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if isCancelled() { throw CancellationError() }

@@ -163,9 +163,7 @@ package final class ImageURLCounter {
             if rest[index] == UInt8(ascii: "]") { depth += 1 }
             guard rest[index] == UInt8(ascii: "[") else { continue }
             depth -= 1
-            if depth == 0 {
-                return index > rest.startIndex && rest[index - 1] == UInt8(ascii: "!")
-            }
+            if depth == 0 { return index > rest.startIndex && rest[index - 1] == UInt8(ascii: "!") }
         }
         return false
     }
