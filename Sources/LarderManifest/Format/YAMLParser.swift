@@ -49,7 +49,7 @@ final class YAMLParser {
     /// The start mark of the current event, in characters. Later marks are not before it.
     private var start = 0
     private var depth = 0
-    /// Whether the limit on depth is higher, so that a deep entry fails without ending the reading.
+    /// In an entry, the limit is higher, so that a deep entry fails without ending the reading.
     var isInEntry = false
     private var isInDocument = false
     private var hasContent = false
