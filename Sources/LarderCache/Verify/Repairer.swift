@@ -8,6 +8,9 @@ import LarderCore
 /// which the next repair or prefetch fixes. Every finding is checked again before and during the
 /// transaction that deletes the rows, because other processes may have stored the object.
 struct Repairer {
+    /// The number of objects per transaction, small because other writers wait for the end.
+    private static let batch = 64
+
     let directory: CacheDirectory
     let index: CacheIndex
     let reader: ObjectReader
@@ -32,13 +35,14 @@ struct Repairer {
                 // The file was removed, belongs to another user, or is too sparse to be read.
             }
         }
-        for position in findings.indices where !isCancelled() {
-            guard let digest = findings[position].digest,
-                [.corrupt, .missing, .link, .index, .unreadable].contains(findings[position].kind)
-            else { continue }
-            try drop(digest, &findings[position])
+        let bad = findings.indices.filter {
+            findings[$0].digest != nil
+                && [.corrupt, .missing, .link, .index, .unreadable].contains(findings[$0].kind)
         }
-        try index.syncLog()
+        for start in stride(from: 0, to: bad.count, by: Self.batch) {
+            let batch = bad[start..<min(start + Self.batch, bad.count)]
+            try drop(batch, &findings, isCancelled)
+        }
         if !isCancelled() { try repairIndex(&findings) }
         var damaged: [DroppedResource] = []
         var seen: Set<Digest?> = []
@@ -59,31 +63,41 @@ struct Repairer {
     private typealias Place = (inode: ino_t?, size: Int64?)
 
     private func drop(
-        _ digest: Digest, _ finding: inout VerifyReport.Finding
+        _ batch: ArraySlice<Int>, _ findings: inout [VerifyReport.Finding],
+        _ isCancelled: () -> Bool
     ) throws(CacheError) {
-        var place: Place
-        do throws(CacheError) {
-            place = try self.place(of: digest)
-        } catch  where finding.kind == .unreadable {
-            return  // The bytes may be intact.
+        var suspects: [(Int, Digest, Place)] = []
+        for position in batch where !isCancelled() {
+            guard let digest = findings[position].digest else { continue }
+            var place: Place
+            do throws(CacheError) {
+                place = try self.place(of: digest)
+            } catch  where findings[position].kind == .unreadable {
+                continue  // The bytes may be intact.
+            }
+            if place.size == nil, let inode = place.inode {
+                findings[position].quarantine = try directory.quarantine(
+                    digest.hex, from: directory.fanOut(digest), inode: inode)
+                if findings[position].quarantine != nil { place.inode = nil }
+            }
+            suspects.append((position, digest, place))
         }
-        if place.size == nil, let inode = place.inode {
-            finding.quarantine = try directory.quarantine(
-                digest.hex, from: directory.fanOut(digest), inode: inode)
-            if finding.quarantine != nil { place.inode = nil }
-        }
-        var repair = VerifyReport.Finding.Repair.restored
-        try index.writeStep(isDurable: false) { db in
-            if let size = place.size {
-                try db.prepared("UPDATE objects SET size = ?1 WHERE digest = ?2 AND size <> ?1")
-                    .run(size, digest)
-            } else if try directory.status(of: digest)?.st_ino == place.inode {
-                try DroppedResource.keep(in: db, where: "o.digest = ?", digest)
-                try db.prepared("DELETE FROM objects WHERE digest = ?").run(digest)
-                repair = .removed
+        guard !suspects.isEmpty else { return }
+        var repairs: [Int: VerifyReport.Finding.Repair] = [:]
+        try index.write { db in
+            for (position, digest, place) in suspects {
+                repairs[position] = .restored
+                if let size = place.size {
+                    try db.prepared("UPDATE objects SET size = ?1 WHERE digest = ?2 AND size <> ?1")
+                        .run(size, digest)
+                } else if try directory.status(of: digest)?.st_ino == place.inode {
+                    try DroppedResource.keep(in: db, where: "o.digest = ?", digest)
+                    try db.prepared("DELETE FROM objects WHERE digest = ?").run(digest)
+                    repairs[position] = .removed
+                }
             }
         }
-        finding.repair = repair
+        for (position, repair) in repairs { findings[position].repair = repair }
     }
 
     private func place(of digest: Digest) throws(CacheError) -> Place {
