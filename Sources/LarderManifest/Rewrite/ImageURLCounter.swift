@@ -1,11 +1,14 @@
 import LarderCore
 import LarderImages
 
-/// A counter of http and https URLs of images in any text, even escaped as in JSON, YAML or XML. A
-/// URL counts if its path ends like an image's file name, or if it is in Markdown's `![…](…)`,
-/// `src` or `srcset` of `<img>` or `<source>`, or CSS's `url(…)`.
+/// A counter of http and https URLs of images in any text, including Markdown and HTML.
+///
+/// A URL counts if its path ends like an image's file name, or if it is in `![…](…)`, `[label]: …`
+/// for an `![…][label]`, `src` or `srcset` of `<img>` or `<source>`, or CSS's `url(…)`. The text
+/// can be escaped as in JSON, YAML or XML.
 package final class ImageURLCounter {
     private(set) var count = 0
+    private var labels = ImageLabels()
 
     /// The maximum lengths in bytes of a URL, and of the searched text before it.
     private static let longest = 8 << 10
@@ -22,8 +25,9 @@ package final class ImageURLCounter {
 
     private var text: [UInt8] = []
     private var decoded = 0
-    /// The position in `text` at which the search continues.
+    /// The positions in `text` at which the searches for URLs and Markdown images continue.
     private var next = 0
+    private var nextMark = 0
 
     func add(_ bytes: UnsafeRawBufferPointer) {
         text += bytes
@@ -32,8 +36,10 @@ package final class ImageURLCounter {
 
     func finish() {
         search(isAtEnd: true)
+        count += labels.count
+        labels = ImageLabels()
         text.removeAll(keepingCapacity: true)
-        (decoded, next) = (0, 0)
+        (decoded, next, nextMark) = (0, 0, 0)
     }
 
     /// Decodes `\/`, `\u003c`, `\x2E`, `&#46;` and so on. Characters outside ASCII become 0xFF.
@@ -96,18 +102,28 @@ package final class ImageURLCounter {
                 next = max(next, url.upperBound)
                 let before = text[max(0, url.lowerBound - Self.reach)..<url.lowerBound]
                 let path = Self.path(of: url, in: text)
-                let isImage =
-                    Self.ends(path, with: Self.suffixes) || Self.isInMarkdown(before)
+                if Self.ends(path, with: Self.suffixes) || Self.isInMarkdown(before)
                     || Self.isInHTML(before)
                     || Self.isInCSS(before) && !Self.ends(path, with: Self.styles)
-                if isImage { count += 1 }
+                {
+                    count += 1
+                } else {
+                    labels.define(before)
+                }
             }
             if text.place(of: UInt8(ascii: ":"), from: next) == nil { next = text.count }
+            while let mark = text.place(of: UInt8(ascii: "!"), from: nextMark) {
+                if !isAtEnd, text.count - mark <= ImageLabels.reach { break }
+                nextMark = mark + 1
+                labels.use(text[nextMark...].prefix(ImageLabels.reach))
+            }
+            if text.place(of: UInt8(ascii: "!"), from: nextMark) == nil { nextMark = text.count }
         }
-        let kept = max(0, next - Self.reach)
+        let kept = max(0, min(next, nextMark) - Self.reach)
         text.removeFirst(kept)
         decoded -= kept
         next -= kept
+        nextMark -= kept
     }
 
     private static func url(at colon: Int, in text: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
@@ -176,5 +192,53 @@ package final class ImageURLCounter {
         guard tag.starts(with: "img".utf8) || tag.starts(with: "source".utf8) else { return false }
         // In `src`, only a quotation mark, which JSON escapes, precedes the URL.
         return tag.holds("srcset=") || tag.suffix(8).holds("src=")
+    }
+}
+
+/// The labels of Markdown images (`![text][label]`), and their URLs.
+private struct ImageLabels {
+    static let reach = 512
+
+    private static let longest = 100
+    private static let limit = 10_000
+
+    private var used: Set<[UInt8]> = []
+    private var defined: [[UInt8]: Int] = [:]
+
+    var count: Int { defined.reduce(0) { used.contains($1.key) ? $0 + $1.value : $0 } }
+
+    /// Records the label of an image. The text begins after the `!`.
+    mutating func use(_ text: Slice<UnsafeBufferPointer<UInt8>>) {
+        guard used.count < Self.limit, let end = Self.end(text) else { return }
+        let after = text[end...].dropFirst()
+        if after.first == UInt8(ascii: "(") { return }
+        var label = text[..<end].dropFirst()
+        if after.first == UInt8(ascii: "["), let end = Self.end(after), end > after.startIndex + 1 {
+            label = after[..<end].dropFirst()
+        }
+        if label.count <= Self.longest { used.insert(label.lowercasedASCII) }
+    }
+
+    /// Records a label for a URL after `[label]:`. The text ends before the URL.
+    mutating func define(_ text: Slice<UnsafeBufferPointer<UInt8>>) {
+        var rest = text
+        while let last = rest.last, last == UInt8(ascii: "<") || last.isBlank { rest.removeLast() }
+        guard rest.suffix(2).elementsEqual("]:".utf8), defined.count < Self.limit else { return }
+        let label = rest.dropLast(2).suffix(Self.longest + 1)
+        guard let start = label.lastIndex(of: UInt8(ascii: "[")) else { return }
+        defined[label[(start + 1)...].lowercasedASCII, default: 0] += 1
+    }
+
+    private static func end(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
+        guard text.first == UInt8(ascii: "[") else { return nil }
+        var depth = 0
+        for place in text.indices {
+            if text[place] == UInt8(ascii: "[") { depth += 1 }
+            if text[place] == UInt8(ascii: "]") { depth -= 1 }
+            if depth == 0 { return place }
+            // Repeated `![` would otherwise take quadratic time.
+            if depth > 8 { return nil }
+        }
+        return nil
     }
 }
