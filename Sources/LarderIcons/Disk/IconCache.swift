@@ -11,9 +11,13 @@ import LarderCore
 /// with normalized escapes.
 ///
 /// No function blocks the calling thread on the disk, a file lock or another process. Bytes are
-/// verified at the first read, and again only if the file has changed.
+/// verified at the first read, and again only if the file has changed. Times of use are recorded in
+/// batches, for `larder evict`.
 public final class IconCache: @unchecked Sendable {
-    // Unchecked because `lock` guards `reads`.
+    // Unchecked because `lock` guards `reads` and `lastReader`.
+
+    private typealias Reader = AsyncThrowingStream<MemoryCache.Entry?, any Error>.Continuation
+
     static let maximumReads = 4
     private static let useDelay = DispatchTimeInterval.seconds(2)
 
@@ -26,7 +30,10 @@ public final class IconCache: @unchecked Sendable {
     private let writer: IconWriter?
     let queue = OperationQueue()
     private let lock = NSLock()
-    private var reads: [String: Task<MemoryCache.Entry?, any Error>] = [:]
+    /// The callers that wait for a read. Empty if all were cancelled before the read started.
+    private var reads: [String: [Int: Reader]] = [:]
+    private var lastReader = 0
+    var readers: Int { lock.withLock { reads.values.reduce(0) { $0 + $1.count } } }
 
     /// The directory `NAME/icons` in the user's caches directory. `NAME` is the app's bundle
     /// identifier, or on Linux the process name.
@@ -36,8 +43,14 @@ public final class IconCache: @unchecked Sendable {
         return caches.appendingPathComponent(app).appendingPathComponent("icons")
     }
 
-    /// Creates a cache of a writable directory and a read-only one, usually in the app's bundle.
-    /// Both may be missing. If both contain an icon, the copy received later is used.
+    /// Creates a cache of one or two directories, which the first read opens. Both may be missing.
+    ///
+    /// - Parameters:
+    ///   - directory: The writable cache directory, created when the first fetched icon is stored.
+    ///   - bundle: A read-only cache directory, for example in the app's bundle. If both
+    ///     directories contain an icon, the copy received later is used. Default: nil.
+    ///   - memory: The memory cache. Default: a cache with the default limit.
+    ///   - log: Receives messages about reads and loads. Default: none.
     public convenience init(
         directory: URL, bundle: URL? = nil, memory: MemoryCache = MemoryCache(),
         log: CacheLog = .none
@@ -66,7 +79,8 @@ public final class IconCache: @unchecked Sendable {
     public func data(for url: URL) async throws -> Data? { try await entry(for: url)?.data }
 
     /// Returns the icon, or nil if it is not cached. Concurrent calls for an icon share one read.
-    /// Throws `CacheError` if the cached icon cannot be read (`.corrupt` if it is damaged).
+    /// Throws `CacheError` if the cached icon cannot be read (`.corrupt` if it is damaged), and
+    /// `CancellationError` as soon as the task is cancelled.
     public func entry(for url: URL) async throws -> MemoryCache.Entry? {
         if let entry = memory.entry(for: url.absoluteString) { return entry }
         return try await entry(onDiskFor: url)
@@ -75,21 +89,33 @@ public final class IconCache: @unchecked Sendable {
     func entry(onDiskFor url: URL) async throws -> MemoryCache.Entry? {
         guard !layers.isEmpty else { return nil }
         let key = url.absoluteString
-        let read = lock.withLock {
-            let read = reads[key] ?? startReading(key)
-            reads[key] = read
-            return read
-        }
-        let entry = try await read.value
-        try Task.checkCancellation()
-        return entry
+        // Cancelling the caller ends a stream at once.
+        let entries = AsyncThrowingStream<MemoryCache.Entry?, any Error> { join(key, $0) }
+        for try await entry in entries { return entry }
+        throw CancellationError()
     }
 
-    private func startReading(_ key: String) -> Task<MemoryCache.Entry?, any Error> {
-        Task(priority: .userInitiated) { [self] in
-            defer { lock.withLock { reads[key] = nil } }
-            return try await withCheckedThrowingContinuation { waiter in
-                queue.addOperation { waiter.resume(with: Result { try self.read(key) }) }
+    private func join(_ key: String, _ reader: Reader) {
+        let (number, isFirst) = lock.withLock {
+            lastReader += 1
+            let isFirst = reads[key] == nil
+            reads[key, default: [:]][lastReader] = reader
+            return (lastReader, isFirst)
+        }
+        reader.onTermination = { [self] _ in
+            lock.withLock { _ = reads[key]?.removeValue(forKey: number) }
+        }
+        guard isFirst else { return }
+        queue.addOperation { [self] in
+            let isUnused = lock.withLock {
+                if reads[key]?.isEmpty == true { reads[key] = nil }
+                return reads[key] == nil
+            }
+            if isUnused { return }
+            let entry = Result { try read(key) }
+            for reader in lock.withLock({ reads.removeValue(forKey: key) ?? [:] }).values {
+                reader.yield(with: entry)
+                reader.finish()
             }
         }
     }

@@ -198,7 +198,8 @@ import Testing
             let icons = icons(main)
             icons.queue.isSuspended = true
             let tasks = (0..<10).map { _ in Task { try await icons.data(for: url) } }
-            while icons.queue.operationCount == 0 { await Task.yield() }
+            // The first caller adds the operation, possibly after all callers have joined.
+            while icons.readers < 10 || icons.queue.operationCount == 0 { await Task.yield() }
             #expect(icons.queue.operationCount == 1)
             icons.queue.isSuspended = false
             for task in tasks { #expect(try await task.value == Data(bytes)) }
@@ -206,17 +207,56 @@ import Testing
         }
     }
 
-    @Test func aCancelledReaderThrows() async throws {
+    @Test func aCancelledReaderReadsNothing() async throws {
+        try await withDirectories { main, _ in
+            try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
+            let icons = icons(main)
+            icons.queue.isSuspended = true
+            let task = Task { try await icons.data(for: url) }
+            while icons.readers < 1 { await Task.yield() }
+            task.cancel()
+            // The queue is still suspended.
+            await #expect(throws: CancellationError.self) { try await task.value }
+            icons.queue.isSuspended = false
+            // This read is queued after the cancelled one.
+            #expect(try await icons.data(for: URL(string: "https://b.example/")!) == nil)
+            #expect(icons.memory.counts.insertions == 0)
+        }
+    }
+
+    @Test func otherReadersOfAnIconReceiveItIfOneIsCancelled() async throws {
         try await withDirectories { main, _ in
             try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
             let icons = icons(main)
             icons.queue.isSuspended = true
             let tasks = (0..<2).map { _ in Task { try await icons.data(for: url) } }
-            while icons.queue.operationCount == 0 { await Task.yield() }
+            while icons.readers < 2 { await Task.yield() }
             tasks[0].cancel()
-            icons.queue.isSuspended = false
             await #expect(throws: CancellationError.self) { try await tasks[0].value }
+            icons.queue.isSuspended = false
             #expect(try await tasks[1].value == Data(bytes))
+        }
+    }
+
+    /// In any order of cancellations and results, each caller resumes once and no reader remains.
+    @Test func everyReaderResumesDespiteCancellations() async throws {
+        try await withDirectories { main, _ in
+            try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
+            let icons = icons(main)
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<1_000 {
+                    group.addTask {
+                        if number % 5 == 0 { icons.memory.removeAll() }
+                        let task = Task { try await icons.data(for: url) }
+                        if number % 3 == 0 { task.cancel() }
+                        switch await task.result {
+                        case .success(let data): #expect(data == Data(bytes))
+                        case .failure(let error): #expect(error is CancellationError)
+                        }
+                    }
+                }
+            }
+            #expect(icons.readers == 0)
         }
     }
 
