@@ -66,7 +66,9 @@ extension CacheDirectory {
         } catch  where error.isOutOfReach {}
         if try root.status(of: CacheLayout.snapshot) != nil { return true }
         let tag = Array(CacheLayout.tagContents.utf8)
-        if (try? root.file(CacheLayout.tag).read(atMost: tag.count)) == tag { return true }
+        do throws(CacheError) {
+            if try root.file(CacheLayout.tag).read(atMost: tag.count) == tag { return true }
+        } catch  where error.isOutOfReach {}
         // A pipe would block SQLite forever.
         guard try root.status(of: CacheLayout.index)?.isRegularFile == true else { return false }
         let tables = try? DatabaseFile(CacheLayout.index, in: self).open(.alone).unsafeRead {

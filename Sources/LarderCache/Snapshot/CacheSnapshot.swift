@@ -8,7 +8,7 @@ extension Cache {
     ///
     /// - Parameters:
     ///   - path: The destination: a missing or empty directory.
-    ///   - isCancelled: Called often. Returning true stops the copy soon and removes it.
+    ///   - isCancelled: Called often. True stops the copy and removes it. Default: never.
     /// - Throws: A ``CacheError``, for example `.unusable` if the destination is not empty or is
     ///   inside the cache. A `CancellationError` if cancelled.
     public func snapshot(
@@ -77,8 +77,8 @@ extension Cache {
                 if isCancelled() { throw CancellationError() }
                 let object = try StoredObject(&row)
                 let fanOut = CacheLayout.fanOut(object.digest)
+                let parent = try objects.directory(fanOut, create: true)
                 do {
-                    let parent = try objects.directory(fanOut, create: true)
                     let size = try copyBytes(of: object, into: parent, reader, isCancelled)
                     report.objects += 1
                     report.bytes += size

@@ -28,6 +28,7 @@ package final class PartialBodies: Sendable {
     }
 
     package func take(_ url: String) -> PartialBody? {
+        guard names.withLock({ !$0.isEmpty }) else { return nil }
         let name = url.sha256Hex
         guard names.withLock({ $0.remove(name) }) != nil,
             let partial = try? temporary.directory(CacheLayout.partial)

@@ -125,8 +125,12 @@ public final class IconLoader: @unchecked Sendable {
     /// Cancelling the task that reads the stream cancels the load.
     public func states(for url: URL, priority: IconPriority = .normal) -> AsyncStream<IconState> {
         AsyncStream { states in
+            let key = url.absoluteString
             // A look-up would count a miss.
-            if !cache.memory.contains(url.absoluteString) { states.yield(.placeholder(.disk)) }
+            let isInMemory =
+                cache.memory.contains(key)
+                || lock.withLock { failures.failure(of: key, at: now()) != nil }
+            if !isInMemory { states.yield(.placeholder(.disk)) }
             let task = load(url, priority: priority) { state in
                 states.yield(state)
                 states.finish()
