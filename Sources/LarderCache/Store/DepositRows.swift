@@ -5,6 +5,8 @@ import LarderCore
 /// The rows of one batch of deposits, written in one transaction.
 struct DepositRows {
     private let db: Database
+    // Prepared once for all deposits, because looking up a statement takes time.
+    private let find, insert, touch, add, renew: PreparedStatement
     private let hasDamaged: Bool
     private var hasFailures: Bool
     private(set) var addedFailures = (rows: 0, bytes: 0)
@@ -14,6 +16,34 @@ struct DepositRows {
         self.db = db
         hasDamaged = try db.prepared("SELECT 1 FROM damaged LIMIT 1").firstInteger() != nil
         hasFailures = try db.prepared("SELECT 1 FROM failures LIMIT 1").firstInteger() != nil
+        find = try db.prepared("SELECT id FROM objects WHERE digest = ?")
+        insert = try db.prepared(
+            """
+            INSERT INTO objects (digest, size, media_type, width, height, stored_at, used_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """)
+        // The time of use never decreases, because a wrong clock could cause an eviction. It always
+        // changes, so that an eviction in progress notices the use.
+        touch = try db.prepared(
+            """
+            UPDATE objects SET used_at = CASE WHEN ?1 >= used_at THEN ?1 ELSE used_at + 0.001 END
+            WHERE id = ?2
+            """)
+        // For a DO UPDATE, which could change a foreign key, SQLite would allocate 64 KB each time.
+        add = try db.prepared(
+            """
+            INSERT INTO resources (key, url, object, etag, last_modified, date, age,
+                cache_control, expires, vary, variant, response_url, received_at, fresh_until)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (key) DO NOTHING
+            """)
+        renew = try db.prepared(
+            """
+            UPDATE resources SET url = ?2, etag = ?4, last_modified = ?5, date = ?6, age = ?7,
+                cache_control = ?8, expires = ?9, vary = ?10, variant = ?11, response_url = ?12,
+                received_at = ?13, fresh_until = ?14
+            WHERE key = ?1 AND object = ?3
+            """)
     }
 
     /// Records a deposit. Objects in `vanished` have no file.
@@ -69,16 +99,8 @@ struct DepositRows {
 
     /// Records a use. Returns the object's row, or nil if it was evicted.
     private func use(_ digest: Digest, at instant: Date) throws -> Int64? {
-        let find = try db.prepared("SELECT id FROM objects WHERE digest = ?")
         guard let row = try find.firstInteger(digest) else { return nil }
-        // The time of use never decreases, because a wrong clock could cause an eviction. It always
-        // changes, so that an eviction in progress notices the use.
-        try db.prepared(
-            """
-            UPDATE objects SET used_at = CASE WHEN ?1 >= used_at THEN ?1 ELSE used_at + 0.001 END
-            WHERE id = ?2
-            """
-        ).run(instant.timeIntervalSince1970, row)
+        try touch.run(instant.timeIntervalSince1970, row)
         return row
     }
 
@@ -97,12 +119,7 @@ struct DepositRows {
             return row
         }
         guard object.file != nil, !isGone else { return nil }
-        try db.prepared(
-            """
-            INSERT INTO objects (digest, size, media_type, width, height, stored_at, used_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
-            """
-        ).run(
+        try insert.run(
             object.digest, object.size, attributes.mediaType, attributes.width, attributes.height,
             Date().timeIntervalSince1970, instant.timeIntervalSince1970)
         return db.lastInsertedRowID
@@ -114,21 +131,8 @@ struct DepositRows {
         let expiry = Freshness.expiry(
             of: validators, receivedAt: deposit.receivedAt, delay: deposit.delay)
         let freshUntil = min(expiry, deposit.redirectsFreshUntil ?? expiry)
-        // For a DO UPDATE, which could change a foreign key, SQLite would allocate 64 KB each time.
-        let add = """
-            INSERT INTO resources (key, url, object, etag, last_modified, date, age,
-                cache_control, expires, vary, variant, response_url, received_at, fresh_until)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (key) DO NOTHING
-            """
-        let renew = """
-            UPDATE resources SET url = ?2, etag = ?4, last_modified = ?5, date = ?6, age = ?7,
-                cache_control = ?8, expires = ?9, vary = ?10, variant = ?11, response_url = ?12,
-                received_at = ?13, fresh_until = ?14
-            WHERE key = ?1 AND object = ?3
-            """
-        func ran(_ sql: String) throws -> Bool {
-            try db.prepared(sql).run(
+        func ran(_ statement: PreparedStatement) throws -> Bool {
+            try statement.run(
                 deposit.key, deposit.url == deposit.key ? nil : deposit.url, object,
                 validators.etag, validators.lastModified, validators.date, validators.age,
                 validators.cacheControl, validators.expires, validators.vary, deposit.variant,
