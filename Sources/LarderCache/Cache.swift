@@ -51,9 +51,10 @@ public final class Cache: Sendable {
     /// snapshot if the index is damaged. By default, does not wait for other processes.
     ///
     /// - Parameters:
-    ///   - describe: Returns the media type and dimensions of an image, or nil. Called with objects
-    ///     of at most 16 MiB whose dimensions are not in the index.
-    ///   - isCancelled: Called often. Returning true stops the rebuild soon, without changes.
+    ///   - describe: Returns the media type and dimensions of an image, or nil if the bytes are not
+    ///     an image. Called with objects of at most 16 MiB whose dimensions are not in the index.
+    ///     Default: always nil.
+    ///   - isCancelled: Called often. True stops the rebuild without changes. Default: never.
     /// - Throws: A ``CacheError``: `.missing` without a cache, `.locked` if it is in use.
     public static func reindex(
         at path: String, wait: LockWait = .none, log: CacheLog = .none,
@@ -69,7 +70,8 @@ public final class Cache: Sendable {
             describe: describe, isCancelled: isCancelled, onProgress: onProgress)
     }
 
-    /// Requests a rebuild if the index is damaged. Returns the error of a failing disk instead.
+    /// Requests a rebuild if `error` shows that the index is damaged. If the disk is failing,
+    /// returns the disk's error instead.
     package func noteDamage(_ error: CacheError) -> CacheError {
         let error = directory.judged(error)
         guard error.isDamage else { return error }

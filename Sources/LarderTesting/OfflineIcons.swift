@@ -78,7 +78,8 @@ public final class OfflineIcons: @unchecked Sendable {
 
     deinit { OfflineInstances.unshare(protocolClass) }
 
-    /// A new configuration for a `URLSession`, without a `URLCache`.
+    /// A new configuration for a `URLSession`, without a `URLCache`. Its requests fail after this
+    /// instance is released.
     public var configuration: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.protocolClasses = [protocolClass]
@@ -90,7 +91,8 @@ public final class OfflineIcons: @unchecked Sendable {
     public var missing: [MissingIconError] { lock.withLock { found } }
 
     /// Also answers the requests of `URLSession.shared`, until ``finish()`` or until this instance
-    /// is released. Call it before the first request. Throws if another instance does the same.
+    /// is released. Call it before the test's first request. Throws an ``OfflineIconsError`` if
+    /// another instance serves the session.
     public func serveSharedSession() throws {
         guard !OfflineInstances.share(protocolClass) else { return }
         throw OfflineIconsError(

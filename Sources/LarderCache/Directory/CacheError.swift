@@ -9,7 +9,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable, CaseIterable {
         /// The disk is full or failing, or was remounted read-only: ENOSPC, EDQUOT, EIO, EROFS.
         case storage
-        /// The root cannot be used, or the process lacks memory, threads or file descriptors.
+        /// The root cannot be used because of permissions, a link or a network file system, or the
+        /// process lacks memory, threads or file descriptors.
         case unusable
         /// No cache exists at the path.
         case missing

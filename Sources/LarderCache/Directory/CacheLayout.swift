@@ -1,7 +1,8 @@
 import Foundation
 import LarderCore
 
-/// The file names of a cache (`docs/cache.md`), relative to its root.
+/// The file names of a cache (`docs/cache.md`), relative to its root. No file contains an absolute
+/// path, so that a cache can be moved.
 enum CacheLayout {
     static let tag = "CACHEDIR.TAG"
     static let objects = "objects"

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Threads that report a failed start. libdispatch retries, and Foundation's `Thread` never runs.
+/// Threads that report a failed start, unlike libdispatch, which retries without limit, and
+/// Foundation's `Thread`, which silently never runs.
 package enum HelperThread {
     package static var shortage: CacheError { shortage(isOfRoom: !hasRoom(usualThread)) }
 

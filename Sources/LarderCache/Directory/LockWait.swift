@@ -1,6 +1,7 @@
 import Foundation
 
-/// A policy for waiting for locks of other processes. Locks have no queue.
+/// A policy for waiting for locks of other processes. Locks have no queue, so a reindex can wait
+/// long if other processes keep opening the cache.
 public struct LockWait: Sendable {
     /// The maximum waiting time; nil means no limit.
     public var limit: Duration?
@@ -51,7 +52,8 @@ public struct LockWait: Sendable {
     }
 }
 
-/// The wait for SQLite's lock on the index, up to ``grace`` or longer.
+/// The wait for SQLite's lock on the index. Even ``LockWait/none`` waits up to ``grace``, because
+/// transactions are short.
 final class WriterWait: Sendable {
     static let grace = Duration.seconds(5)
     static let moment = Duration.milliseconds(100)

@@ -312,7 +312,8 @@ struct Evictor {
 }
 
 extension Cache {
-    /// Opens the cache. If the disk is nearly full, first removes files to make room for a log.
+    /// Opens the cache like ``open(at:wait:log:)``. If the disk is nearly full, first removes
+    /// expendable files, because SQLite's log needs space.
     public static func openMakingRoom(
         at path: String, wait: LockWait = .none, log: CacheLog = .none
     ) throws(CacheError) -> Cache {
@@ -336,6 +337,9 @@ extension Cache {
     ///
     /// Pinned objects and objects that a run in progress has stored or used are kept. Open files
     /// remain readable. All keys of the policy are read before any object is removed.
+    ///
+    /// - Throws: A ``CacheError``, for example `.unusable` for a read-only cache unless the
+    ///   eviction is a dry run. Also errors from the policy's keys and from `onVictim`.
     public func evict(
         _ policy: EvictionPolicy,
         onVictim: @escaping (EvictionReport.Victim) throws -> Void = { _ in },

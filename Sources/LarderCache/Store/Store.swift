@@ -6,7 +6,8 @@ import LarderCore
 ///
 /// The order of steps matters: stage and digest → sync → rename into place → sync → commit to the
 /// index → report. Objects are durable before the rename, because they may replace another
-/// process's durable copies. The second sync makes the directories durable.
+/// process's durable copies. The second sync makes the directories durable, so that the index never
+/// has an object without a file.
 package final class Store: @unchecked Sendable {
     // Unchecked because `lock` guards the variables, except for `failure`, `hasCommitted`,
     // `remembered` and `presence`, which belong to the serial queue `commits`.

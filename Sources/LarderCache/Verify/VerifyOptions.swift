@@ -5,11 +5,13 @@ import LarderCore
 public struct VerifyOptions: Sendable {
     /// The objects to verify. Default: all.
     public var selection = VerifySelection.all
-    /// Whether to compare sizes, and read only files whose size is wrong. Default: false.
+    /// Whether to compare sizes instead of digests, and to read only files whose size differs from
+    /// the index. Default: false.
     public var isQuick = false
     /// The time limit, after which no further directory is started. The next verification with a
-    /// time limit, the same selection and the same ``isQuick`` continues from there. Needs
-    /// ``VerifySelection/all`` or ``VerifySelection/part(_:of:)``, and a writable cache.
+    /// time limit, the same selection and the same ``isQuick`` continues from there. At least one
+    /// directory is always verified. Needs ``VerifySelection/all`` or
+    /// ``VerifySelection/part(_:of:)``, and a writable cache. Default: no limit.
     public var maximumDuration: Duration?
     /// Called often, from any thread. Returning true stops the verification soon. Default: never.
     public var isCancelled: @Sendable () -> Bool = { false }

@@ -139,7 +139,8 @@ public struct VerifyReport: Sendable {
             case orphaned
             /// An object in the wrong directory.
             case misplaced
-            /// A file that does not belong to the cache.
+            /// A file that does not belong to the cache. Repairs move only directories that are in
+            /// place of objects.
             case foreign
             /// An intact object whose mode is not 0444, for example after copying.
             case mode
@@ -158,7 +159,8 @@ public struct VerifyReport: Sendable {
             case changed
             /// The file was moved away, and no URL needs it.
             case removed
-            /// The file was moved away. The next repair or prefetch retries the download.
+            /// The file was moved away, but not all of its URLs could be downloaded. The next
+            /// repair or prefetch retries.
             case lost
         }
 
@@ -239,7 +241,8 @@ public struct VerifyReport: Sendable {
 
         package init() {}
 
-        /// Calls `body` for each finding, in the order of the manifests.
+        /// Calls `body` for each finding, in the order of the manifests. Throws the errors of
+        /// `body`, and a ``CacheError`` if the temporary file cannot be read.
         public func forEach(_ body: (Finding) throws -> Void) throws { try read(body) }
     }
 }

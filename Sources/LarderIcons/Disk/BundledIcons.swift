@@ -11,19 +11,21 @@ public final class BundledIcons: Sendable {
     private let layer: CacheLayer
     private let log: CacheLog
 
-    /// Creates a reader of a directory that `larder snapshot` created. It may be missing.
+    /// Creates a reader of a directory that `larder snapshot` created, which the first look-up
+    /// opens. It may be missing. `log` receives a message for each icon that cannot be read.
     public init(directory: URL, log: CacheLog = .none) {
         layer = CacheLayer(path: directory.path, source: .bundle, log: log)
         self.log = log
     }
 
-    /// Returns the bytes of an icon, or nil if the icon is not cached or is damaged. Keys with `#`
-    /// are never found, because image libraries append the names of image processors after `#`.
+    /// Returns the bytes of an icon, or nil if the icon is not cached or is damaged. The key is the
+    /// icon's URL. Keys with `#` are never found, because image libraries append the names of image
+    /// processors after `#`, and cached icons are unprocessed.
     public func cachedData(for key: String) -> Data? {
         resource(key).flatMap { resource in read(key) { try layer.data(of: resource.object) } }
     }
 
-    /// Whether an icon is cached. Does not read its bytes.
+    /// Whether the icon with this URL is cached. Does not read its bytes.
     public func containsData(for key: String) -> Bool { resource(key) != nil }
 
     private func resource(_ key: String) -> Resource? {

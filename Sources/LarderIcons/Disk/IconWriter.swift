@@ -41,7 +41,8 @@ final class IconWriter: Depositor, @unchecked Sendable {
     init(path: String, log: CacheLog) { (self.path, self.log) = (path, log) }
 
     deinit {
-        // Closing is slow. Nothing is pending, because work retains this object.
+        // Closing is slow, and this may be the main thread. Nothing is pending, because work
+        // retains this object.
         guard let opened else { return }
         DispatchQueue.global(qos: .utility).async {
             opened.store.close()

@@ -116,7 +116,8 @@ public struct IconFailure: Error, Sendable, CustomStringConvertible {
     public let message: String
     /// The error of the cache or the fetcher, if any.
     public let underlying: (any Error)?
-    /// The server's minimum time until the URL is fetched again, in seconds.
+    /// The minimum time until the URL is fetched again, in seconds; nil if only
+    /// ``IconLoader/Options/failureLifetime`` applies.
     public let retryAfter: TimeInterval?
 
     /// Creates a failure of the icon at `url`.

@@ -13,7 +13,8 @@
         private let isOwnSession: Bool
         private let maximumBytes: Int
 
-        /// Creates a fetcher. The default session has no cache, because Larder caches icons.
+        /// Creates a fetcher of bodies of at most `maximumBytes`. The default session has no cache,
+        /// because Larder caches icons.
         public init(session: URLSession? = nil, maximumBytes: Int = 16 << 20) {
             let configuration = URLSessionConfiguration.ephemeral
             configuration.urlCache = nil

@@ -7,7 +7,9 @@
         /// Decodes the icon at the given size. Returns nil if the system cannot decode the format,
         /// for example SVG. Decoding is slow, so do not call this function on the main thread.
         ///
-        /// - Parameter pointSize: The maximum size, in points. Smaller icons are not enlarged.
+        /// - Parameters:
+        ///   - pointSize: The maximum width and height, in points. Smaller icons are not enlarged.
+        ///   - scale: The number of pixels per point, as in `UITraitCollection.displayScale`.
         public func image(pointSize: CGFloat, scale: CGFloat) -> CGImage? {
             let pixels = pointSize * scale
             guard pixels >= 1, pixels.isFinite,
@@ -26,7 +28,9 @@
     }
 
     extension IconLoader {
-        /// Loads an icon, like ``icon(for:priority:)``, and decodes it, never on the main thread.
+        /// Loads an icon like ``icon(for:priority:)``, and decodes it like
+        /// ``MemoryCache/Entry/image(pointSize:scale:)``, but never on the main thread. Throws an
+        /// ``IconFailure`` with the code `unreadable` if the system cannot decode the icon.
         public func image(
             for url: URL, pointSize: CGFloat, scale: CGFloat, priority: IconPriority = .normal
         ) async throws -> CGImage {

@@ -60,7 +60,8 @@ extension IconLoader {
     /// icons in ``IconCache/defaultDirectory``. It fetches only on Apple's platforms.
     public static var shared: IconLoader { SharedLoader.app.loader }
 
-    /// Makes `loader` the ``shared`` loader. Call this function once, when the app starts.
+    /// Makes `loader` the ``shared`` loader. Call this function once, when the app starts. Throws
+    /// ``ConfigurationError`` if ``shared`` has been configured or used.
     public static func configure(_ loader: IconLoader) throws(ConfigurationError) {
         try SharedLoader.app.configure(loader)
     }

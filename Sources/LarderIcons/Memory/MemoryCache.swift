@@ -21,10 +21,11 @@ public final class MemoryCache: @unchecked Sendable {
     /// Creates an empty cache.
     ///
     /// - Parameters:
-    ///   - costLimit: The maximum total cost, in bytes. Default: ``defaultCostLimit``.
+    ///   - costLimit: The maximum total cost, in bytes. With 0, no entries are kept. Default:
+    ///     ``defaultCostLimit``.
     ///   - countLimit: The maximum number of entries. Default: no limit.
     ///   - entryShare: The maximum cost of one entry as a fraction of `costLimit`. Default: 0.25.
-    ///   - pressure: The source of memory pressure. Default: ``MemoryPressure/system()``.
+    ///   - pressure: The source of memory pressure, if any. Default: ``MemoryPressure/system()``.
     ///   - log: Receives a message when memory pressure evicts entries. Default: none.
     public init(
         costLimit: Int = MemoryCache.defaultCostLimit, countLimit: Int = .max,

@@ -2,8 +2,8 @@ import LarderCore
 
 /// The entries and counters of a ``MemoryCache``. The caller frees removed items without the lock.
 ///
-/// A doubly linked ring in an array, which needs no object per entry, has the entries in the order
-/// of their last use. Operations take constant time.
+/// The entries are in the order of their last use. The order is a doubly linked ring in an array,
+/// which needs no object per entry. Operations take constant time.
 struct MemoryStore {
     struct Limits {
         var cost: Int

@@ -2,8 +2,9 @@
 #if canImport(SwiftUI) && canImport(ImageIO)
     import SwiftUI
 
-    /// A square view of an icon, with a symbol until it is loaded or if that fails. The load has a
-    /// very high priority, and is cancelled when the view disappears.
+    /// A square view of an icon, with a symbol until it is loaded, and a different symbol if that
+    /// fails. The load has a very high priority, and is cancelled when the view disappears, unless
+    /// other callers wait for the icon.
     public struct IconView: View {
         private let url: URL
         private let pointSize: CGFloat
@@ -12,7 +13,7 @@
         @State private var shown: (url: URL, image: CGImage?)?
         @Environment(\.displayScale) private var scale
 
-        /// Creates a view with the width and height `pointSize`.
+        /// Creates a view with the width and height `pointSize`, in points.
         public init(_ url: URL, pointSize: CGFloat = 44, loader: IconLoader = .shared) {
             (self.url, self.pointSize, self.loader) = (url, pointSize, loader)
         }
