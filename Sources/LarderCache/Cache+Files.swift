@@ -127,11 +127,12 @@ package final class LentFile: Sendable {
 
     package func descriptor() throws(CacheError) -> Int32 { try file.duplicate() }
 
-    /// Returns the number of bytes read, at most up to the end of the object; nil on failure.
+    /// Reads up to the end of the object, and returns the number of bytes. Returns nil on failure
+    /// or if the file is too short.
     package func read(at offset: Int64, upTo buffer: UnsafeMutableRawBufferPointer) -> Int? {
         let count = Int(min(Int64(buffer.count), max(0, size - offset)))
         let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-        return try? file.read(at: offset, into: room)
+        return (try? file.read(at: offset, into: room)) == count ? count : nil
     }
 
     /// Returns false if the file is too short or, with `atOnce`, if reading would wait.
