@@ -115,8 +115,7 @@ package final class LentFile: Sendable {
     private let file: FileDescriptor
 
     package init(_ file: FileDescriptor, size: Int64) {
-        self.file = file
-        self.size = size
+        (self.file, self.size) = (file, size)
     }
 
     package func isStill(_ known: FileIdentity) -> Bool {

@@ -20,11 +20,8 @@ public final class Cache: Sendable {
         directory: CacheDirectory, index: CacheIndex?, damage: CacheError? = nil,
         obstacle: CacheError? = nil, recovery: RecoveryReport? = nil
     ) {
-        self.directory = directory
-        self.index = index
-        self.damage = damage
-        self.obstacle = obstacle
-        self.recovery = recovery
+        (self.directory, self.index, self.damage) = (directory, index, damage)
+        (self.obstacle, self.recovery) = (obstacle, recovery)
     }
 
     /// Opens the cache at `path` for reading and writing. Creates a missing cache, and rebuilds a
@@ -142,8 +139,7 @@ public final class Cache: Sendable {
         try Store(directory: directory, index: requireWritable())
     }
 
-    @discardableResult
-    func requireWritable() throws(CacheError) -> CacheIndex {
+    @discardableResult func requireWritable() throws(CacheError) -> CacheIndex {
         guard let index, !isReadOnly else { throw readOnlyError }
         return index
     }

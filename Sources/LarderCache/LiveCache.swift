@@ -17,9 +17,7 @@ package final class LiveCache: @unchecked Sendable {
     private var used: Set<Digest> = []
 
     package init(path: String, knownLimit: Int = 1 << 16, log: CacheLog = .none) {
-        self.path = path
-        self.log = log
-        self.knownLimit = knownLimit
+        (self.path, self.knownLimit, self.log) = (path, knownLimit, log)
     }
 
     deinit {
@@ -31,8 +29,7 @@ package final class LiveCache: @unchecked Sendable {
     private var indexFile: FileIdentity? { FileIdentity(path: "\(path)/\(CacheLayout.index)") }
     package var opened: Cache? { lock.withLock { cache } }
 
-    @discardableResult
-    package func open() throws(CacheError) -> Cache {
+    @discardableResult package func open() throws(CacheError) -> Cache {
         if let cache = opened { return cache }
         // Runs without the lock, because other threads must not wait for the disk.
         let index = indexFile
@@ -46,8 +43,7 @@ package final class LiveCache: @unchecked Sendable {
     package var generation: Int { lock.withLock { changes } }
 
     /// Reopens a replaced cache. Returns the ``generation``, which increases with each change.
-    @discardableResult
-    package func refresh() -> Int {
+    @discardableResult package func refresh() -> Int {
         let index = indexFile
         let isReplaced =
             lock.withLock { () -> Cache? in
@@ -67,7 +63,7 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Calls `body` again with the reopened cache if the index was rebuilt.
+    /// Calls `body`, and again with the reopened cache if the index was rebuilt.
     package func using<Value>(_ body: (Cache) throws -> Value) throws -> Value {
         let cache = try open()
         do {
@@ -122,8 +118,7 @@ package final class LiveCache: @unchecked Sendable {
     }
 
     /// Notes a use for ``recordUse()``. Returns whether it is the first one to record.
-    @discardableResult
-    package func noteUse(of object: StoredObject) -> Bool {
+    @discardableResult package func noteUse(of object: StoredObject) -> Bool {
         guard ObjectUse.isDue(object.usedAt) else { return false }
         return lock.withLock {
             guard used.count < ObjectUse.stepLimit else { return false }

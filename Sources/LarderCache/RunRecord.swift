@@ -35,13 +35,10 @@ package struct RunRecord: Sendable, Equatable, Decodable {
         _ command: Command, started: Date, ended: Date, seconds: Double, exitStatus: Int32,
         counts: [Count: Int64], version: String
     ) {
-        self.command = command
-        self.started = started
-        self.ended = ended
+        (self.command, self.started, self.ended) = (command, started, ended)
+        (self.exitStatus, self.version) = (exitStatus, version)
         self.seconds = (seconds * 1000).rounded() / 1000
-        self.exitStatus = exitStatus
         self.counts = Dictionary(uniqueKeysWithValues: counts.map { ($0.rawValue, $1) })
-        self.version = version
     }
 
     /// Saves the record in a writable cache. Ignores errors.

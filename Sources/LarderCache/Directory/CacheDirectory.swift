@@ -29,9 +29,7 @@ final class CacheDirectory: Sendable {
     }
 
     init(in directory: FileDescriptor, at path: String) throws(CacheError) {
-        wait = .none
-        log = .none
-        self.path = path
+        (wait, log, self.path) = (.none, .none, path)
         try Ownership.check(directory.status(), of: path)
         root = try directory.reopened(as: path, isGuarded: true)
         isWritable = true
@@ -180,8 +178,7 @@ final class CacheDirectory: Sendable {
         return oldest.map { Date(timeIntervalSince1970: Double($0) / 1000) }
     }
 
-    @discardableResult
-    func sweepRuns(isDryRun: Bool = false) throws(CacheError) -> ObjectTally {
+    @discardableResult func sweepRuns(isDryRun: Bool = false) throws(CacheError) -> ObjectTally {
         var swept = ObjectTally()
         for (parent, name) in try temporaries() where name.hasPrefix("run-") {
             guard let run = parent.lockAbandoned(name) else { continue }

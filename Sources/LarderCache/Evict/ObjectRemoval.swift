@@ -19,8 +19,7 @@ final class ObjectRemoval {
 
     /// Makes the index durable, then removes the regular files of objects without rows, directory
     /// by directory, because other orders take several times as long.
-    @discardableResult
-    func removeFiles(
+    @discardableResult func removeFiles(
         of digests: [Digest], in index: CacheIndex,
         where isRemovable: @escaping @Sendable (stat) -> Bool = { _ in true },
         unless isCancelled: () -> Bool = { false }

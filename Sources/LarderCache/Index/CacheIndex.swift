@@ -33,8 +33,7 @@ final class CacheIndex: Sendable {
         let wait = WriterWait(directory.wait, subject: file.path)
         self.wait = wait
         uri = file.uri(.reading)
-        isFrozen = false
-        isMigrated = true
+        (isFrozen, isMigrated) = (false, true)
         // Without this lock, two processes could both create the tables of a new file.
         let lock = try directory.openingLock()
         defer { withExtendedLifetime(lock) {} }

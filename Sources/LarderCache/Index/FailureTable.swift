@@ -63,9 +63,7 @@ public struct PastFailure: Sendable, Equatable {
                 0x61...0x7A ~= byte || byte.isDigit || byte == UInt8(ascii: "-")
             }
         self.code = isCode ? text : "unknown"
-        self.status = status
-        self.failedAt = failedAt
-        self.count = count
+        (self.status, self.failedAt, self.count) = (status, failedAt, count)
     }
 
     package init(_ row: inout RowReader) {

@@ -14,15 +14,13 @@ package struct PreparedStatement {
         sqlite3_reset(raw)
     }
 
-    @inlinable
-    package func run<each Value: SQLiteValue>(_ values: repeat each Value) throws {
+    @inlinable package func run<each Value: SQLiteValue>(_ values: repeat each Value) throws {
         try bind(repeat each values)
         try finish()
     }
 
     /// Runs a frequent statement. Faster than a parameter pack, which Swift does not specialize.
-    @inlinable
-    package func run(_ bind: (inout Parameters) -> Void) throws {
+    @inlinable package func run(_ bind: (inout Parameters) -> Void) throws {
         reset()
         var parameters = Parameters(raw)
         bind(&parameters)
@@ -35,19 +33,16 @@ package struct PreparedStatement {
         @usableFromInline var position: CInt = 0
         @usableFromInline var code = SQLITE_OK
 
-        @usableFromInline
-        init(_ raw: OpaquePointer) { self.raw = raw }
+        @usableFromInline init(_ raw: OpaquePointer) { self.raw = raw }
 
-        @inlinable
-        package mutating func bind(_ value: some SQLiteValue) {
+        @inlinable package mutating func bind(_ value: some SQLiteValue) {
             position += 1
             let code = value.bind(to: raw, at: position)
             if code != SQLITE_OK { self.code = code }
         }
     }
 
-    @inlinable
-    package func firstInteger<each Value: SQLiteValue>(
+    @inlinable package func firstInteger<each Value: SQLiteValue>(
         _ values: repeat each Value
     ) throws -> Int64? {
         try bind(repeat each values)
@@ -56,8 +51,7 @@ package struct PreparedStatement {
         return row?.integer()
     }
 
-    @inlinable
-    package func bind<each Value: SQLiteValue>(_ values: repeat each Value) throws {
+    @inlinable package func bind<each Value: SQLiteValue>(_ values: repeat each Value) throws {
         reset()
         var position: CInt = 0
         for value in repeat each values {
@@ -69,17 +63,14 @@ package struct PreparedStatement {
     @usableFromInline
     func check(_ code: CInt) throws { guard code == SQLITE_OK else { throw error(code) } }
 
-    @usableFromInline
-    func finish() throws {
+    @usableFromInline func finish() throws {
         defer { reset() }
         while try step() {}
     }
 
-    @inlinable
-    package func next() throws -> RowReader? { try step() ? RowReader(raw) : nil }
+    @inlinable package func next() throws -> RowReader? { try step() ? RowReader(raw) : nil }
 
-    @usableFromInline
-    package func step() throws -> Bool {
+    @usableFromInline package func step() throws -> Bool {
         switch sqlite3_step(raw) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
@@ -87,8 +78,7 @@ package struct PreparedStatement {
         }
     }
 
-    @inlinable
-    package func forEach<each Value: SQLiteValue>(
+    @inlinable package func forEach<each Value: SQLiteValue>(
         _ values: repeat each Value, body: (inout RowReader) throws -> Void
     ) throws {
         try bind(repeat each values)
@@ -96,8 +86,7 @@ package struct PreparedStatement {
         while var row = try next() { try body(&row) }
     }
 
-    @inlinable
-    package func rows<each Value: SQLiteValue, Row>(
+    @inlinable package func rows<each Value: SQLiteValue, Row>(
         _ values: repeat each Value, as read: (inout RowReader) throws -> Row
     ) throws -> [Row] {
         var rows: [Row] = []
@@ -128,8 +117,7 @@ package struct RowReader {
     private let raw: OpaquePointer
     private var position: CInt = -1
 
-    @usableFromInline
-    init(_ raw: OpaquePointer) { self.raw = raw }
+    @usableFromInline init(_ raw: OpaquePointer) { self.raw = raw }
 
     private mutating func advance() -> CInt {
         position += 1

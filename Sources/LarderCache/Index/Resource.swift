@@ -116,8 +116,6 @@ public struct ObjectAttributes: Sendable, Equatable {
 
     /// Creates attributes. Omitted ones are unknown.
     public init(mediaType: String? = nil, width: Int? = nil, height: Int? = nil) {
-        self.mediaType = mediaType
-        self.width = width
-        self.height = height
+        (self.mediaType, self.width, self.height) = (mediaType, width, height)
     }
 }

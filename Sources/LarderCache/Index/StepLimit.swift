@@ -20,8 +20,7 @@ final class StepLimit {
     private var limit = StepLimit.least
 
     private init(_ connection: OpaquePointer, _ indexBytes: @escaping @Sendable () -> Int64) {
-        self.connection = connection
-        self.indexBytes = indexBytes
+        (self.connection, self.indexBytes) = (connection, indexBytes)
     }
 
     static func install(on db: Database, indexBytes: @escaping @Sendable () -> Int64) {

@@ -32,16 +32,11 @@ package final class Deposit: Sendable {
         redirectsFreshUntil: Date? = nil, receivedAt: Date, delay: TimeInterval = 0,
         content: Content
     ) {
-        self.context = context
-        self.key = key
-        self.url = url
+        (self.context, self.key, self.url) = (context, key, url)
         self.responseURL = responseURL == url ? nil : responseURL
-        self.validators = validators
-        self.variant = variant
+        (self.validators, self.variant, self.content) = (validators, variant, content)
+        (self.receivedAt, self.delay) = (receivedAt, delay)
         self.redirectsFreshUntil = redirectsFreshUntil
-        self.receivedAt = receivedAt
-        self.delay = delay
-        self.content = content
     }
 
     var staged: StagedObject? { if case .staged(let object) = content { object } else { nil } }

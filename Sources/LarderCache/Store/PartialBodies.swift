@@ -103,10 +103,7 @@ package final class PartialBody: Sendable {
         _ trailer: PartialTrailer, in bodies: PartialBodies, name: String, hasher: RunningDigest,
         claim: RunFile
     ) {
-        self.trailer = trailer
-        self.bodies = bodies
-        self.name = name
-        self.hasher = hasher
+        (self.trailer, self.bodies, self.name, self.hasher) = (trailer, bodies, name, hasher)
         self.claim = Locked(claim)
     }
 

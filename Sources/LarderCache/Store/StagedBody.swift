@@ -31,8 +31,7 @@ package final class StagedBody: @unchecked Sendable {
     private var file: RunFile?
 
     init(run: RunDirectory, expecting expected: Int?, onDrained: @escaping @Sendable () -> Void) {
-        self.run = run
-        self.onDrained = onDrained
+        (self.run, self.onDrained) = (run, onDrained)
         if let expected { buffer.reserveCapacity(max(0, min(expected, Self.capacity))) }
     }
 

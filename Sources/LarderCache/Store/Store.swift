@@ -45,8 +45,7 @@ package final class Store: @unchecked Sendable {
     private var remembered: (rows: Int, bytes: Int)?
 
     init(directory: CacheDirectory, index: CacheIndex) throws(CacheError) {
-        self.directory = directory
-        self.index = index
+        (self.directory, self.index) = (directory, index)
         isCold = try index.lookUp { db in
             try db.prepared("SELECT 1 FROM objects LIMIT 1").firstInteger() == nil
         }

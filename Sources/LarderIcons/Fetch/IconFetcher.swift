@@ -24,8 +24,7 @@ public final class IconRequest: @unchecked Sendable {
 
     /// Creates a request.
     public init(url: URL, priority: IconPriority = .normal) {
-        self.url = url
-        current = priority
+        (self.url, current) = (url, priority)
     }
 
     /// The highest priority of the waiting callers.

@@ -101,8 +101,7 @@ public final class IconLoader: @unchecked Sendable {
 
     /// Loads the icon. Calls `then` once, on any thread, with `image` or `failed`, unless the task
     /// is cancelled first. If the result is in memory, calls `then` before returning.
-    @discardableResult
-    public func load(
+    @discardableResult public func load(
         _ url: URL, priority: IconPriority = .normal,
         then: @escaping @Sendable (IconState) -> Void
     ) -> IconTask {
@@ -192,8 +191,7 @@ public final class IconLoader: @unchecked Sendable {
 
     /// Runs `body` with the lock held, then the effects without it, because they call the app's
     /// functions. Functions with a parameter `effects` require the lock.
-    @discardableResult
-    private func withEffects<Value>(_ body: (inout [Effect]) -> Value) -> Value {
+    @discardableResult private func withEffects<Value>(_ body: (inout [Effect]) -> Value) -> Value {
         var effects: [Effect] = []
         let value = lock.withLock {
             let value = body(&effects)

@@ -53,16 +53,14 @@ public final class MemoryCache: @unchecked Sendable {
     /// Adds or replaces an entry, and evicts the least recently used ones until the limits are met.
     /// Returns false, and removes the key's previous entry, if the entry costs more than
     /// ``entryCostLimit`` or ``countLimit`` is 0.
-    @discardableResult
-    public func insert(_ entry: Entry, for key: String) -> Bool {
+    @discardableResult public func insert(_ entry: Entry, for key: String) -> Bool {
         let item = MemoryStore.Item(
             key: CacheKey(kept: key), entry: entry, cost: Self.cost(of: entry, for: key))
         return whileLocked { $0.insert(item, &$1) }
     }
 
     /// Removes and returns the entry of a key.
-    @discardableResult
-    public func remove(_ key: String) -> Entry? {
+    @discardableResult public func remove(_ key: String) -> Entry? {
         let key = CacheKey(key)
         return whileLocked { $0.remove(key, &$1) }
     }
