@@ -86,7 +86,6 @@ extension Cache {
         return linkat(fanOut.raw, digest.hex, directory.raw, name, 0) == 0 ? nil : errno
     }
 
-    /// Opens an object's file for sending and checks its digest.
     package func outgoing(_ object: StoredObject) throws(CacheError) -> LentFile {
         let object = sized(object)
         let file = try open(object).file
@@ -126,8 +125,7 @@ package final class LentFile: Sendable {
 
     package func descriptor() throws(CacheError) -> Int32 { try file.duplicate() }
 
-    /// Reads up to the end of the object, and returns the number of bytes. Returns nil on failure
-    /// or if the file is too short.
+    /// Reads up to the end of the object. Returns nil on failure or if the file is too short.
     package func read(at offset: Int64, upTo buffer: UnsafeMutableRawBufferPointer) -> Int? {
         let count = Int(min(Int64(buffer.count), max(0, size - offset)))
         let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])

@@ -2,8 +2,7 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// Returns the resource with this ``Resource/key``, or nil. For a URL, use
-    /// ``resource(spelledAs:)``.
+    /// Returns the resource with this key, or nil. For a URL, use ``resource(spelledAs:)``.
     public func resource(_ key: String) throws(CacheError) -> Resource? { try index?.resource(key) }
 
     package func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {

@@ -67,8 +67,7 @@ public final class Cache: Sendable {
             describe: describe, isCancelled: isCancelled, onProgress: onProgress)
     }
 
-    /// Requests a rebuild if `error` shows that the index is damaged. If the disk is failing,
-    /// returns the disk's error instead.
+    /// Requests a rebuild for an error of a damaged index. Returns a failing disk's error instead.
     package func noteDamage(_ error: CacheError) -> CacheError {
         let error = directory.judged(error)
         guard error.isDamage else { return error }
@@ -152,8 +151,7 @@ public final class Cache: Sendable {
         return CacheError("write", subject: path, errno: errno)
     }
 
-    /// Closes the index. Later calls fail. The last process to close leaves a single index file,
-    /// which can be copied.
+    /// Closes the index. Later calls fail. The last process leaves a single index file to copy.
     public func close() { index?.close() }
 
     /// Returns the absolute path of an object's file.

@@ -42,8 +42,7 @@ extension CacheDirectory {
         }
     }
 
-    /// Whether the directory is a cache or empty. Throws if another program's files have the names
-    /// of files that Larder would change.
+    /// Whether the directory is a cache or empty. Throws if Larder would change another's files.
     func isCache() throws(CacheError) -> Bool {
         if try isMarked() { return true }
         for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {

@@ -14,8 +14,7 @@ import LarderIcons
 /// `offlineIcons(cache:manifest:)` creates an instance for each test.
 ///
 /// URLs match as in `IconCache`. Answers have status 200 and all bytes, even if a range is
-/// requested. Answers to HEAD have no bytes. On Linux, download tasks fail, because Foundation
-/// lacks support.
+/// requested. Answers to HEAD have no bytes. On Linux, Foundation does not support download tasks.
 public final class OfflineIcons: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 
@@ -90,9 +89,8 @@ public final class OfflineIcons: @unchecked Sendable {
     /// The icons that could not be returned since the last ``finish()``, each once.
     public var missing: [MissingIconError] { lock.withLock { found } }
 
-    /// Also answers the requests of `URLSession.shared`, until ``finish()`` or until this instance
-    /// is released. Call it before the test's first request. Throws an ``OfflineIconsError`` if
-    /// another instance serves the session.
+    /// Also answers the requests of `URLSession.shared`, until ``finish()`` or a release. Call it
+    /// before the first request. Throws an ``OfflineIconsError`` if another instance serves it.
     public func serveSharedSession() throws {
         guard !OfflineInstances.share(protocolClass) else { return }
         throw OfflineIconsError(

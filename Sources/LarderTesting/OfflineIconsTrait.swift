@@ -2,9 +2,8 @@
     import Foundation
     import Testing
 
-    /// A trait of Swift Testing that gives each test an ``OfflineIcons``, in
-    /// ``OfflineIcons/current``. The test fails if icons are missing. In a suite, the trait applies
-    /// to all tests.
+    /// A trait of Swift Testing that sets ``OfflineIcons/current`` for a test or each test of a
+    /// suite. The test fails if icons are missing.
     public struct OfflineIconsTrait: TestTrait, SuiteTrait, TestScoping {
         let makeIcons: @Sendable () throws -> OfflineIcons
 

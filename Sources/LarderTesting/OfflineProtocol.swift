@@ -115,8 +115,7 @@ enum OfflineInstances {
             guard shared == nil else { return shared == protocolClass }
             shared = protocolClass
             #if canImport(FoundationNetworking)
-                // On Linux, registered classes have the lowest priority. The session uses the
-                // current value of its configuration.
+                // On Linux, registered classes have the lowest priority.
                 let configuration = URLSession.shared.configuration
                 configuration.protocolClasses =
                     [protocolClass] + (configuration.protocolClasses ?? [])

@@ -1,8 +1,7 @@
 import Foundation
 import LarderCore
 
-/// The file names of a cache (`docs/cache.md`), relative to its root. No file contains an absolute
-/// path, so that a cache can be moved.
+/// The file names of a cache (`docs/cache.md`). To be movable, it contains no absolute paths.
 enum CacheLayout {
     static let tag = "CACHEDIR.TAG"
     static let objects = "objects"

@@ -1,7 +1,6 @@
 import Foundation
 
-/// An open file or directory. Names are opened relative to their directory without following links,
-/// so that no path leads out of the cache.
+/// An open file or directory. It never follows links, so that no path leads out of the cache.
 package final class FileDescriptor: Sendable {
     package let raw: Int32
     /// The file's name in messages: a path that the user named, or a path relative to it.

@@ -52,8 +52,7 @@ public struct LockWait: Sendable {
     }
 }
 
-/// The wait for SQLite's lock on the index. Even ``LockWait/none`` waits up to ``grace``, because
-/// transactions are short.
+/// The wait for SQLite's lock. It is never shorter than ``grace``, because transactions are short.
 final class WriterWait: Sendable {
     static let grace = Duration.seconds(5)
     static let moment = Duration.milliseconds(100)

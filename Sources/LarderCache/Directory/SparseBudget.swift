@@ -11,9 +11,8 @@ package final class SparseBudget: @unchecked Sendable {
 
     package init() {}
 
-    /// Takes a file's excess bytes and returns their number. Throws ``CacheError/isSparse`` if too
-    /// few are left. With `isLent`, first waits for other loans that could suffice, so that results
-    /// do not depend on the order of files.
+    /// Takes and returns a file's excess bytes. Throws ``CacheError/isSparse`` if too few are left.
+    /// With `isLent`, first waits for other loans, so that the order of files does not matter.
     package func take(
         _ status: stat, of subject: String, isLent: Bool = false
     ) throws(CacheError) -> Int64 {

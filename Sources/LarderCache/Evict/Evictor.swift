@@ -13,8 +13,7 @@ struct Evictor {
     static let fileLimit = 4_096
     /// If a step takes longer, the next one is smaller, because interrupts wait for a step's end.
     private static let fileTime = Duration.milliseconds(500)
-    /// The free bytes below which the plan is not stored in the cache and steps are small, because
-    /// SQLite's log needs space.
+    /// With fewer free bytes, steps are small and no plan is stored, because the log needs space.
     static let tightness: Int64 = 8 << 20
     private static let tightLimit = 8
     private static let passLimit = 5
@@ -272,33 +271,23 @@ struct Evictor {
             let name = ObjectTree.fanOut(byte)
             guard try root.status(of: name)?.isDirectory == true else { continue }
             let known = Set(try index.rows("o.digest", fanOut: byte) { try $0.requireDigest() })
-            let orphans = try orphans(name, beneath: root, known, &tally)
+            var orphans: [Digest] = []
+            do throws(CacheError) {
+                try ObjectTree.walk(fanOut: name, beneath: root) { (entry) throws(CacheError) in
+                    // Young files may still get rows.
+                    guard let digest = entry.digest, !known.contains(digest),
+                        let status = try entry.parent.status(of: entry.name), status.isRegularFile,
+                        isOld(status)
+                    else { return }
+                    orphans.append(digest)
+                    if policy.isDryRun { tally.add(status.freeableBytes) }
+                }
+            } catch  where error.isOutOfReach {}
             if policy.isDryRun { continue }
             tally += try removal.removeFiles(
                 of: orphans, in: index, where: isOld, unless: policy.isCancelled)
         }
         return tally
-    }
-
-    private func orphans(
-        _ fanOut: String, beneath root: FileDescriptor, _ known: Set<Digest>,
-        _ tally: inout ObjectTally
-    ) throws(CacheError) -> [Digest] {
-        var orphans: [Digest] = []
-        do throws(CacheError) {
-            try ObjectTree.walk(fanOut: fanOut, beneath: root) { (entry) throws(CacheError) in
-                // Young files may still get rows.
-                guard let digest = entry.digest, !known.contains(digest),
-                    let status = try entry.parent.status(of: entry.name), status.isRegularFile,
-                    isOld(status)
-                else { return }
-                orphans.append(digest)
-                if policy.isDryRun { tally.add(status.freeableBytes) }
-            }
-        } catch {
-            guard error.isOutOfReach else { throw error }
-        }
-        return orphans
     }
 
     /// Whether a file is older than the grace period. A rename changes only the status change time.

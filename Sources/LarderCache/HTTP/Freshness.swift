@@ -23,8 +23,7 @@ package enum Freshness {
         if let maxAge = directives.maxAge {
             lifetime = TimeInterval(maxAge)
         } else if let expires = validators.expires {
-            // An invalid `Expires` means that the response is stale (section 5.3). Both dates are
-            // from the origin's clock.
+            // An invalid date means stale (section 5.3). Both dates are from the origin's clock.
             lifetime = HTTPDate.parse(expires)?.timeIntervalSince(sent) ?? 0
         } else if let modified = validators.lastModified.flatMap({ HTTPDate.parse($0) }),
             modified <= sent
@@ -54,8 +53,7 @@ package struct CacheControl: Equatable, Sendable {
     private var hasNoStore = false
     private var hasMustUnderstand = false
     private var isPrivate = false
-    /// `public`, `s-maxage` or `must-revalidate`, which allow a shared cache to store a response to
-    /// a request with credentials (section 3.5).
+    /// Whether shared caches may store a response to a request with credentials (section 3.5).
     private var isForShared = false
 
     /// Whether a shared cache may store the response. `isPersonal`: the request had credentials.

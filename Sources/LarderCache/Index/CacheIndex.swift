@@ -20,7 +20,7 @@ final class CacheIndex: Sendable {
     let isFrozen: Bool
     /// False for a read-only index of an older version, which lacks the table `damaged`.
     let isMigrated: Bool
-    /// The keys of an older version by current key, loaded when needed.
+    /// The keys of an older version by current key.
     let formerKeys = Locked<[String: String]?>(nil)
     private let wait: WriterWait
     let lastPause = Locked(ContinuousClock.now)

@@ -5,8 +5,7 @@ import GRDBSQLite
 /// SQLite's methods for an open file of a cache. Some methods are replaced:
 ///
 /// - A read error is not reported as corruption, which would lead to a rebuild of the index.
-/// - The file behind shared memory gets its disk blocks before use. Otherwise, a later write to a
-///   full disk would end the process with SIGBUS.
+/// - Shared memory gets its disk blocks before use. Otherwise, a full disk would cause SIGBUS.
 /// - After shared memory was lost to a failing disk (``SharedMemory``), all methods fail, because
 ///   the newest pages cannot be found.
 enum ConfinedFile {
@@ -111,8 +110,7 @@ private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> B
 /// - `-shm`: cleared by the first process that opens it, so planted contents are never read.
 /// - other databases: opened only by `ATTACH` in this package's statements.
 ///
-/// Paths are not resolved, because SQLite would replace the link in `/proc/self/fd` with its
-/// target, whose path may be replaced.
+/// Links in `/proc/self/fd` are not resolved, because the path of their target may be replaced.
 enum ConfinedFileSystem {
     static let name = "larder"
     /// The file system for a run's new databases, which may have journals.
@@ -169,13 +167,11 @@ enum ConfinedFileSystem {
     }
 }
 
-/// SQLite's own file system, not an app's default. Unsafe because pointers are not `Sendable`. It
-/// is never unregistered.
+/// SQLite's own file system, never unregistered. Unsafe because pointers are not `Sendable`.
 private nonisolated(unsafe) let system: UnsafeMutablePointer<sqlite3_vfs> =
     sqlite3_vfs_find("unix") ?? sqlite3_vfs_find(nil)
 
-/// A mapped file that processes share for an index. After a disk failure, a write to it ends the
-/// process with SIGBUS.
+/// A mapped file that processes share. After a disk failure, a write to it raises SIGBUS.
 package enum SharedMemory {
     /// Handles SIGBUS, so that a failed write does not end the process. Later accesses to an index
     /// fail. Not for libraries, because a process has only one handler per signal. Linux only.

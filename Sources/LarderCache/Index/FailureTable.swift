@@ -6,8 +6,7 @@ enum FailureTable {
     /// The maximum number of failures, because a server may answer 404 for all entries.
     static let rowLimit = 100_000
     static let byteLimit = 16 << 20
-    /// The lifetime of failures in seconds: 30 days. Failures more than 30 days in the future are
-    /// also removed.
+    /// The lifetime of failures in seconds: 30 days. It also limits failures in the future.
     static let lifetime: TimeInterval = 30 * 86_400
 
     /// Removes expired and excess failures. Returns the number and size of the others.

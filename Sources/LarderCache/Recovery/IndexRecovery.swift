@@ -5,9 +5,8 @@ import LarderCore
 /// A rebuild of the index from the objects and the rows of the old index, or of its last snapshot
 /// if the index is damaged.
 ///
-/// Processes that have the old index open detect the replacement before they report an object as
-/// stored (``CacheIndex/write(isDurable:_:)``). If a killed rebuild leaves no index, the next
-/// process to open the cache rebuilds it.
+/// Other processes detect the replacement before they report an object as stored. If a killed
+/// rebuild leaves no index, the next process to open the cache rebuilds it.
 struct IndexRecovery {
     private let directory: CacheDirectory
     private let run: RunDirectory
@@ -91,8 +90,7 @@ struct IndexRecovery {
         return report
     }
 
-    /// Copies the rows of the index, or of the snapshot if the index is damaged. Blocks other
-    /// writers until `stop` is closed.
+    /// Copies the rows of an intact source. Blocks other writers until `stop` is closed.
     private func copyRows(
         to database: DatabaseQueue, _ stop: inout DatabaseQueue?,
         unless isCancelled: @escaping @Sendable () -> Bool
@@ -132,8 +130,7 @@ struct IndexRecovery {
                 if source == .index {
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.truncate) }
                     stop = try stopCommits(to: file)
-                    // Commits since the first checkpoint must survive if this process is killed
-                    // after removing the log.
+                    // Commits since then must survive a kill after the log is removed.
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.passive) }
                 }
                 try old.copy(to: database, unless: isCancelled)
@@ -185,8 +182,7 @@ struct IndexRecovery {
                     CREATE TEMP TABLE found (digest BLOB PRIMARY KEY) WITHOUT ROWID
                     """)
             try db.inTransaction {
-                // Resources without objects are deleted first, because added objects can get the
-                // missing objects' row numbers.
+                // Deleted first, because added objects can get the missing objects' row numbers.
                 try DroppedResource.keep(in: db, where: "o.id IS NULL")
                 try db.execute(
                     sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")

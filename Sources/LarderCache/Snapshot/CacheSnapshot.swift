@@ -105,8 +105,7 @@ extension Cache {
         for name in try objects.names() { try Durability.add(objects.directory(name)) }
     }
 
-    /// Copies an object and returns its size. Throws `.corrupt` if it is damaged, and `.obstructed`
-    /// if it is unreadable.
+    /// Copies an object, and returns its size. Throws `.obstructed` if it is unreadable.
     private func copyBytes(
         of object: StoredObject, into fanOut: FileDescriptor, _ reader: ObjectReader,
         _ isCancelled: () -> Bool

@@ -50,8 +50,7 @@ package final class StagedBody: @unchecked Sendable {
 
     package var count: Int64 { lock.withLock { received } }
 
-    /// Appends bytes without waiting. Returns false if no byte was accepted until `onDrained`.
-    /// Throws if an earlier write failed.
+    /// Appends bytes, or returns false if full until `onDrained`. Throws an earlier write's error.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
         lock.lock()
         defer { lock.unlock() }

@@ -5,8 +5,7 @@ import LarderCore
 public struct VerifyOptions: Sendable {
     /// The objects to verify. Default: all.
     public var selection = VerifySelection.all
-    /// Whether to compare sizes instead of digests, and to read only files whose size differs from
-    /// the index. Default: false.
+    /// Whether to read only files whose size differs from the index. Default: false.
     public var isQuick = false
     /// The time limit, after which no further directory is started. The next verification with a
     /// time limit, the same selection and the same ``isQuick`` continues from there. At least one
@@ -22,15 +21,13 @@ public struct VerifyOptions: Sendable {
     var positionName: String? { selection.name.map { isQuick ? "\($0) quick" : $0 } }
 }
 
-/// The objects to verify. A file that is not an object belongs to the part that contains the lowest
-/// digest of the file's directory.
+/// The objects to verify. Other files belong to the part with their directory's lowest digest.
 public enum VerifySelection: Sendable {
     /// All objects.
     case all
     /// One of several equal parts, numbered from 1 and divided by the leading bits of digests.
     case part(Int, of: Int)
-    /// A random sample of objects with this probability, and all files that are not objects. The
-    /// same seed selects the same objects.
+    /// A random share of the objects, which the seed repeats, and all files that are not objects.
     case share(Double, seed: UInt64)
     /// The objects whose digests the function returns for each leading byte.
     case named(@Sendable (_ leadingByte: UInt8) throws(CacheError) -> Set<Digest>)

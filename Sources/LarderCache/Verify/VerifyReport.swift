@@ -139,8 +139,7 @@ public struct VerifyReport: Sendable {
             case orphaned
             /// An object in the wrong directory.
             case misplaced
-            /// A file that does not belong to the cache. Repairs move only directories that are in
-            /// place of objects.
+            /// A file that does not belong here. Repairs move only directories in place of objects.
             case foreign
             /// An intact object whose mode is not 0444, for example after copying.
             case mode
@@ -159,8 +158,7 @@ public struct VerifyReport: Sendable {
             case changed
             /// The file was moved away, and no URL needs it.
             case removed
-            /// The file was moved away, but not all of its URLs could be downloaded. The next
-            /// repair or prefetch retries.
+            /// The file was moved away, and the next repair or prefetch retries its downloads.
             case lost
         }
 

@@ -41,8 +41,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
     init(path: String, log: CacheLog) { (self.path, self.log) = (path, log) }
 
     deinit {
-        // Closing is slow, and this may be the main thread. Nothing is pending, because work
-        // retains this object.
+        // Closing would block the main thread. Nothing is pending, because work retains `self`.
         guard let opened else { return }
         DispatchQueue.global(qos: .utility).async {
             opened.store.close()

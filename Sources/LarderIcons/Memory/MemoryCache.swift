@@ -115,8 +115,7 @@ public final class MemoryCache: @unchecked Sendable {
         entry.data.count + (entry.mediaType?.utf8.count ?? 0) + key.utf8.count + entryOverhead
     }
 
-    /// Evicts in steps, so that other threads do not wait long. The initial count limits the loop,
-    /// because other threads may insert entries.
+    /// Evicts in short steps, at most as many entries as now, because other threads may insert.
     private func shrink(to target: (MemoryStore) -> MemoryStore.Limits) {
         var (left, limits) = lock.withLock { (store.counts.entries, target(store)) }
         while left > 0 {

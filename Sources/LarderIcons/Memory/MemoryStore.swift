@@ -20,17 +20,15 @@ struct MemoryStore {
             key: CacheKey(""), entry: MemoryCache.Entry(data: .init(), source: .disk), cost: 0)
     }
 
-    /// The links of a place in the ring. Four-byte indices suffice for 800 GB of entries, and many
-    /// links fit into a core's cache.
+    /// The links of a place. Four bytes suffice for 800 GB of entries, and fit into caches.
     private struct Link {
-        /// The next more recently used place. At the ring's end, the least recently used place.
+        /// The next more recently used place.
         var newer: Int32 = 0
-        /// The next less recently used place. At the ring's end, the most recently used place. In a
-        /// free place, the next free place.
+        /// The next less recently used place. In a free place, the next free place.
         var older: Int32 = 0
     }
 
-    /// The ring's sentinel, which also ends the list of free places.
+    /// The sentinel between the newest and the oldest place. It also ends the list of free places.
     private static let end: Int32 = 0
 
     private var places: [CacheKey: Int32] = [:]

@@ -3,8 +3,7 @@
     import SwiftUI
 
     /// A square view of an icon, with a symbol until it is loaded, and a different symbol if that
-    /// fails. The load has a very high priority, and is cancelled when the view disappears, unless
-    /// other callers wait for the icon.
+    /// fails. The load has a very high priority, and is cancelled when the view disappears.
     public struct IconView: View {
         private let url: URL
         private let pointSize: CGFloat
