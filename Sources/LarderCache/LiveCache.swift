@@ -4,7 +4,6 @@ import LarderCore
 /// A long-lived reader that reopens a replaced or rebuilt cache. Methods may wait for the disk.
 package final class LiveCache: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
-
     private let knownLimit: Int
     package let path: String
     private let log: CacheLog

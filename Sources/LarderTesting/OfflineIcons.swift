@@ -54,13 +54,13 @@ public final class OfflineIcons: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - cache: A cache directory. A prefetch may add icons at the same time.
-    ///   - manifest: A lock, the manifest of `larder prefetch --write-lock`. Only its icons are
-    ///     returned, and only if their digests and sizes match. Default: nil, for all cached icons.
-    ///   - missingList: A manifest for `larder prefetch`, to which each missing URL is added once.
-    ///     Tests and processes can share it. Default: nil.
+    ///   - manifest: A lock of `larder prefetch --write-lock`. Only its icons are returned, and only
+    ///     if their digests and sizes match. Default: nil, for all cached icons.
+    ///   - missingList: A manifest, to which each missing URL is added once. Tests can share it.
+    ///     Default: nil.
     ///   - strict: Whether requests for missing icons fail. If false, they get a magenta PNG image
     ///     of 64 × 64 pixels, and ``finish()`` does not throw for them. Default: true.
-    /// - Throws: `CacheError` if the cache does not exist or is damaged, ``OfflineIconsError`` if
+    /// - Throws: `CacheError` if the cache is missing or damaged, ``OfflineIconsError`` if
     ///   `manifest` or `missingList` cannot be used.
     public init(
         cache: URL, manifest: URL? = nil, missingList: URL? = nil, strict: Bool = true
@@ -181,7 +181,6 @@ struct LockedIcons {
     }
 
     private static let maximumSize = 64 << 20
-
     let path: String
     let name: String
     private let entries: [CacheKey: [Entry]]

@@ -118,11 +118,9 @@ final class CacheDirectory: Sendable {
         guard damage.isDamage, isWritable else { return damage }
         guard fsync(root.raw) == 0 else { return CacheError("fsync", subject: path, errno: errno) }
         // On a shut-down XFS, fsync of an unchanged directory succeeds, but mkdir fails.
-        do throws(CacheError) {
-            try RunDirectory(in: self).remove()
-        } catch  where error.code == .storage {
-            return error
-        } catch {}
+        do throws(CacheError) { try RunDirectory(in: self).remove() } catch {
+            if error.code == .storage { return error }
+        }
         return damage
     }
 

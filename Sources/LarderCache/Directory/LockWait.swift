@@ -56,7 +56,6 @@ public struct LockWait: Sendable {
 final class WriterWait: Sendable {
     static let grace = Duration.seconds(5)
     static let moment = Duration.milliseconds(100)
-
     private let wait: LockWait
     private let subject: String
     private let state: Locked<(limit: Duration?, start: ContinuousClock.Instant, isReported: Bool)>

@@ -51,7 +51,6 @@ struct EvictionExcess {
 
     /// The first exceeded limit. Allocates no array, because it is read for every object.
     var reason: EvictionReport.Reason? { Self.limits.first(where: isMissed) }
-
     private static let limits: [EvictionReport.Reason] = [.size, .count, .free]
 
     private func isMissed(_ reason: EvictionReport.Reason) -> Bool {

@@ -67,7 +67,6 @@ public struct EvictionReport: Sendable {
             public let key: String
             /// The URL of the last download (``Resource/url``).
             public let url: String
-
             package var shownURL: String { url.shown(asURLOf: key) }
         }
     }

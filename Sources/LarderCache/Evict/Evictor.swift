@@ -17,7 +17,6 @@ struct Evictor {
     static let tightness: Int64 = 8 << 20
     private static let tightLimit = 8
     private static let passLimit = 5
-
     let directory: CacheDirectory
     let index: CacheIndex?
     let policy: EvictionPolicy

@@ -9,7 +9,6 @@ import GRDBSQLite
 /// instead of URI, and writes on each opening.
 final class CacheIndex: Sendable {
     private static let readerLimit = 4
-
     let writer: DatabaseQueue
     private let openReader: (@Sendable () throws -> DatabaseQueue)?
     private let places = DispatchSemaphore(value: CacheIndex.readerLimit)

@@ -16,7 +16,6 @@ package final class StagedBody: @unchecked Sendable {
     /// All bodies share these queues, because each queue takes a thread.
     static let writers = (1...4).map { DispatchQueue(label: "larder.writer.\($0)") }
     private static let begun = Counter(0)
-
     private let run: RunDirectory
     private let onDrained: @Sendable () -> Void
     private let lock = NSLock()

@@ -8,7 +8,6 @@ struct FanOutCheck {
     var wasCancelled = false
     var report = VerifyReport()
     var expected: [Digest: StoredObject] = [:]
-
     private var options: VerifyOptions { verifier.options }
 
     mutating func run(beneath root: FileDescriptor?) throws(CacheError) -> VerifyReport {

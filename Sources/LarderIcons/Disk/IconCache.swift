@@ -15,7 +15,6 @@ import LarderCore
 /// batches, for `larder evict`.
 public final class IconCache: @unchecked Sendable {
     // Unchecked because `lock` guards `reads` and `lastReader`.
-
     private typealias Reader = AsyncThrowingStream<MemoryCache.Entry?, any Error>.Continuation
 
     static let maximumReads = 4
@@ -23,7 +22,6 @@ public final class IconCache: @unchecked Sendable {
 
     /// The icons in memory.
     public let memory: MemoryCache
-
     let log: CacheLog
     private let layers: [CacheLayer]
     private let uses = DispatchQueue(label: "larder.use", qos: .background)
@@ -44,12 +42,11 @@ public final class IconCache: @unchecked Sendable {
     }
 
     /// Creates a cache of one or two directories, which the first read opens. Both may be missing.
+    /// If both contain an icon, the copy received later is used.
     ///
     /// - Parameters:
-    ///   - directory: The writable cache directory, created when the first fetched icon is stored.
-    ///   - bundle: A read-only cache directory, for example in the app's bundle. If both
-    ///     directories contain an icon, the copy received later is used. Default: nil.
-    ///   - memory: The memory cache. Default: a cache with the default limit.
+    ///   - directory: The writable directory, created when the first fetched icon is stored.
+    ///   - bundle: A read-only directory, usually in the app's bundle. Default: nil.
     ///   - log: Receives messages about reads and loads. Default: none.
     public convenience init(
         directory: URL, bundle: URL? = nil, memory: MemoryCache = MemoryCache(),
@@ -208,7 +205,6 @@ public final class IconCache: @unchecked Sendable {
 package struct CacheLayer {
     /// The maximum size of an object in bytes. A foreign cache must not fill the app's memory.
     private static let maximumSize: Int64 = 256 << 20
-
     let source: MemoryCache.Entry.Source
     let cache: LiveCache
 

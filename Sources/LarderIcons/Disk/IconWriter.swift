@@ -23,7 +23,6 @@ final class IconWriter: Depositor, @unchecked Sendable {
     private static let maximumWaitingBytes = 16 << 20
     /// The seconds until an idle directory is closed, and until a failed writer stores again.
     private static let idleSeconds: TimeInterval = 30
-
     private let path: String
     private let log: CacheLog
     private let queue = DispatchQueue(label: "larder.icons.write", qos: .utility)

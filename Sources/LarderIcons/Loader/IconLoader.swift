@@ -41,11 +41,9 @@ public final class IconLoader: @unchecked Sendable {
 
     /// The icons in memory and on disk.
     public let cache: IconCache
-
     private let fetcher: (any IconFetcher)?
     private let failureLifetime: TimeInterval
     private let now: @Sendable () -> Date
-
     private let lock = NSLock()
     private var loads: [String: Load] = [:]
     private var prefetched: [String: Int] = [:]

@@ -87,9 +87,7 @@ extension IconLoader {
 
 final class SharedLoader: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
-
     static let app = SharedLoader()
-
     private let lock = NSLock()
     private var current: (loader: IconLoader, refusal: IconLoader.ConfigurationError)?
 

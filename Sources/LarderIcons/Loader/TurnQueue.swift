@@ -8,7 +8,6 @@ struct TurnQueue {
     private var tickets: [String: (priority: IconPriority, ticket: Int)] = [:]
     private var lastTicket = 0
     private var outdatedPlaces = 0
-
     var count: Int { tickets.count }
     func contains(_ key: String) -> Bool { tickets[key] != nil }
 
@@ -54,9 +53,7 @@ struct FailureMemory {
     static let limit = 4096
     /// The maximum lifetime of a failure in seconds, even if `Retry-After` is longer.
     static let longest: TimeInterval = 86_400
-
     private var failures: [String: (failure: IconFailure, until: Date)] = [:]
-
     var count: Int { failures.count }
 
     mutating func failure(of key: String, at now: Date) -> IconFailure? {

@@ -15,7 +15,6 @@ public final class MemoryCache: @unchecked Sendable {
 
     /// The measured memory of an entry besides its data, key and media type, in bytes.
     package static let entryOverhead = 384
-
     private static let evictionsAtOnce = 256
 
     /// Creates an empty cache.
@@ -86,7 +85,6 @@ public final class MemoryCache: @unchecked Sendable {
 
     /// The statistics of the cache.
     public var counts: Counts { lock.withLock { store.counts } }
-
     package var dataBytes: Int { lock.withLock { store.dataBytes } }
 
     /// The maximum total cost, in bytes. Lowering the limit evicts entries immediately.

@@ -30,7 +30,6 @@ struct MemoryStore {
 
     /// The sentinel between the newest and the oldest place. It also ends the list of free places.
     private static let end: Int32 = 0
-
     private var places: [CacheKey: Int32] = [:]
     private var links: ContiguousArray = [Link()]
     private var items: ContiguousArray = [Item.none]
