@@ -31,9 +31,7 @@ public final class Cache: Sendable {
         let directory = try CacheDirectory(path: path, create: true, wait: wait, log: log)
         var recovery = try IndexRecovery.runIfDue(in: directory)
         let index: CacheIndex
-        do {
-            index = try CacheIndex(of: directory)
-        } catch  where error.code == .damaged {
+        do { index = try CacheIndex(of: directory) } catch  where error.code == .damaged {
             IndexRecovery.markDamage(in: directory)
             recovery = try IndexRecovery.runIfDue(in: directory) ?? recovery
             index = try CacheIndex(of: directory)
@@ -204,9 +202,7 @@ public final class Cache: Sendable {
     }
 
     func openFile(_ digest: Digest) throws(CacheError) -> FileDescriptor {
-        do {
-            return try directory.open(digest)
-        } catch  where error.code == .corrupt {
+        do { return try directory.open(digest) } catch  where error.code == .corrupt {
             guard try index?.object(digest) == nil else { throw error }
             throw CacheError(corrupt: digest, "was evicted while in use")
         }

@@ -111,9 +111,7 @@ public final class OfflineIcons: @unchecked Sendable {
     }
 
     func answer(to request: URLRequest) throws(MissingIconError) -> Answer {
-        do {
-            return try icon(for: request)
-        } catch {
+        do { return try icon(for: request) } catch {
             lock.withLock {
                 if urls.insert(error.listed ?? error.url).inserted { found.append(error) }
             }

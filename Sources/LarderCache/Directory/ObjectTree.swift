@@ -39,9 +39,7 @@ struct ObjectTree {
     }
 
     func root() throws(CacheError) -> FileDescriptor? {
-        do {
-            return try directory.objects()
-        } catch  where error.errno == ENOENT { return nil }
+        do { return try directory.objects() } catch  where error.errno == ENOENT { return nil }
     }
 
     static func walk(

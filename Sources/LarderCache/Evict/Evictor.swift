@@ -74,7 +74,10 @@ struct Evictor {
         }
         try forgetDamaged(plan, in: index)
         try ObjectUse.settle(in: index)
-        report.forgottenFailures = try FailureTable.trim(index)
+        try index.writeStep { db in
+            _ = try FailureTable.trim(db)
+            report.forgottenFailures = db.changesCount
+        }
         try index.shrink(unless: policy.isCancelled)
     }
 

@@ -131,9 +131,7 @@ struct DatabaseFile: Sendable {
             (SQLITE_DBCONFIG_DEFENSIVE, 1), (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
             (SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0), (SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
             (SQLITE_DBCONFIG_ENABLE_VIEW, 0),
-        ] as [(CInt, CInt)] {
-            larder_sqlite_configure(connection, option, value)
-        }
+        ] as [(CInt, CInt)] { larder_sqlite_configure(connection, option, value) }
         sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, 64 << 20)
         sqlite3_limit(connection, SQLITE_LIMIT_SQL_LENGTH, 256 << 10)
         StepLimit.install(on: db) { [weak directory] in

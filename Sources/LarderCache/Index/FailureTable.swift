@@ -31,16 +31,6 @@ enum FailureTable {
             .rows { (rows: Int($0.integer()), bytes: Int($0.integer())) }.first
         return left ?? (0, 0)
     }
-
-    /// Removes expired and excess failures, and returns their number.
-    static func trim(_ index: CacheIndex) throws(CacheError) -> Int {
-        var forgotten = 0
-        try index.writeStep { db in
-            _ = try trim(db)
-            forgotten = db.changesCount
-        }
-        return forgotten
-    }
 }
 
 /// The last failure of a resource.

@@ -108,9 +108,7 @@ extension Cache {
         _ isCancelled: () -> Bool
     ) throws -> Int64 {
         let file: FileDescriptor
-        do throws(CacheError) {
-            file = try directory.open(object.digest)
-        } catch {
+        do throws(CacheError) { file = try directory.open(object.digest) } catch {
             guard [EACCES, EIO].contains(error.errno) else { throw error }
             throw CacheError(.obstructed, subject: error.subject, message: error.message)
         }

@@ -76,9 +76,7 @@ final class Verifier: @unchecked Sendable {
         }
         let position = name.map { VerifyPosition($0, in: directory) } ?? VerifyPosition()
         let before = report
-        do throws(CacheError) {
-            try walk(from: position)
-        } catch  where error.isDamage {
+        do throws(CacheError) { try walk(from: position) } catch  where error.isDamage {
             report = before
             giveUpIndex(error)
             try walk(from: position)

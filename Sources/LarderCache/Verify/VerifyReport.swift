@@ -73,9 +73,7 @@ public struct VerifyReport: Sendable {
         package let digest: Digest?
         package let size: Int64?
 
-        package init(digest: Digest?, size: Int64?) {
-            (self.digest, self.size) = (digest, size)
-        }
+        package init(digest: Digest?, size: Int64?) { (self.digest, self.size) = (digest, size) }
     }
 
     /// Returns the number of findings of a kind.

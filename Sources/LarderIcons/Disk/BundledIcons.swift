@@ -33,9 +33,7 @@ public final class BundledIcons: Sendable {
     }
 
     private func read<Value>(_ key: String, _ body: () throws -> Value?) -> Value? {
-        do {
-            return try body()
-        } catch {
+        do { return try body() } catch {
             log(.warning, "could not read \(key.maskingSecrets.sanitizedForTerminal): \(error)")
             return nil
         }
