@@ -217,7 +217,7 @@ public final class Cache: Sendable {
     }
 
     /// Records the use of up to ``ObjectUse/stepLimit`` objects.
-    package func recordUse(of objects: [Digest]) throws(CacheError) {
+    package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "too many objects for one transaction")
         guard let index, !isReadOnly else { return }
         try index.writeStep { try ObjectUse.record(objects, at: Date(), in: $0) }

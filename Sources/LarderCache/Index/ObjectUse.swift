@@ -24,6 +24,17 @@ package enum ObjectUse {
         for object in objects { try update.run(instant.timeIntervalSince1970, object) }
     }
 
+    /// Records uses. Finds rows by number, which takes less time. Skips rows of other objects.
+    static func record(_ objects: [IndexedObject], at instant: Date, in db: Database) throws {
+        let update = try db.prepared(
+            """
+            UPDATE objects SET used_at = ?1
+            WHERE id = ?2 AND +digest = ?3 AND ?1 - used_at >= \(precision)
+            """)
+        let time = instant.timeIntervalSince1970
+        for object in objects { try update.run(time, object.row, object.digest) }
+    }
+
     /// Replaces times before ``earliest`` and future times with the current time. If most times are
     /// in the future, the clock may be wrong, so future times are kept for seven days.
     static func settle(in index: CacheIndex) throws(CacheError) {

@@ -105,6 +105,8 @@ public struct StoredObject: Sendable {
     }
 }
 
+package typealias IndexedObject = (row: Int64, digest: Digest)
+
 /// The media type and dimensions of an object.
 public struct ObjectAttributes: Sendable, Equatable {
     /// The media type; nil if the object is not a known image.

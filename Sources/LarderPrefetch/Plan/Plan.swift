@@ -167,8 +167,10 @@ package final class Plan: Sendable {
     }
 
     /// Calls `body` with objects in the order of their rows, so that each page is written once.
-    func forEachUse(_ body: ([Digest]) throws -> Void) throws {
-        try forEachStep("SELECT digest FROM uses ORDER BY object", body) { try $0.requireDigest() }
+    func forEachUse(_ body: ([IndexedObject]) throws -> Void) throws {
+        try forEachStep("SELECT object, digest FROM uses ORDER BY object", body) { row in
+            (row: row.integer(), digest: try row.requireDigest())
+        }
     }
 
     /// Calls `body` with URLs as spelled in manifests. Omits entries with an explicit key, because

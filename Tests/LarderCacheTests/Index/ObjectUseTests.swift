@@ -65,6 +65,20 @@ import Testing
         }
     }
 
+    /// The row was evicted after it was read, and another object has reused its number.
+    @Test func aUseIsNotRecordedForAnotherObjectInTheSameRow() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try cache(at: directory.path, usedAt: Date(timeIntervalSince1970: 1))
+            let before = try object(cache)
+            let other = try Digest.reference(of: noise(9, seed: 2))
+            try cache.recordUse(of: [(row: 1, digest: other)])
+            try cache.recordUse(of: [(row: 2, digest: before.digest)])
+            #expect(try object(cache).usedAt == before.usedAt)
+            try cache.recordUse(of: [(row: 1, digest: before.digest)])
+            #expect(isNow(try object(cache).usedAt))
+        }
+    }
+
     /// For example on a machine without a clock battery, before it gets the time from the network.
     @Test func anUnsetClockDoesNotAgeObjects() throws {
         try withTemporaryDirectory { directory in
@@ -82,7 +96,11 @@ import Testing
                 #expect((0.0005...1).contains(try object(cache).usedAt.timeIntervalSince(before)))
             }
             store.close()
-            try cache.requireWritable().write { try ObjectUse.record([digest], at: unset, in: $0) }
+            let known: IndexedObject = (row: 1, digest: digest)
+            try cache.requireWritable().write { db in
+                try ObjectUse.record([digest], at: unset, in: db)
+                try ObjectUse.record([known], at: unset, in: db)
+            }
             #expect(try abs(object(cache).usedAt.timeIntervalSince(used)) < 1)
         }
     }
