@@ -97,9 +97,7 @@ extension Cache {
 
     package static func scratchDatabase(
         at path: String?, beside cache: Cache?
-    ) throws -> DatabaseQueue {
-        try DatabaseFile.openScratch(at: path, joining: cache?.index)
-    }
+    ) throws -> DatabaseQueue { try DatabaseFile.openScratch(at: path, joining: cache?.index) }
 
     package func listFormerKeys(in db: Database) throws -> Bool {
         try index?.listFormerKeys(in: db) ?? false

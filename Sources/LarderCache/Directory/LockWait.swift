@@ -19,9 +19,7 @@ public struct LockWait: Sendable {
     public init(
         limit: Duration?, onWait: @escaping @Sendable (String) -> Void = { _ in },
         isCancelled: @escaping @Sendable () -> Bool = { false }
-    ) {
-        (self.limit, self.onWait, self.isCancelled) = (limit, onWait, isCancelled)
-    }
+    ) { (self.limit, self.onWait, self.isCancelled) = (limit, onWait, isCancelled) }
 
     var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
 

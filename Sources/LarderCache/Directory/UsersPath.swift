@@ -164,9 +164,7 @@ package struct UsersPath {
     }
 }
 
-extension FileDescriptor {
-    fileprivate var isOfProcesses: Bool { isProcfs { fstatfs(raw, $0) } }
-}
+extension FileDescriptor { fileprivate var isOfProcesses: Bool { isProcfs { fstatfs(raw, $0) } } }
 
 /// Whether a file system is procfs: PROC_SUPER_MAGIC in linux/magic.h, not used by macOS.
 private func isProcfs(_ read: (UnsafeMutablePointer<statfs>) -> Int32) -> Bool {

@@ -23,10 +23,13 @@ extension CacheIndex {
     }
 
     func resource(spelledAs text: String) throws(CacheError) -> Resource? {
-        let find = "SELECT key FROM spellings JOIN resources ON id = resource WHERE text = ?"
-        let keys = try lookUp { try $0.prepared(find).rows(text) { try $0.requireText() } }
-        guard let key = keys.first else { return nil }
-        return try resource(key)
+        let find = """
+            SELECT \(Resource.columns) FROM spellings s JOIN resources r ON r.id = s.resource
+                JOIN objects o ON o.id = r.object
+            WHERE s.text = ?
+            """
+        let found = try lookUp { try $0.prepared(find).rows(text, as: Resource.init).first }
+        return found.flatMap { $0.isAsNamed ? $0 : nil }
     }
 
     func object(_ digest: Digest) throws(CacheError) -> StoredObject? {

@@ -59,9 +59,7 @@ package final class Store: @unchecked Sendable {
     /// Creates a body, which calls `onDrained` when it was full and accepts bytes again.
     package func newBody(
         expecting expected: Int? = nil, onDrained: @escaping @Sendable () -> Void
-    ) -> StagedBody {
-        StagedBody(run: run, expecting: expected, onDrained: onDrained)
-    }
+    ) -> StagedBody { StagedBody(run: run, expecting: expected, onDrained: onDrained) }
 
     package func newBody(
         filledBy fill: (_ append: (UnsafeRawBufferPointer) throws -> Void) throws -> Void

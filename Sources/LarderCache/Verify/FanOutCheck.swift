@@ -138,7 +138,5 @@ struct FanOutCheck {
     private mutating func add(
         _ kind: VerifyReport.Finding.Kind, _ subject: String, _ message: String,
         _ digest: Digest? = nil
-    ) {
-        report.findings.append(.init(kind, subject, message, digest: digest))
-    }
+    ) { report.findings.append(.init(kind, subject, message, digest: digest)) }
 }

@@ -51,9 +51,7 @@ public final class IconLoader: @unchecked Sendable {
     /// Creates a loader. Without a fetcher, only cached icons are loaded.
     public convenience init(
         cache: IconCache, fetcher: (any IconFetcher)? = nil, options: Options = Options()
-    ) {
-        self.init(cache: cache, fetcher: fetcher, options: options) { Date() }
-    }
+    ) { self.init(cache: cache, fetcher: fetcher, options: options) { Date() } }
 
     init(
         cache: IconCache, fetcher: (any IconFetcher)?, options: Options,
