@@ -52,10 +52,9 @@ public final class OfflineIcons: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - cache: A cache directory. A prefetch may add icons at the same time.
-    ///   - manifest: A lock of `larder prefetch --write-lock`. Only its icons are returned, and only
-    ///     if their digests and sizes match. Default: nil, for all cached icons.
-    ///   - missingList: A manifest, to which each missing URL is added once. Tests can share it.
-    ///     Default: nil.
+    ///   - manifest: A lock of `larder prefetch --write-lock`. Only its icons are returned, and
+    ///     only if their digests and sizes match. Default: nil, for all cached icons.
+    ///   - missingList: A manifest to which missing URLs are added. It can be shared. Default: nil.
     ///   - strict: Whether requests for missing icons fail. If false, they get a magenta PNG image
     ///     of 64 × 64 pixels, and ``finish()`` does not throw for them. Default: true.
     /// - Throws: `CacheError` if the cache is missing or damaged, ``OfflineIconsError`` if
