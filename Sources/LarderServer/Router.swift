@@ -14,7 +14,7 @@ enum Route: String, CaseIterable {
     /// A page with all icons, also at `/`.
     case gallery = "/gallery/"
     /// The icon of the exact URL in a proxy request. The server never fetches the URL.
-    case mirror = ""
+    case mirror = "http://"
 
     private static let all = allCases
 
