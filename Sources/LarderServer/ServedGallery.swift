@@ -8,7 +8,8 @@ import Synchronization
 final class ServedGallery: Sendable {
     /// The maximum lifetime of a build, because icons become stale even in an unchanged cache.
     private static let longestLifetime = TimeAmount.minutes(5)
-    /// The number of builds that are kept, because open pages may request their files.
+    /// The time that an unused build is kept, because open pages may request its files.
+    private static let unusedLifetime = TimeAmount.minutes(5)
     private static let maximumBuilds = 4
     private static let policy = """
         default-src 'none'; img-src 'self' data:; script-src 'self'; style-src 'self'; \
@@ -119,6 +120,7 @@ final class ServedGallery: Sendable {
         switch result {
         case .success(let build):
             kept.withLock { kept in
+                kept.removeAll { NIODeadline.now() - $0.usedAt > Self.unusedLifetime }
                 if kept.count == Self.maximumBuilds,
                     let index = kept.indices.min(by: { kept[$0].usedAt < kept[$1].usedAt })
                 {
