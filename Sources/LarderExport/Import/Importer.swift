@@ -407,7 +407,14 @@ struct ImportFile {
     private func open(_ name: String) throws -> FileDescriptor? {
         let notAFile = ImportFailure(.notAFile, "\(name) is not a regular file")
         do {
-            let file = try directory.file(name)
+            #if os(Linux)
+                // O_NOATIME, because libraries evict by access date. Only owners may use it
+                // (open(2)). The Glibc module lacks it.
+                let flags = O_RDONLY | O_NONBLOCK | 0o1000000
+                let file = try (try? directory.open(name, flags: flags)) ?? directory.file(name)
+            #else
+                let file = try directory.file(name)
+            #endif
             let status = try file.status()
             guard status.isRegularFile else { throw notAFile }
             guard status.st_size <= configuration.maximumBytes else { throw tooLarge }

@@ -203,4 +203,19 @@ import Testing
             #expect(Set(bad.problems.failures.map(\.message)).count == 1)
         }
     }
+
+    #if os(Linux)
+        /// Nuke and SDWebImage remove the least recently read files first.
+        @Test func importingKeepsTheAccessTime() throws {
+            try ExportScene.run { scene in
+                let name = "\(Self.folder)/\(Self.canonical.sha1Hex)"
+                try put(ExportScene.icon(0), name, scene)
+                let old = [timeval(tv_sec: 1000, tv_usec: 0), timeval(tv_sec: 2000, tv_usec: 0)]
+                #expect(utimes("\(scene.target)/\(name)", old) == 0)
+                let manifest = try Self.manifest([["icon": Self.canonical]])
+                #expect(try run(.nuke, scene, manifest: manifest).imported == 1)
+                #expect(try scene.status(name).st_atim.tv_sec == 1000)
+            }
+        }
+    #endif
 }
