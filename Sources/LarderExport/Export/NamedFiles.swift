@@ -82,7 +82,9 @@ struct NamedFiles: ExportedFiles {
         try forEachEarlier { earlier in
             try writer.checkCancellation()
             // The files of failed icons are kept.
-            guard try !prune || isWanted(earlier, list), try isUnchanged(earlier) else { return }
+            guard try !prune || isWanted(earlier, list),
+                try isUnchanged(earlier, readsBytes: earlier.hasOtherDigest)
+            else { return }
             // With an empty stem, the file does not replace earlier files with its stem.
             try database.run(
                 """
@@ -156,6 +158,8 @@ struct NamedFiles: ExportedFiles {
         let size: Int64
         let isReplaced: Bool
         let isRespelled: Bool
+        /// Whether another line, of an interrupted export, has a different digest.
+        let hasOtherDigest: Bool
     }
 
     private func forEachEarlier(_ body: (Earlier) throws -> Void) throws {
@@ -164,8 +168,9 @@ struct NamedFiles: ExportedFiles {
                 """
                 SELECT file, stem, digest, size,
                     folded_stem IN (SELECT folded_stem FROM current WHERE folded_stem <> ''),
-                    folded_file IN (SELECT folded_file FROM current)
-                FROM earlier
+                    folded_file IN (SELECT folded_file FROM current),
+                    EXISTS (SELECT * FROM earlier o WHERE o.file = e.file AND o.digest <> e.digest)
+                FROM earlier e
                 WHERE (file, digest) > (?, ?) AND file NOT IN (SELECT file FROM current)
                 ORDER BY file, digest LIMIT 256
                 """
@@ -173,7 +178,7 @@ struct NamedFiles: ExportedFiles {
                 Earlier(
                     file: try $0.requireText(), stem: try $0.requireText(),
                     digest: try $0.requireDigest(), size: $0.integer(), isReplaced: $0.bool(),
-                    isRespelled: $0.bool())
+                    isRespelled: $0.bool(), hasOtherDigest: $0.bool())
             }
         } _: {
             try $0.forEach(body)
@@ -186,12 +191,14 @@ struct NamedFiles: ExportedFiles {
             || list.hasEquivalent(earlier.stem) && folder.ignoresCase(of: earlier.file)
     }
 
-    /// Whether the file has the listed bytes and no other spelling in this export.
-    private func isUnchanged(_ earlier: Earlier) throws -> Bool {
-        guard earlier.size <= Self.largestFile,
-            try folder.sizeOfFile(earlier.file) == earlier.size,
-            try !(earlier.isRespelled && folder.ignoresCase(of: earlier.file)),
-            let file = try? folder.file(earlier.file)
+    /// Whether the file has the listed size, the listed digest if `readsBytes`, and no other
+    /// spelling in this export.
+    private func isUnchanged(_ earlier: Earlier, readsBytes: Bool = true) throws -> Bool {
+        guard try folder.sizeOfFile(earlier.file) == earlier.size,
+            try !(earlier.isRespelled && folder.ignoresCase(of: earlier.file))
+        else { return false }
+        guard readsBytes else { return true }
+        guard earlier.size <= Self.largestFile, let file = try? folder.file(earlier.file)
         else { return false }
         let status = try file.status()
         guard status.isRegularFile, status.st_size <= status.plausibleBytes else { return false }
