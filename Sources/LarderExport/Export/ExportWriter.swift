@@ -128,10 +128,9 @@ final class ExportWriter {
         _ rendition: Rendition, _ name: String, _ directory: FileDescriptor
     ) throws -> Bool {
         // A file is replaced if it cannot be read or its dates cannot be set.
-        guard let status = try directory.statusOfFile(name), status.isRegularFile,
-            status.st_size == rendition.size, mayLink || status.st_nlink == 1,
-            let file = try? directory.file(name), try file.status().isRegularFile,
-            try digest(of: file) == rendition.digest
+        let (digest, size) = (rendition.digest, rendition.size)
+        guard let (file, status) = try self.file(name, in: directory, digest, size: size),
+            mayLink || status.st_nlink == 1
         else { return false }
         // Renews old access dates, because libraries may remove files by this date.
         if let modified,
@@ -142,6 +141,18 @@ final class ExportWriter {
             isDirty = true
         }
         return true
+    }
+
+    /// Opens a file, or returns nil if it cannot be read or has other bytes. The status is from
+    /// before the file was read.
+    private func file(
+        _ name: String, in directory: FileDescriptor, _ digest: Digest, size: Int64
+    ) throws -> (file: FileDescriptor, status: stat)? {
+        guard let status = try directory.statusOfFile(name), status.isRegularFile,
+            status.st_size == size, let file = try? directory.file(name),
+            try file.status().isRegularFile, try self.digest(of: file) == digest
+        else { return nil }
+        return (file, status)
     }
 
     private func confirm(
@@ -167,6 +178,9 @@ final class ExportWriter {
     }
 
     func write(_ bytes: [UInt8], as name: String, in directory: FileDescriptor? = nil) throws {
+        // Comparing an existing file costs less than a temporary file.
+        let (digest, size) = (Digest(of: bytes), Int64(bytes.count))
+        if try file(name, in: directory ?? folder, digest, size: size) != nil { return }
         try write(as: name, in: directory) { try $0.write(bytes) }
     }
 
@@ -179,12 +193,7 @@ final class ExportWriter {
         let generated = GeneratedFile(file)
         try body(generated)
         let made = try generated.finish()
-        if let old = try directory.statusOfFile(name), old.isRegularFile,
-            old.st_size == made.count, let existing = try? directory.file(name),
-            try digest(of: existing) == made.digest
-        {
-            return
-        }
+        if try self.file(name, in: directory, made.digest, size: made.count) != nil { return }
         try publish(temporary, file, as: name, in: directory)
     }
 
