@@ -19,6 +19,7 @@ final class Renditions {
     private let program: ResizeProgram?
     private let header: String
     private var images: [ResizedImage.Source: ResizedImage] = [:]
+    private var used: Set<ResizedImage.Source> = []
     private var appended: FileDescriptor?
     private var bytes: [ResizedImage.Source: [UInt8]] = [:]
     private var failures: [Digest: any Error] = [:]
@@ -114,6 +115,10 @@ final class Renditions {
     }
 
     func all(_ object: StoredObject) throws -> [Rendition] {
+        // Existing files of a failed icon are kept, so they stay in the list.
+        for side in [0] + sizes(of: object).map({ $0.side }) {
+            used.insert(ResizedImage.Source(digest: object.digest, side: side))
+        }
         if let failure = failures[object.digest] { throw failure }
         return known(object)
     }
@@ -154,6 +159,7 @@ final class Renditions {
 
     func finish(prune: Bool) throws {
         if program != nil {
+            if prune { images = images.filter { used.contains($0.key) } }
             try writeList()
         } else if prune {
             try writer.removeIfPermitted(Self.list)
