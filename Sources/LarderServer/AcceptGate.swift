@@ -82,7 +82,7 @@ final class LoopConnections {
     func add(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = handler }
     func remove(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = nil }
 
-    /// Closes connections that have timed out. One task for all connections costs less.
+    /// Closes connections that have timed out. A task for each connection would cost more.
     func sweep(isFull: Bool) {
         renewDate()
         let now = NIODeadline.now()

@@ -9,7 +9,8 @@ import Synchronization
 package final class CacheServer: Sendable {
     /// The size of the kernel's send buffer in bytes. By default, it can reach several megabytes.
     private static let sendBuffer = 128 << 10
-    /// The size of a read in bytes. All its requests are parsed before the first answer.
+    /// The size of a read in bytes, small because all its requests are parsed before the first
+    /// answer.
     private static let receiveBuffer = 4 << 10
 
     private let configuration: ServerConfiguration
@@ -81,7 +82,8 @@ package final class CacheServer: Sendable {
         }
     }
 
-    /// Waits for responses. Returns false if one was cut off after ``ServerConfiguration/grace``.
+    /// Closes all connections after their responses. Returns false if one was cut off after
+    /// ``ServerConfiguration/grace``.
     @discardableResult
     package func stop() async -> Bool {
         let server = running.withLock { $0.take() }

@@ -29,8 +29,9 @@ package struct SeedInstaller: Sendable {
         // The generated code that lets the file at `temporary` expire in ten years.
         let expiry = """
 
-                                // SDWebImage before 5.20 removes files 7 days after the later date.
-                                // Kingfisher reads the last access and the expiration.
+                                // Kingfisher reads these dates as the last access and the
+                                // expiration. SDWebImage before 5.20 removes files 7 days after
+                                // the second date.
                                 let later = Date(timeIntervalSinceNow: 10 * 365 * 86_400)
                                 try files.setAttributes(
                                     [.creationDate: Date(), .modificationDate: later],

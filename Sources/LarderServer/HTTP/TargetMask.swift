@@ -1,6 +1,6 @@
 import LarderCore
 
-/// A target or URL with its secrets masked, also those of URLs within it.
+/// A target or URL with its secrets masked, also in URLs that it contains.
 ///
 /// Masking runs on an event loop, in time proportional to the limited length.
 struct TargetMask {
