@@ -88,6 +88,8 @@ import Testing
             #expect(try client.get("http://127.0.0.1:\(fixture.port)/healthz").status == 200)
             #expect(try client.get("http://localhost:\(fixture.port)/healthz").status == 200)
             #expect(try client.get("http://127.0.0.1:1/healthz").status == 404)
+            let response = try client.get("http://127.0.0.1:\(fixture.port)?url=a")
+            #expect(String(decoding: response.body, as: UTF8.self).contains("no such path"))
         }
     }
 
