@@ -13,10 +13,7 @@ package struct ItemFailure<Code: FailureCode>: Error, Equatable {
     package let message: String
 
     init(_ code: Code, name: String = "", url: String? = nil, _ message: String) {
-        self.code = code
-        self.name = name
-        self.url = url
-        self.message = message
+        (self.code, self.name, self.url, self.message) = (code, name, url, message)
     }
 }
 

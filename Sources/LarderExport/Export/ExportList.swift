@@ -33,10 +33,8 @@ final class ExportList {
         _ cache: Cache, _ library: KeyedLayout?, _ report: ExportReport,
         isCancelled: @escaping () -> Bool
     ) throws {
-        self.cache = cache
-        self.library = library
-        self.isCancelled = isCancelled
-        self.report = report
+        (self.cache, self.library) = (cache, library)
+        (self.isCancelled, self.report) = (isCancelled, report)
         database = try .scratch(
             """
             CREATE TABLE main.o (

@@ -34,11 +34,8 @@ final class ExportWriter {
             }
         }
         for name in folders { folder = try folder.folder(name) }
-        self.folder = folder
-        self.path = ([path] + folders).joined(separator: "/")
-        self.cache = cache
-        self.modified = modified
-        self.isCancelled = isCancelled
+        (self.folder, self.path) = (folder, ([path] + folders).joined(separator: "/"))
+        (self.cache, self.modified, self.isCancelled) = (cache, modified, isCancelled)
         self.mayLink = mayLink && mayShare && modified == nil
         mayClone = mayShare
         reader = cache.reader()

@@ -17,10 +17,8 @@ package struct Exporter {
         isCancelled: @escaping () -> Bool = { false },
         onProgress: @escaping (ObjectProgress) -> Void = { _ in }
     ) {
-        self.cache = cache
-        self.configuration = configuration
-        self.isCancelled = isCancelled
-        self.onProgress = onProgress
+        (self.cache, self.configuration) = (cache, configuration)
+        (self.isCancelled, self.onProgress) = (isCancelled, onProgress)
     }
 
     package func export(_ manifests: [ManifestSource]?) throws -> ExportReport {
@@ -192,8 +190,7 @@ package struct ExportConfiguration: Sendable {
     package var resizeSeconds = 30
 
     package init(layout: ExportLayout, directory: String) {
-        self.layout = layout
-        self.directory = directory
+        (self.layout, self.directory) = (layout, directory)
     }
 }
 

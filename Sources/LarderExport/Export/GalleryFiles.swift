@@ -13,8 +13,7 @@ final class GalleryFiles: GalleryPlace {
     private var written: Set<String> = []  // text: ASCII
 
     init(_ writer: ExportWriter, report: ExportReport) throws {
-        self.writer = writer
-        self.report = report
+        (self.writer, self.report) = (writer, report)
         images = try writer.folder.folder("objects")
         parts = try writer.folder.folder("gallery")
     }

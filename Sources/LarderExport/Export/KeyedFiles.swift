@@ -9,8 +9,7 @@ final class KeyedFiles: ExportedFiles {
     private let journal: Journal?
 
     init(_ layout: KeyedLayout, _ writer: ExportWriter) throws {
-        self.layout = layout
-        self.writer = writer
+        (self.layout, self.writer) = (layout, writer)
         journal = try layout.journal.map(Journal.init)
     }
 

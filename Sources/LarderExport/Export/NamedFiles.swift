@@ -13,8 +13,7 @@ struct NamedFiles: ExportedFiles {
     private var folder: FileDescriptor { writer.folder }
 
     init(_ writer: ExportWriter, _ renditions: Renditions) throws {
-        self.writer = writer
-        self.renditions = renditions
+        (self.writer, self.renditions) = (writer, renditions)
         database = try .scratch(
             """
             CREATE TABLE main.earlier (

@@ -26,9 +26,7 @@ final class Renditions {
 
     /// Reads the list in the export's directory, unless it was made with a different recipe.
     init(_ resize: Resize?, with program: ResizeProgram?, _ writer: ExportWriter) throws {
-        self.resize = resize
-        self.writer = writer
-        self.program = program
+        (self.resize, self.writer, self.program) = (resize, writer, program)
         header = "larder resized images 1, \(program?.recipe ?? "")"
         guard program != nil else { return }
         let directory = writer.folder

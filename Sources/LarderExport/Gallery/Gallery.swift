@@ -19,9 +19,7 @@ package struct Gallery {
         of cache: Cache, manifests: [ManifestSource] = [], rules: ManifestRules = .init(),
         hasOthers: Bool = true
     ) {
-        self.cache = cache
-        self.manifests = manifests
-        self.rules = rules
+        (self.cache, self.manifests, self.rules) = (cache, manifests, rules)
         self.hasOthers = hasOthers
     }
 

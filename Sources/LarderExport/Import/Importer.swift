@@ -21,10 +21,8 @@ package struct Importer {
         isCancelled: @escaping () -> Bool = { false },
         onProgress: @escaping (ObjectProgress) -> Void = { _ in }
     ) {
-        self.cache = cache
-        self.configuration = configuration
-        self.isCancelled = isCancelled
-        self.onProgress = onProgress
+        (self.cache, self.configuration) = (cache, configuration)
+        (self.isCancelled, self.onProgress) = (isCancelled, onProgress)
     }
 
     package func run(_ manifests: [ManifestSource]) throws -> ImportReport {
@@ -90,8 +88,7 @@ package struct ImportConfiguration: Sendable {
     var library: KeyedLayout? { layout.library(in: folder) }
 
     package init(layout: ExportLayout, directory: String) {
-        self.layout = layout
-        self.directory = directory
+        (self.layout, self.directory) = (layout, directory)
     }
 
     /// Checks the directory before a cache is created. Throws `.missing` if the directory or its

@@ -18,20 +18,15 @@ package final class Localizer {
     private var writer: ExportWriter?
     private var placeholder: String?
 
-    private typealias Place = (
-        span: Range<Int>, written: String, entry: Entry, key: String, expectation: Expectation
-    )
+    private typealias Place = (span: Range<Int>, written: String, entry: Entry, key: String)
 
     /// - Parameter isCancelled: Polled regularly. After a cancellation, the output is incomplete.
     package init(
         _ cache: Cache, _ target: LocalizeTarget, rules: ManifestRules = .init(),
         hasPlaceholders: Bool = false, isCancelled: @escaping () -> Bool = { false }
     ) throws {
-        self.cache = cache
-        self.target = target
-        self.rules = rules
-        self.hasPlaceholders = hasPlaceholders
-        self.isCancelled = isCancelled
+        (self.cache, self.target, self.rules) = (cache, target, rules)
+        (self.hasPlaceholders, self.isCancelled) = (hasPlaceholders, isCancelled)
         edits = try Self.naming { try CatalogueEdits() }
     }
 
@@ -109,10 +104,7 @@ package final class Localizer {
                 break
             }
             if !value.span.isEmpty {
-                return (
-                    value.span, value.text, entry, ownKey ?? entry.resourceKey,
-                    item.result.expectation
-                )
+                return (value.span, value.text, entry, ownKey ?? entry.resourceKey)
             }
             report.problems.note(
                 ExportFailure(
@@ -134,7 +126,7 @@ package final class Localizer {
         let resources = try cache.resources(page.map(\.key))
         for (place, resource) in zip(page, resources) {
             if isCancelled() { throw CancellationError() }
-            let wanted = place.expectation
+            let wanted = place.entry.expectation
             let size = wanted.size.map { String($0) } ?? ""
             let parts = [place.written, place.key, wanted.digest?.hex ?? "", size]
             // Places with the same identity have the same replacement.
@@ -173,7 +165,7 @@ package final class Localizer {
     ) throws -> (new: String?, failure: ExportFailure?) {
         var failure: (code: ExportCode, message: String)?
         if let object = object.map(cache.sized) {
-            failure = place.expectation.failure(of: object)
+            failure = place.entry.expectation.failure(of: object)
             if failure == nil, case .data(let limit) = target, object.size > limit {
                 let message = "\(object.size) bytes, more than --max-data allows (\(limit) bytes)"
                 failure = (.tooLarge, message)

@@ -26,8 +26,7 @@ struct ResizeProgram {
         ] where !directories.contains(where: { access("\($0)/\(program)", X_OK) == 0 }) {
             throw MissingProgramError("--resize needs the program \(program); install \(package)")
         }
-        self.path = directories.joined(separator: ":")
-        self.seconds = seconds
+        (self.path, self.seconds) = (directories.joined(separator: ":"), seconds)
         while recipe.utf8.isEmpty {
             do {
                 let output = try run(["--version"], input: nil, longest: 1 << 20) { false }
@@ -174,8 +173,7 @@ package struct Resize: Sendable {
     package let scales: [Int]
 
     package init(points: Int, scales: Set<Int>) {
-        self.points = points
-        self.scales = scales.sorted()
+        (self.points, self.scales) = (points, scales.sorted())
     }
 }
 

@@ -36,10 +36,8 @@ final class IconStore: Sendable {
     init(path: String, memoryLimit: Int, metrics: ServerMetrics, log: ServerLog) throws(CacheError)
     {
         cache = LiveCache(path: path, knownLimit: Self.maximumIdentities)
-        keepsBytes = memoryLimit > 0
+        (keepsBytes, self.metrics, self.log) = (memoryLimit > 0, metrics, log)
         state = Mutex(State(hot: HotIcons(limit: max(memoryLimit, Self.minimumTableLimit))))
-        self.metrics = metrics
-        self.log = log
         try cache.open()
     }
 
