@@ -91,7 +91,7 @@ extension DatabaseQueue {
 
     /// Calls `body` with each page. `page` reads the page after a row, or the first page for nil.
     func forEachPage<Row>(
-        _ page: (Database, Row?) throws -> [Row], _ body: ([Row]) throws -> Void
+        _ body: ([Row]) throws -> Void, _ page: (Database, Row?) throws -> [Row]
     ) throws {
         var last: Row?
         repeat {

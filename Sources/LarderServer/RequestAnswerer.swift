@@ -33,20 +33,19 @@ struct RequestAnswerer: Sendable {
         _ request: ServerRequest, _ done: @escaping @Sendable (Response) -> Void
     ) -> Response? {
         metrics.requests.add(1, ordering: .relaxed)
-        do throws(RefusalError) {
+        do throws(Response) {
             let request = try route(request)
             if let response = atOnce(request) { return response }
             submit(request, done)
             return nil
         } catch {
-            let response = error.response
             metrics.refused.add(1, ordering: .relaxed)
             log.logger?.info(
                 "request refused",
                 metadata: [
-                    "status": "\(response.status)", "target": "\(TargetMask.shown(request.target))",
+                    "status": "\(error.status)", "target": "\(TargetMask.shown(request.target))",
                 ])
-            return response
+            return error
         }
     }
 

@@ -39,10 +39,8 @@ struct RoutedRequest: Sendable {
     let key: CacheKey
 }
 
-struct RefusalError: Error { let response: Response }
-
 extension RequestAnswerer {
-    func route(_ request: ServerRequest) throws(RefusalError) -> RoutedRequest {
+    func route(_ request: ServerRequest) throws(Response) -> RoutedRequest {
         try Self.check(request)
         let target = request.target
         let isPath = target.utf8.first == UInt8(ascii: "/")
@@ -59,7 +57,7 @@ extension RequestAnswerer {
     }
 
     /// Chooses a route for a target with a host (RFC 9112, section 3.2.2).
-    private func absolute(_ request: ServerRequest) throws(RefusalError) -> RoutedRequest {
+    private func absolute(_ request: ServerRequest) throws(Response) -> RoutedRequest {
         let target = request.target
         let bytes = target.utf8
         let scheme = bytes.prefix(8).lowercasedASCII
@@ -85,7 +83,7 @@ extension RequestAnswerer {
 
     private func local(
         _ request: ServerRequest, _ target: Substring, host: String
-    ) throws(RefusalError) -> RoutedRequest {
+    ) throws(Response) -> RoutedRequest {
         let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
         let path = target[..<(mark ?? target.endIndex)]
         guard let route = Route.at(path.utf8, hasGallery: configuration.hasGallery) else {
@@ -99,7 +97,7 @@ extension RequestAnswerer {
 
     private func mirrored(
         _ url: String, _ request: ServerRequest
-    ) throws(RefusalError) -> RoutedRequest {
+    ) throws(Response) -> RoutedRequest {
         guard configuration.isMirror else {
             let text = """
                 This server does not answer to this host name. Start it with --mirror to use it \
@@ -112,7 +110,7 @@ extension RequestAnswerer {
             key: CacheKey(url))
     }
 
-    private static func check(_ request: ServerRequest) throws(RefusalError) {
+    private static func check(_ request: ServerRequest) throws(Response) {
         if let status = request.refusal { throw refusal(status, "The request cannot be parsed.") }
         let allowed = [("Allow", "GET, HEAD")]
         if request.method == .CONNECT {
@@ -129,9 +127,9 @@ extension RequestAnswerer {
 
     private static func refusal(
         _ status: Int, _ text: String, _ fields: [(String, String)] = [], isLast: Bool = true
-    ) -> RefusalError {
+    ) -> Response {
         var response = Response(status, text: text, fields)
         response.isLast = isLast
-        return RefusalError(response: response)
+        return response
     }
 }

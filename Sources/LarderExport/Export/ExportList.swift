@@ -72,7 +72,7 @@ final class ExportList {
     }
 
     func forEachPage(_ body: ([ExportedIcon]) throws -> Void) throws {
-        try database.forEachPage { (db: Database, last: ExportedIcon?) in
+        try database.forEachPage(body) { (db: Database, last: ExportedIcon?) in
             try db.prepared(
                 """
                 SELECT id, name, url, key, stem, \(StoredObject.columns) FROM o
@@ -84,8 +84,6 @@ final class ExportList {
                     key: try row.requireText(), stem: row.text(),
                     object: try row.optional { try StoredObject(&$0) })
             }
-        } _: {
-            try body($0)
         }
     }
 

@@ -162,7 +162,7 @@ struct NamedFiles: ExportedFiles {
     }
 
     private func forEachEarlier(_ body: (Earlier) throws -> Void) throws {
-        try database.forEachPage { (db: Database, last: Earlier?) in
+        try database.forEachPage({ try $0.forEach(body) }) { (db: Database, last: Earlier?) in
             try db.prepared(
                 """
                 SELECT file, stem, digest, size,
@@ -179,8 +179,6 @@ struct NamedFiles: ExportedFiles {
                     digest: try $0.requireDigest(), size: $0.integer(), isReplaced: $0.bool(),
                     isRespelled: $0.bool(), hasOtherDigest: $0.bool())
             }
-        } _: {
-            try $0.forEach(body)
         }
     }
 

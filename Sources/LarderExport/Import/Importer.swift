@@ -42,11 +42,9 @@ package struct Importer {
             }
             let store = try cache.store()
             defer { store.close() }
-            let file = ImportFile(
-                directory: folder, store: store, configuration: configuration,
-                readFiles: try ReadFiles())
             var pages = ImportPages(
-                cache: cache, store: store, places: places, file: file, report: report)
+                cache: cache, store: store, places: places, directory: folder,
+                configuration: configuration, readFiles: try ReadFiles(), report: report)
             defer { report = pages.report }
             var progress = ObjectProgress()
             do {
@@ -146,7 +144,11 @@ struct ImportPages {
     let cache: Cache
     let store: Store
     let places: (String) throws -> [ImportPlace]
-    let file: ImportFile
+    let directory: FileDescriptor
+    let configuration: ImportConfiguration
+    let readFiles: ReadFiles
+    /// The limit for all sparse files together, because the cache stores their holes as bytes.
+    private let sparse = SparseBudget()
     private let outcomes = StoreOutcomes()
     var report: ImportReport
     var page: [Entry] = []
@@ -203,7 +205,7 @@ struct ImportPages {
         let urls = canonical.isSame(as: url) ? [url] : [url, canonical]
         for place in try urls.flatMap(places) {
             do {
-                guard let object = try file.stage(place, entry.expectation) else { continue }
+                guard let object = try stage(place, entry.expectation) else { continue }
                 // The next prefetch requests the icon again, because its validators are unknown.
                 let now = Date()
                 store.add(
@@ -329,16 +331,9 @@ struct ListedFiles {
     }
 }
 
-struct ImportFile {
-    let directory: FileDescriptor
-    let store: Store
-    let configuration: ImportConfiguration
-    let readFiles: ReadFiles
-    /// The limit for all sparse files together, because the cache stores their holes as bytes.
-    let sparse = SparseBudget()
-
+extension ImportPages {
     /// Stages a file, or returns nil if the file or its metadata does not exist.
-    func stage(_ place: ImportPlace, _ expectation: Expectation) throws -> StagedObject? {
+    private func stage(_ place: ImportPlace, _ expectation: Expectation) throws -> StagedObject? {
         guard let file = try open(place.name) else { return nil }
         if let metadata = place.metadata, try !hasMetadata(metadata, hasStatus: place.hasStatus) {
             return nil

@@ -2,7 +2,8 @@ import LarderCache
 import NIOCore
 import NIOHTTP1
 
-struct Response: Sendable {
+/// A response, which is thrown if a request is refused.
+struct Response: Error {
     enum Body: Sendable {
         case bytes(ByteBuffer)
         case file(LentFile, Range<Int64>)
