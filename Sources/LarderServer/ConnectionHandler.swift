@@ -270,10 +270,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func sendNext(of text: ManifestText) {
         guard let loop = context?.eventLoop else { return }
         let handler = NIOLoopBound(self, eventLoop: loop)
-        answerer.pool.submit { _ in
-            let piece = Result { try text.next() }
-            loop.execute { handler.value.send(piece, of: text) }
-        }
+        answerer.pool.runIfActive(eventLoop: loop) { try text.next() }
+            .whenComplete { handler.value.send($0, of: text) }
     }
 
     private func send(_ piece: Result<ByteBuffer?, any Error>, of text: ManifestText) {

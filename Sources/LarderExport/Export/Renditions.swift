@@ -82,7 +82,7 @@ final class Renditions {
 
     /// Returns the scales and longest sides of an icon's images. Vectors fit any size.
     private func sizes(of object: StoredObject) -> [(scale: Int, side: Int)] {
-        guard let resize, images[.unchanged(object.digest)] == nil,
+        guard let resize, images[.init(digest: object.digest, side: 0)] == nil,
             let format = ImageFormat.of(mediaType: object.mediaType), !format.isVector,
             format.isResizable
         else { return [] }

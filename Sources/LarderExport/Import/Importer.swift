@@ -183,7 +183,7 @@ struct ImportPages {
             for (entry, resource) in zip(entries, resources) {
                 let object = resource != nil && isPresent.next() == true ? resource?.object : nil
                 let key = Array(entry.resourceKey.utf8)
-                if let object, entry.accepts(object.digest, object.size) {
+                if let object, entry.expectation.failure(of: object) == nil {
                     report.present += 1
                     note(entry)
                 } else if staged.contains(key) {
@@ -263,12 +263,6 @@ private final class StoreOutcomes: Depositor, Sendable {
             defer { outcomes = [] }
             return outcomes
         }
-    }
-}
-
-extension Entry {
-    fileprivate func accepts(_ digest: Digest, _ size: Int64) -> Bool {
-        expectation.mismatch(digest: digest, size: size) == nil
     }
 }
 

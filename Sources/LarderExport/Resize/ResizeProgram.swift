@@ -235,7 +235,7 @@ extension ResizeProgram {
         if (try? Self.inspect(bytes))?.isAnimated == true {
             let same = ResizedImage(
                 digest: object.digest, size: object.size, width: width, height: height)
-            return [(ResizedImage.Source.unchanged(object.digest), same, [])]
+            return [(ResizedImage.Source(digest: object.digest, side: 0), same, [])]
         }
         func run(side: Int, _ options: [String], longest: Int) throws -> FileDescriptor {
             try self.run(
@@ -309,8 +309,6 @@ struct ResizedImage {
         let digest: Digest
         /// The length of the longest side in pixels; 0 for an icon that is never resized.
         let side: Int
-
-        static func unchanged(_ digest: Digest) -> Source { Source(digest: digest, side: 0) }
     }
 
     let digest: Digest

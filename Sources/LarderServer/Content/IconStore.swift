@@ -64,13 +64,13 @@ final class IconStore: Sendable {
         else { return nil }
         if let body = icon.body {
             metrics.memoryHits.add(1, ordering: .relaxed)
-            return FoundIcon(icon: icon, bytes: .memory(body))
+            return (icon, .memory(body))
         }
         guard let file = fileAtOnce(icon.digest, size: icon.size, known: icon.file),
             let bytes = Self.bytesAtOnce(of: file)
         else { return nil }
         metrics.diskHits.add(1, ordering: .relaxed)
-        return FoundIcon(icon: icon, bytes: bytes)
+        return (icon, bytes)
     }
 
     func icon(
@@ -92,7 +92,7 @@ final class IconStore: Sendable {
                 object, for: key, body: body, file: file, generation: generation, fields: fields)
             let dropped = state.withLock { $0.hot.insert(icon, for: key) }
             withExtendedLifetime(dropped) {}
-            return FoundIcon(icon: icon, bytes: bytes)
+            return (icon, bytes)
         } catch let error as CacheError where error.isOfDamagedObject {
             state.withLock { $0.hot.remove(key) }
             // The object may have been replaced since the look-up.
@@ -114,13 +114,13 @@ final class IconStore: Sendable {
 
     private func read(
         _ object: StoredObject, _ last: KnownIcon?, _ client: Client
-    ) throws -> (file: FileIdentity, bytes: FoundIcon.Bytes) {
+    ) throws -> (file: FileIdentity, bytes: IconBytes) {
         if let last, last.digest == object.digest, let body = last.body {
             metrics.memoryHits.add(1, ordering: .relaxed)
             return (last.file, .memory(body))
         }
         let object = cache.opened?.sized(object) ?? object
-        let found: (file: FileIdentity, bytes: FoundIcon.Bytes)
+        let found: (file: FileIdentity, bytes: IconBytes)
         if object.size <= Self.largestInMemory {
             let (data, file) = try cache.data(of: object)
             found = (file, .memory(ByteBuffer(bytes: data)))
@@ -132,7 +132,7 @@ final class IconStore: Sendable {
         return found
     }
 
-    private static func bytesAtOnce(of file: LentFile) -> FoundIcon.Bytes? {
+    private static func bytesAtOnce(of file: LentFile) -> IconBytes? {
         guard file.size <= largestInMemory else { return .file(file) }
         var buffer = ByteBufferAllocator().buffer(capacity: Int(file.size))
         var isWhole = false
@@ -224,15 +224,12 @@ final class KnownIcon: Sendable {
     }
 }
 
-struct FoundIcon: Sendable {
-    enum Bytes: Sendable {
-        case memory(ByteBuffer)
-        case file(LentFile)
-    }
-
-    let icon: KnownIcon
-    let bytes: Bytes
+enum IconBytes: Sendable {
+    case memory(ByteBuffer)
+    case file(LentFile)
 }
+
+typealias FoundIcon = (icon: KnownIcon, bytes: IconBytes)
 
 /// Recently used icons by request target, within a limit in bytes. When the young table reaches
 /// half of the limit, it replaces the old table. A look-up of a young icon needs no write.

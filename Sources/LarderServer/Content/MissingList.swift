@@ -6,10 +6,7 @@ import Synchronization
 
 /// The URLs that were requested and are not cached, for the next prefetch.
 final class MissingList: Sendable {
-    private struct Item {
-        let number: Int
-        var isRequested: Bool
-    }
+    private typealias Item = (number: Int, isRequested: Bool)
 
     private struct State {
         var items: [[UInt8]: Item] = [:]
@@ -69,7 +66,7 @@ final class MissingList: Sendable {
                 state.isFull = true
                 return
             }
-            state.items[bytes] = Item(number: state.count, isRequested: isRequested)
+            state.items[bytes] = (state.count, isRequested)
             state.count += 1
             state.bytes += bytes.count
             state.isChanged = true

@@ -42,7 +42,10 @@ final class HeadRewriter: ChannelInboundHandler {
         while index < bytes.count {
             let byte = bytes[index]
             if byte == UInt8(ascii: "\n") {
-                endLine()
+                // Empty lines before a request are ignored (RFC 9112, section 2.2).
+                if length == 0 { isBetweenHeads = true }
+                isRequestLine = isBetweenHeads
+                (length, recent) = (0, 0)
             } else if byte != UInt8(ascii: "\r") {
                 let last = recent << 8 | UInt64(byte)
                 if isRequestLine {
@@ -69,12 +72,5 @@ final class HeadRewriter: ChannelInboundHandler {
             index += 1
         }
         return encoded.map { $0 + bytes[done...] }
-    }
-
-    private func endLine() {
-        // Empty lines before a request are ignored (RFC 9112, section 2.2).
-        if length == 0 { isBetweenHeads = true }
-        isRequestLine = isBetweenHeads
-        (length, recent) = (0, 0)
     }
 }
