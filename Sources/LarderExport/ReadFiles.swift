@@ -33,7 +33,6 @@ struct ReadFiles {
         }
     }
 
-    /// Returns the file's content, or nil if the file has not been read or has changed since.
     func content(of file: FileIdentity) throws -> Content? {
         try database.read { db in
             try db.prepared(
@@ -59,8 +58,7 @@ struct ReadFiles {
     }
 }
 
-// Temporary databases, which keep memory limited for any number of icons.
-
+/// Temporary databases, which keep memory limited for any number of icons.
 extension DatabaseQueue {
     static let pageLimit = 500
 

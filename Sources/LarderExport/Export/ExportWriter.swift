@@ -2,9 +2,8 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A writer that creates and replaces an export's files atomically.
-///
-/// Locks the directory against other exports, and follows no links in it.
+/// A writer that creates and replaces an export's files atomically. Locks the directory against
+/// other exports, and follows no links in it.
 final class ExportWriter {
     /// The age in seconds above which an access date is set to now.
     private static let accessDateAge = 86_400

@@ -6,9 +6,7 @@ import LarderImages
 import LarderManifest
 import Synchronization
 
-/// An import of manifests' icons from another program's cache.
-///
-/// Does not change the other cache or follow its links.
+/// An import of icons from another program's cache. Does not change it or follow its links.
 package struct Importer {
     private let cache: Cache
     private let configuration: ImportConfiguration
@@ -415,10 +413,9 @@ extension ImportPages {
         }
     }
 
-    /// Whether the metadata file exists. Throws if it contains an error status.
-    ///
-    /// The file is empty, or its first line is the status (Coil 3.5.0, CacheNetworkResponse.kt). A
-    /// status of 304 is stored with the body that it confirms (DefaultCacheStrategy.kt).
+    /// Whether the metadata file exists. Throws if it contains an error status. The file is empty,
+    /// or its first line is the status (Coil 3.5.0, CacheNetworkResponse.kt). A status of 304 is
+    /// stored with the body that it confirms (DefaultCacheStrategy.kt).
     private func hasMetadata(_ name: String, hasStatus: Bool) throws -> Bool {
         guard let file = try open(name) else { return false }
         guard hasStatus else { return true }

@@ -1,8 +1,7 @@
 import LarderCore
 
-/// A target or URL with its secrets masked, also in URLs that it contains.
-///
-/// Masking runs on an event loop, in time proportional to the limited length.
+/// A target or URL with its secrets masked, also in URLs that it contains. Masking runs on an event
+/// loop, in time proportional to the limited length.
 struct TargetMask {
     /// The maximum length of a target in bytes. Most percent-encoded URLs of 8 KiB fit.
     static let longest = 16 << 10
