@@ -229,9 +229,7 @@ package struct ExportReport: Sendable {
     }
 }
 
-enum Placement: Comparable {
-    case unchanged, linked, cloned, copied, resized
-}
+enum Placement: Comparable { case unchanged, linked, cloned, copied, resized }
 
 typealias PlacedFile = (placement: Placement, size: Int64)
 

@@ -17,12 +17,15 @@ final class KeyedFiles: ExportedFiles {
     func begin(_ list: ExportList) throws {
         guard let journal else { return }
         try journal.read(in: folder, writer.checkCancellation)
-        try journal.dropDirty { stem in
+        try journal.database.forEachRow("SELECT key FROM entries WHERE is_dirty") {
             try writer.checkCancellation()
-            for file in journal.form.files(stem) {
+            for file in journal.form.files(try $0.requireText()) {
                 // The library first writes to a `.tmp` file.
                 for name in [file, file + ".tmp"] { try writer.removeIfPermitted(name) }
             }
+        }
+        try journal.database.writeWithoutTransaction {
+            try $0.execute(sql: "DELETE FROM entries WHERE is_dirty")
         }
     }
 
@@ -47,8 +50,11 @@ final class KeyedFiles: ExportedFiles {
         if let journal {
             try writer.write(as: JournalForm.file) { file in
                 try file.write(journal.form.header)
-                try journal.forEach { stem, sizes in
+                try journal.database.forEachRow(
+                    "SELECT key, sizes FROM entries WHERE sizes IS NOT NULL ORDER BY place"
+                ) { row in
                     try writer.checkCancellation()
+                    let (stem, sizes) = (try row.requireText(), try row.requireText())
                     for name in journal.form.files(stem) {
                         guard try folder.sizeOfFile(name) != nil else { return }
                     }
@@ -79,7 +85,7 @@ final class Journal {
     private static let mostLines: Int64 = 4_000_000
 
     let form: JournalForm
-    private let database: DatabaseQueue
+    let database: DatabaseQueue
     private var last: Int64 = 0
 
     init(_ form: JournalForm) throws {
@@ -161,15 +167,6 @@ final class Journal {
         return true
     }
 
-    func dropDirty(_ body: (_ stem: String) throws -> Void) throws {
-        try database.forEachRow("SELECT key FROM entries WHERE is_dirty") {
-            try body($0.requireText())
-        }
-        try database.writeWithoutTransaction {
-            try $0.execute(sql: "DELETE FROM entries WHERE is_dirty")
-        }
-    }
-
     /// Adds a complete entry. An existing one keeps its position. `size` is that of the last file.
     func add(_ stem: String, size: Int64) throws {
         last += 1
@@ -182,11 +179,5 @@ final class Journal {
                 """
             ).run(stem, last, sizes)
         }
-    }
-
-    func forEach(_ body: (_ stem: String, _ sizes: String) throws -> Void) throws {
-        try database.forEachRow(
-            "SELECT key, sizes FROM entries WHERE sizes IS NOT NULL ORDER BY place"
-        ) { try body($0.requireText(), $0.requireText()) }
     }
 }

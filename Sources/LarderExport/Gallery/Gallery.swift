@@ -225,9 +225,7 @@ extension String {
     }
 }
 
-enum GalleryState: String {
-    case fresh, stale, missing, failed, corrupt
-}
+enum GalleryState: String { case fresh, stale, missing, failed, corrupt }
 
 package struct GalleryFile: Sendable {
     package let path: String

@@ -201,11 +201,9 @@ extension ResizeProgram {
         nonisolated(unsafe) var results: [Digest: Result<[Made], any Error>] = [:]
         DispatchQueue.concurrentPerform(iterations: jobs.count) { number in
             let result = Result {
-                try make(jobs[number]) { object in
-                    try lock.withLock { try open(object) }
-                } unless: {
-                    lock.withLock { isCancelled() }
-                }
+                try make(
+                    jobs[number], opening: { object in try lock.withLock { try open(object) } },
+                    unless: { lock.withLock { isCancelled() } })
             }
             lock.withLock { results[jobs[number].object.digest] = result }
         }
