@@ -71,11 +71,22 @@ package final class Localizer {
         (report.format, report.shape) = (summary.format, summary.places?.shape)
         report.hasBase = summary.places?.hasOwnBase ?? false
         try replace(page)
-        try edits.forEachSpoiled { code, count in
+        // Failed spans whose other values were counted as localized.
+        try edits.database.forEachRow(
+            """
+            SELECT i.code, s.usable FROM spans s JOIN icons i ON i.id = s.icon
+            WHERE s.usable > 0 AND i.code IS NOT NULL
+            """
+        ) { row in
+            guard let code = ExportCode(rawValue: try row.requireText()) else { return }
+            let count = Int(row.integer())
             report.localized -= count
             report.problems.noteAgain(code, count: count, hasPlaceholder: hasPlaceholders)
         }
-        try edits.forEachKept(noteRemaining)
+        // Failed spans that are not replaced.
+        try edits.database.forEachRow(
+            "SELECT i.written FROM spans s JOIN icons i ON i.id = s.icon WHERE i.new = ''"
+        ) { noteRemaining(try $0.requireText()) }
     }
 
     /// Returns the place of an icon that may get a new value. Counts other values.
@@ -261,7 +272,7 @@ package struct LocalizeReport: Sendable {
 }
 
 package final class CatalogueEdits {
-    private let database: DatabaseQueue
+    fileprivate let database: DatabaseQueue
     private var last: Int64 = -1
 
     package init() throws {
@@ -317,26 +328,6 @@ package final class CatalogueEdits {
                 """
             ).run(span.lowerBound, span.count, number)
         }
-    }
-
-    /// Calls `body` for each failed span with the number of its values that did not fail.
-    func forEachSpoiled(_ body: (_ code: ExportCode, _ count: Int) -> Void) throws {
-        try database.forEachRow(
-            """
-            SELECT i.code, s.usable FROM spans s JOIN icons i ON i.id = s.icon
-            WHERE s.usable > 0 AND i.code IS NOT NULL
-            """
-        ) { row in
-            guard let code = ExportCode(rawValue: try row.requireText()) else { return }
-            body(code, Int(row.integer()))
-        }
-    }
-
-    /// Calls `body` with the value of each failed span that is not replaced.
-    func forEachKept(_ body: (_ written: String) -> Void) throws {
-        try database.forEachRow(
-            "SELECT i.written FROM spans s JOIN icons i ON i.id = s.icon WHERE i.new = ''"
-        ) { body(try $0.requireText()) }
     }
 
     /// Reserves a name, ignoring case. Returns false if it belongs to another object.
