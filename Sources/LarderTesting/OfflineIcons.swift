@@ -30,10 +30,6 @@ public final class OfflineIcons: @unchecked Sendable {
 
     typealias Answer = (data: Data, mediaType: String)
 
-    private static let magenta = Data(
-        base64Encoded: "iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQMAAACQp+OdAAAAA1BMVEX/AP804Oa6AAAAD0lE"
-            + "QVR42mNgGAWjgHwAAAJAAAHgTR1EAAAAAElFTkSuQmCC")!
-
     /// The instance for the current test; nil without the trait `offlineIcons(cache:manifest:)`.
     @TaskLocal public static var current: OfflineIcons?
 
@@ -52,15 +48,18 @@ public final class OfflineIcons: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - cache: A cache directory. A prefetch may add icons at the same time.
-    ///   - manifest: A lock of `larder prefetch --write-lock`. Only its icons are returned, and
-    ///     only if their digests and sizes match. Default: nil, for all cached icons.
-    ///   - missingList: A manifest to which missing URLs are added. It can be shared. Default: nil.
-    ///   - strict: Whether requests for missing icons fail. If false, they get a magenta PNG image
-    ///     of 64 × 64 pixels, and ``finish()`` does not throw for them. Default: true.
-    /// - Throws: `CacheError` if the cache is missing or damaged, ``OfflineIconsError`` if
+    ///   - manifest: A lock, the manifest of `larder prefetch --write-lock`. Only its icons are
+    ///     returned, and only if their digests and sizes match. Default: nil, for all cached icons.
+    ///   - missingList: A manifest for `larder prefetch`, to which each missing URL is added once.
+    ///     Tests and processes can share it. Default: nil.
+    ///   - strict: Whether requests for missing icons fail. If false, they get `placeholder`, and
+    ///     ``finish()`` does not throw for them. Default: true.
+    ///   - placeholder: The colour of a PNG image of 64 × 64 pixels. Default: magenta.
+    /// - Throws: `CacheError` if the cache does not exist or is damaged, ``OfflineIconsError`` if
     ///   `manifest` or `missingList` cannot be used.
     public init(
-        cache: URL, manifest: URL? = nil, missingList: URL? = nil, strict: Bool = true
+        cache: URL, manifest: URL? = nil, missingList: URL? = nil, strict: Bool = true,
+        placeholder: PlaceholderColor = .magenta
     ) throws {
         // Fails if the cache does not exist.
         try Cache.open(at: cache.path).close()
@@ -68,7 +67,7 @@ public final class OfflineIcons: @unchecked Sendable {
         layer = CacheLayer(path: cache.path, source: .disk, log: .none)
         locked = try manifest.map { try LockedIcons(contentsOf: $0) }
         list = try missingList.map { try MissingList($0) }
-        placeholder = strict ? nil : (Self.magenta, "image/png")
+        self.placeholder = strict ? nil : (placeholder.image, "image/png")
         protocolClass = OfflineInstances.add(self)
     }
 
@@ -110,11 +109,15 @@ public final class OfflineIcons: @unchecked Sendable {
     }
 
     func answer(to request: URLRequest) throws(MissingIconError) -> Answer {
-        do { return try icon(for: request) } catch {
-            lock.withLock {
-                if urls.insert(error.listed ?? error.url).inserted { found.append(error) }
+        do {
+            return try icon(for: request)
+        } catch {
+            let isNew = lock.withLock {
+                guard urls.insert(error.listed ?? error.url).inserted else { return false }
+                found.append(error)
+                return true
             }
-            if let url = error.listed {
+            if isNew, let url = error.listed {
                 do throws(OfflineIconsError) { try list?.add(url) } catch {
                     lock.withLock { listFailure = error }
                 }
@@ -202,4 +205,37 @@ struct LockedIcons {
                 underlying: error)
         }
     }
+}
+
+/// The colour of the image that ``OfflineIcons`` returns instead of a missing icon.
+public struct PlaceholderColor: Sendable, Equatable {
+    /// A colour that icons rarely have.
+    public static let magenta = PlaceholderColor(red: 255, green: 0, blue: 255)
+
+    /// The components in sRGB.
+    public let red, green, blue: UInt8
+
+    /// Creates a colour from its components in sRGB.
+    public init(red: UInt8, green: UInt8, blue: UInt8) {
+        (self.red, self.green, self.blue) = (red, green, blue)
+    }
+
+    /// The PNG image. Only its palette depends on the colour.
+    var image: Data {
+        let palette = Array("PLTE".utf8) + [red, green, blue]
+        var checksum = ~UInt32(0)
+        for byte in palette {
+            checksum ^= UInt32(byte)
+            for _ in 0..<8 {
+                checksum = checksum & 1 == 1 ? checksum >> 1 ^ 0xEDB8_8320 : checksum >> 1
+            }
+        }
+        return Self.header + [0, 0, 0, 3] + palette
+            + withUnsafeBytes(of: (~checksum).bigEndian) { Data($0) } + Self.pixels
+    }
+
+    private static let header = Data(
+        base64Encoded: "iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQMAAACQp+Od")!
+    private static let pixels = Data(
+        base64Encoded: "AAAAD0lEQVR42mNgGAWjgHwAAAJAAAHgTR1EAAAAAElFTkSuQmCC")!
 }

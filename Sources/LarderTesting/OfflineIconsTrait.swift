@@ -29,11 +29,13 @@
     extension Trait where Self == OfflineIconsTrait {
         /// Gives each test an ``OfflineIcons`` with these parameters.
         public static func offlineIcons(
-            cache: URL, manifest: URL? = nil, missingList: URL? = nil, strict: Bool = true
+            cache: URL, manifest: URL? = nil, missingList: URL? = nil, strict: Bool = true,
+            placeholder: PlaceholderColor = .magenta
         ) -> Self {
             Self {
                 try OfflineIcons(
-                    cache: cache, manifest: manifest, missingList: missingList, strict: strict)
+                    cache: cache, manifest: manifest, missingList: missingList, strict: strict,
+                    placeholder: placeholder)
             }
         }
     }

@@ -172,13 +172,15 @@ import Testing
     @Test func aPlaceholderReplacesAMissingIcon() async throws {
         try await withCache([Self.notes: icon(1)]) { cache in
             let list = URL(fileURLWithPath: cache.directory.path("missing.txt"))
-            let icons = try OfflineIcons(cache: cache.url, missingList: list, strict: false)
+            let icons = try OfflineIcons(
+                cache: cache.url, missingList: list, strict: false,
+                placeholder: PlaceholderColor(red: 1, green: 2, blue: 3))
             #expect(try await icons.data(Self.notes) == icon(1))
             let image = try await icons.data(Self.absent)
             let info = try image.withUnsafeBytes { try ImageInspector.inspect($0) }
             #expect(info.mediaType == .png)
             #expect(info.width == 64 && info.height == 64)
-            #expect(Data(image).range(of: Data("PLTE".utf8 + [255, 0, 255])) != nil)
+            #expect(Data(image).range(of: Data("PLTE".utf8 + [1, 2, 3])) != nil)
             #expect(icons.missing.map(\.url) == [Self.absent])
             #expect(try String(contentsOf: list, encoding: .utf8) == "\(Self.absent)\n")
             try icons.finish()
