@@ -272,23 +272,34 @@ struct Evictor {
             let name = ObjectTree.fanOut(byte)
             guard try root.status(of: name)?.isDirectory == true else { continue }
             let known = Set(try index.rows("o.digest", fanOut: byte) { try $0.requireDigest() })
-            var orphans: [Digest] = []
-            do throws(CacheError) {
-                try ObjectTree.walk(fanOut: name, beneath: root) { (entry) throws(CacheError) in
-                    // Young files may still get rows.
-                    guard let digest = entry.digest, !known.contains(digest),
-                        let status = try entry.parent.status(of: entry.name), status.isRegularFile,
-                        isOld(status)
-                    else { return }
-                    orphans.append(digest)
-                    if policy.isDryRun { tally.add(status.freeableBytes) }
-                }
-            } catch  where error.isOutOfReach {}
+            let orphans = try orphans(name, beneath: root, known, &tally)
             if policy.isDryRun { continue }
             tally += try removal.removeFiles(
                 of: orphans, in: index, where: isOld, unless: policy.isCancelled)
         }
         return tally
+    }
+
+    // A function, because the compiler does not terminate if this loop is inside another loop.
+    private func orphans(
+        _ fanOut: String, beneath root: FileDescriptor, _ known: Set<Digest>,
+        _ tally: inout ObjectTally
+    ) throws(CacheError) -> [Digest] {
+        var orphans: [Digest] = []
+        do throws(CacheError) {
+            try ObjectTree.walk(fanOut: fanOut, beneath: root) { (entry) throws(CacheError) in
+                // Young files may still get rows.
+                guard let digest = entry.digest, !known.contains(digest),
+                    let status = try entry.parent.status(of: entry.name), status.isRegularFile,
+                    isOld(status)
+                else { return }
+                orphans.append(digest)
+                if policy.isDryRun { tally.add(status.freeableBytes) }
+            }
+        } catch {
+            guard error.isOutOfReach else { throw error }
+        }
+        return orphans
     }
 
     /// Whether a file is older than the grace period. A rename changes only the status change time.
