@@ -2,8 +2,10 @@ import Foundation
 import LarderCore
 
 /// A content-addressed cache directory: objects named by their SHA-256 digests, and an index that
-/// maps URLs to them. It never accesses files outside its root, and can be moved. Deleting any part
-/// of it costs downloads, never correctness. Any number of processes can use it at the same time.
+/// maps URLs to them.
+///
+/// A cache never accesses files outside its root, and can be moved. Deleting any part of it costs
+/// downloads, never correctness. Any number of processes can use it at the same time.
 public final class Cache: Sendable {
     let directory: CacheDirectory
     let index: CacheIndex?
@@ -23,8 +25,9 @@ public final class Cache: Sendable {
     }
 
     /// Opens the cache at `path` for reading and writing. Creates a missing cache, and rebuilds a
-    /// damaged or missing index. By default, does not wait for a reindex. Throws a ``CacheError``,
-    /// for example if the directory is not writable.
+    /// damaged or missing index. By default, does not wait for a reindex.
+    ///
+    /// - Throws: A ``CacheError``, for example if the directory is not writable.
     public static func create(
         at path: String, wait: LockWait = .none, log: CacheLog = .none
     ) throws(CacheError) -> Cache {
@@ -40,11 +43,14 @@ public final class Cache: Sendable {
     }
 
     /// Reads all objects and rebuilds the index. URLs come from the current index, or from its last
-    /// snapshot if the index is damaged. By default, does not wait for other processes. Throws a
-    /// ``CacheError``: `.missing` without a cache, `.locked` if it is in use. `describe` returns
-    /// the media type and dimensions of an image, or nil. It is called with objects of at most 16
-    /// MiB whose dimensions are not in the index. `isCancelled` is called often. Returning true
-    /// stops the rebuild without changes.
+    /// snapshot if the index is damaged. By default, does not wait for other processes.
+    ///
+    /// - Parameters:
+    ///   - describe: Returns the media type and dimensions of an image, or nil if the bytes are not
+    ///     an image. Called with objects of at most 16 MiB whose dimensions are not in the index.
+    ///     Default: always nil.
+    ///   - isCancelled: Called often. True stops the rebuild without changes. Default: never.
+    /// - Throws: A ``CacheError``: `.missing` without a cache, `.locked` if it is in use.
     public static func reindex(
         at path: String, wait: LockWait = .none, log: CacheLog = .none,
         describe: (([UInt8]) -> ObjectAttributes?)? = nil,
@@ -70,8 +76,10 @@ public final class Cache: Sendable {
 
     /// Opens the cache at `path` for reading. An empty directory is an empty cache. If the
     /// directory is not writable or the disk is full, changes nothing in it. By default, does not
-    /// wait for a reindex. Throws a ``CacheError``: `.missing` if the directory is no cache or does
-    /// not exist, `.damaged` if the index is unreadable, or missing although there are objects.
+    /// wait for a reindex.
+    ///
+    /// - Throws: A ``CacheError``: `.missing` if the directory does not exist or is not a cache,
+    ///   `.damaged` if the index is unreadable, or missing although there are objects.
     public static func open(
         at path: String, wait: LockWait = .none, log: CacheLog = .none
     ) throws(CacheError) -> Cache {
@@ -237,8 +245,12 @@ public final class Cache: Sendable {
         try CacheStatus(of: directory, index: index)
     }
 
-    /// Compares objects with their digests and index rows, by default all bytes. Writes only the
-    /// position of a time-limited verification. Calls `onProgress` often, on any thread.
+    /// Compares objects with their digests and index rows. Writes only the position of a
+    /// time-limited verification.
+    ///
+    /// - Parameters:
+    ///   - options: Default: every byte of every object.
+    ///   - onProgress: Called a few times a second from any thread, and at the end.
     public func verify(
         _ options: VerifyOptions = VerifyOptions(),
         onProgress: @escaping @Sendable (ObjectProgress) -> Void = { _ in }

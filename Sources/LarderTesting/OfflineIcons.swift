@@ -7,12 +7,14 @@ import LarderIcons
     import FoundationNetworking
 #endif
 
-/// The icons of a cache directory as answers to a `URLSession`, without the network (docs/ci.md). A
-/// request for a missing icon fails, and ``finish()`` throws an error with its URL. Several
+/// The icons of a cache directory as answers to a `URLSession`, without the network (docs/ci.md).
+///
+/// A request for a missing icon fails, and ``finish()`` throws an error with its URL. Several
 /// instances can be used at the same time. In Swift Testing, the trait
-/// `offlineIcons(cache:manifest:)` creates an instance for each test. URLs match as in `IconCache`.
-/// Answers have status 200 and all bytes, even if a range is requested. Answers to HEAD have no
-/// bytes. On Linux, Foundation does not support download tasks.
+/// `offlineIcons(cache:manifest:)` creates an instance for each test.
+///
+/// URLs match as in `IconCache`. Answers have status 200 and all bytes, even if a range is
+/// requested. Answers to HEAD have no bytes. On Linux, Foundation does not support download tasks.
 public final class OfflineIcons: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 

@@ -2,10 +2,11 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The removal of objects until a cache is within its limits, while other processes use it. One
-/// transaction deletes an object's rows. When it is durable, a second one removes the file, unless
-/// the object has a row again. A crash can leave a file without a row, but never a row without a
-/// file. A store commits a row only if the file exists during the same transaction.
+/// The removal of objects until a cache is within its limits, while other processes use it.
+///
+/// One transaction deletes an object's rows. When it is durable, a second transaction removes the
+/// file, unless the object has a row again. A crash can leave a file without a row, but never a row
+/// without a file. A store commits a row only if the file exists during the same transaction.
 struct Evictor {
     /// The maximum number of files per step. It is large, because each durable commit makes the
     /// file system write all directories and inodes of removed files.
@@ -334,10 +335,13 @@ extension Cache {
     }
 
     /// Removes leftover files, and then objects in the policy's order until its limits are met.
-    /// Calls `onVictim` for each removed object, in order. Pinned objects and objects that a run in
-    /// progress has stored or used are kept. Open files remain readable. All keys of the policy are
-    /// read before any object is removed. Throws the errors of keys and `onVictim`, and a
-    /// ``CacheError``, for example if the cache is read-only and this is no dry run.
+    /// Calls `onVictim` for each removed object, in order.
+    ///
+    /// Pinned objects and objects that a run in progress has stored or used are kept. Open files
+    /// remain readable. All keys of the policy are read before any object is removed.
+    ///
+    /// - Throws: A ``CacheError``, for example `.unusable` for a read-only cache unless the
+    ///   eviction is a dry run. Also errors from the policy's keys and from `onVictim`.
     public func evict(
         _ policy: EvictionPolicy,
         onVictim: @escaping (EvictionReport.Victim) throws -> Void = { _ in },

@@ -21,9 +21,10 @@ public struct Validators: Sendable, Equatable, Codable {
     /// Creates validators without fields.
     public init() {}
 
-    /// Creates the validators of a response. `fields` returns all values for a name, in order. For
-    /// a repeated field that allows one value, the first is used. An `Age` that is not a number is
-    /// ignored (RFC 9111, sections 4.2.1 and 5.1).
+    /// Creates the validators of a response. `fields` returns all values for a name, in order.
+    ///
+    /// If a field that allows only one value is repeated, the first value is used. An `Age` that is
+    /// not a number is ignored (RFC 9111, sections 4.2.1 and 5.1).
     public init(_ fields: (_ name: String) -> [String]) {
         func list(_ name: String) -> String? {
             let values = fields(name)

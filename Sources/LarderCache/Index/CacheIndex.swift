@@ -2,9 +2,11 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// The SQLite database of resources and objects, in WAL mode, with one writing and up to four
-/// reading connections. Rows are written only after the bytes of their objects are durable. GRDB's
-/// own pool looks for the log by path instead of URI, and writes on each opening.
+/// The SQLite database of resources and objects, in WAL mode. Rows are written only after the bytes
+/// of their objects are durable.
+///
+/// It has one writing and up to four reading connections. GRDB's own pool looks for the log by path
+/// instead of URI, and writes on each opening.
 final class CacheIndex: Sendable {
     private static let readerLimit = 4
     let writer: DatabaseQueue

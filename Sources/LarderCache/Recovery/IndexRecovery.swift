@@ -3,8 +3,10 @@ import GRDB
 import LarderCore
 
 /// A rebuild of the index from the objects and the rows of the old index, or of its last snapshot
-/// if the index is damaged. Other processes detect the replacement before they report an object as
-/// stored. If a killed rebuild leaves no index, the next process to open the cache rebuilds it.
+/// if the index is damaged.
+///
+/// Other processes detect the replacement before they report an object as stored. If a killed
+/// rebuild leaves no index, the next process to open the cache rebuilds it.
 struct IndexRecovery {
     private let directory: CacheDirectory
     private let run: RunDirectory

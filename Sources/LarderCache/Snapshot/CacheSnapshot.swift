@@ -3,11 +3,14 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// Writes a consistent copy of the cache to a missing or empty directory, while other processes
-    /// use it. The copy is a cache with a single index file and can be opened on a read-only
-    /// medium. `isCancelled` is called often. Returning true removes the copy and throws a
-    /// `CancellationError`. Throws a ``CacheError``, for example `.unusable` if the destination is
-    /// inside the cache.
+    /// Writes a consistent copy of the cache, while other processes use it. The copy is a cache
+    /// with a single index file and can be opened on a read-only medium.
+    ///
+    /// - Parameters:
+    ///   - path: The destination: a missing or empty directory.
+    ///   - isCancelled: Called often. True stops the copy and removes it. Default: never.
+    /// - Throws: A ``CacheError``, for example `.unusable` if the destination is not empty or is
+    ///   inside the cache. A `CancellationError` if cancelled.
     public func snapshot(
         to path: String, isCancelled: @escaping () -> Bool = { false },
         onProgress: @escaping (ObjectProgress) -> Void = { _ in }

@@ -2,11 +2,12 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// A writer that makes staged bodies durable and records them in the index, in batches. The order
-/// of steps matters: stage and digest → sync → rename into place → sync → commit to the index →
-/// report. Objects are durable before the rename, because they may replace another process's
-/// durable copies. The second sync makes the directories durable, so that no indexed object lacks
-/// its file.
+/// A writer that makes staged bodies durable and records them in the index, in batches.
+///
+/// The order of steps matters: stage and digest → sync → rename into place → sync → commit to the
+/// index → report. Objects are durable before the rename, because they may replace another
+/// process's durable copies. The second sync makes the directories durable, so that the index never
+/// has an object without a file.
 package final class Store: @unchecked Sendable {
     // Unchecked because `lock` guards the variables, except for `failure`, `hasCommitted`,
     // `remembered` and `presence`, which belong to the serial queue `commits`.

@@ -2,10 +2,11 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The repairs that need no network. Bad files are moved before their rows are deleted. A crash in
-/// between leaves rows without files, which the next repair or prefetch fixes. Every finding is
-/// checked again before and during the transaction that deletes the rows, because other processes
-/// may have stored the object.
+/// The repairs that need no network.
+///
+/// Bad files are moved before their rows are deleted. A crash in between leaves rows without files,
+/// which the next repair or prefetch fixes. Every finding is checked again before and during the
+/// transaction that deletes the rows, because other processes may have stored the object.
 struct Repairer {
     /// The number of objects per transaction, small because other writers wait for the end.
     private static let batch = 64

@@ -2,9 +2,10 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A writer that stores fetched icons in batches on its own queue. An idle writer closes its
-/// directory, because `larder reindex` waits until all processes have closed it. An icon that could
-/// not be stored is fetched again later.
+/// A writer that stores fetched icons in batches on its own queue.
+///
+/// An idle writer closes its directory, because `larder reindex` waits until all processes have
+/// closed it. An icon that could not be stored is fetched again later.
 final class IconWriter: Depositor, @unchecked Sendable {
     // Unchecked because `lock` guards the first group of variables, and the second group is used
     // only on `queue`.

@@ -5,8 +5,10 @@ import LarderCore
 /// `TransferFetcher` in LarderPrefetch.
 public protocol IconFetcher: Sendable {
     /// Fetches one icon. The task is cancelled when no caller waits for the icon. The result is
-    /// shown and stored, so check that it is not an error page. The loader remembers any error for
-    /// the longer of ``IconLoader/Options/failureLifetime`` and ``IconFailure/retryAfter``.
+    /// shown and stored, so check that it is not an error page.
+    ///
+    /// - Throws: Any error, which the loader remembers for the longer of
+    ///   ``IconLoader/Options/failureLifetime`` and ``IconFailure/retryAfter``.
     func fetch(_ request: IconRequest) async throws -> FetchedIcon
 }
 
@@ -28,8 +30,10 @@ public final class IconRequest: @unchecked Sendable {
     /// The highest priority of the waiting callers.
     public var priority: IconPriority { lock.withLock { current } }
 
-    /// Replaces the function that receives each new priority. The request retains `body`, and calls
-    /// it on any thread, possibly concurrently. Read ``priority`` for the latest value.
+    /// Replaces the function that receives each new priority.
+    ///
+    /// The request retains `body`, and calls it on any thread, possibly concurrently. Read
+    /// ``priority`` for the latest value.
     public func onPriorityChange(_ body: @escaping @Sendable (IconPriority) -> Void) {
         lock.withLock { onChange = body }
     }

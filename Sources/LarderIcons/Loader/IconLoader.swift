@@ -3,10 +3,13 @@ import LarderCache
 import LarderCore
 
 /// A loader that gets icons for views from memory, the disk or the network, in this order.
-/// Concurrent calls for a URL share one load. All functions can be called on any thread and do not
-/// block. Releasing the loader cancels all loads, and their callers receive a failure. Reads and
-/// fetches need slots, which are assigned by priority. A fetch keeps its slot while too many icons
-/// wait to be stored, so that a slow disk slows down the network.
+/// Concurrent calls for a URL share one load.
+///
+/// All functions can be called on any thread and do not block. Releasing the loader cancels all
+/// loads, and their callers receive a failure.
+///
+/// Reads and fetches need slots, which are assigned by priority. A fetch keeps its slot while too
+/// many icons wait to be stored, so that a slow disk slows down the network.
 public final class IconLoader: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 

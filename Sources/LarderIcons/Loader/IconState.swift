@@ -54,9 +54,10 @@ public final class IconTask: @unchecked Sendable {
 }
 
 extension IconLoader {
-    /// The loader of the app and of its views. By default, it reads the cache directory `AppIcons`
-    /// in the app's bundle and stores fetched icons in ``IconCache/defaultDirectory``. It fetches
-    /// only on Apple's platforms.
+    /// The loader of the app and of its views.
+    ///
+    /// By default, it reads the cache directory `AppIcons` in the app's bundle and stores fetched
+    /// icons in ``IconCache/defaultDirectory``. It fetches only on Apple's platforms.
     public static var shared: IconLoader { SharedLoader.app.loader }
 
     /// Makes `loader` the ``shared`` loader. Call this function once, when the app starts. Throws

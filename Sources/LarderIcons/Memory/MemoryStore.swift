@@ -1,8 +1,9 @@
 import LarderCore
 
 /// The entries and counters of a ``MemoryCache``. The caller frees removed items without the lock.
-/// The order of the last use is a doubly linked ring in an array, which needs no object per entry.
-/// Operations take constant time.
+///
+/// The entries are in the order of their last use. The order is a doubly linked ring in an array,
+/// which needs no object per entry. Operations take constant time.
 struct MemoryStore {
     struct Limits {
         var cost: Int
