@@ -11,6 +11,7 @@ package final class ByteInput {
     package var isCancelled: () -> Bool = { false }
     private let source: Source
     private var position = 0
+    private var isReadInOrder = true
 
     private enum Source {
         case descriptor(Int32, isOwned: Bool)
@@ -42,8 +43,17 @@ package final class ByteInput {
     var seekableSize: Int? {
         if case .bytes(let bytes) = source { return bytes.count }
         guard let file, lseek(file, 0, SEEK_CUR) == position else { return nil }
+        return Self.fileSize(file)
+    }
+
+    package var shareRead: Double? {
+        guard isReadInOrder, let file, let size = Self.fileSize(file), size > 0 else { return nil }
+        return min(1, Double(position) / Double(size))
+    }
+
+    private static func fileSize(_ descriptor: Int32) -> Int? {
         var status = stat()
-        let isFile = fstat(file, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        let isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
         return isFile ? Int(status.st_size) : nil
     }
 
@@ -64,6 +74,7 @@ package final class ByteInput {
     }
 
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
+        isReadInOrder = false
         switch source {
         case .bytes(let bytes):
             let rest = bytes.dropFirst(offset).prefix(buffer.count)

@@ -5,7 +5,8 @@ import LarderManifest
 final class ManifestFeed: Sendable {
     enum Message: Sendable {
         case begin(Int)
-        case items([ManifestItem], values: [(position: Int, value: IconValue)], of: Int)
+        case items(
+            [ManifestItem], values: [(position: Int, value: IconValue)], of: Int, share: Double?)
         case end(ManifestSummary)
     }
 
@@ -34,12 +35,13 @@ final class ManifestFeed: Sendable {
     ) throws {
         for (number, manifest) in manifests.enumerated() {
             try send(.begin(number))
+            var input: ByteInput?
             var batch: [ManifestItem] = []
             var batchBytes = 0
             var values: [(position: Int, value: IconValue)] = []
             func sendBatch() throws {
                 guard !batch.isEmpty || !values.isEmpty else { return }
-                try send(.items(batch, values: values, of: number))
+                try send(.items(batch, values: values, of: number, share: input?.shareRead))
                 (batch, values, batchBytes) = ([], [], 0)
                 batch.reserveCapacity(Self.batchLimit)
             }
@@ -49,8 +51,10 @@ final class ManifestFeed: Sendable {
             }
             let reader = ManifestReader(source: manifest, rules: rules)
             let summary = try reader.read(
-                opened: { [channel] in $0.isCancelled = { !channel.hasConsumer } },
-                values: sendsValues ? note : nil
+                opened: { opened in
+                    input = opened
+                    opened.isCancelled = { [channel] in !channel.hasConsumer }
+                }, values: sendsValues ? note : nil
             ) { item in
                 batch.append(item)
                 batchBytes += item.approximateBytes

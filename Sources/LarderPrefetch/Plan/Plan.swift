@@ -34,13 +34,18 @@ package final class Plan: Sendable {
             [seal] db in
             try db.execute(sql: Plan.tables)
             var builder = try PlanBuilder(for: db, shard: planner.shard, sealingWith: seal)
+            let start = ContinuousClock.now
             var progress = PlanProgress()
-            var lastShown = ContinuousClock.now
-            func show(_ manifest: String?, adding icons: Int = 0) {
-                (progress.manifest, progress.icons) = (manifest, progress.icons + icons)
-                let isDue = icons == 0 || ContinuousClock.now - lastShown >= .milliseconds(200)
-                guard isDue else { return }
-                lastShown = .now
+            var (manifestStart, lastShown) = (start, start)
+            func show(_ manifest: String?, adding icons: Int? = nil, share: Double? = nil) {
+                let now = ContinuousClock.now
+                if icons == nil { manifestStart = now }
+                (progress.manifest, progress.icons) = (manifest, progress.icons + (icons ?? 0))
+                guard icons == nil || now - lastShown >= .milliseconds(200) else { return }
+                lastShown = now
+                progress.seconds = (now - start) / .seconds(1)
+                let elapsed = (now - manifestStart) / .seconds(1)
+                progress.secondsLeft = share.flatMap { $0 > 0 ? elapsed / $0 * (1 - $0) : nil }
                 onProgress(progress)
             }
             try db.inTransaction {
@@ -51,8 +56,8 @@ package final class Plan: Sendable {
                         if isCancelled() { throw CancellationError() }
                         switch message {
                         case .begin(let number): show(manifests[number].name)
-                        case .items(let items, let values, let number):
-                            show(manifests[number].name, adding: items.count)
+                        case .items(let items, let values, let number, let share):
+                            show(manifests[number].name, adding: items.count, share: share)
                             for item in items { try builder.add(item, of: number) }
                             for (position, value) in values {
                                 try builder.add(value, at: position, of: number)

@@ -47,6 +47,13 @@ public struct PlanProgress: Sendable, Equatable {
     public var manifest: String?
     /// The number of icons read. An entry without an icon counts as one.
     public var icons = 0
+    /// The seconds since the start of the first manifest.
+    public var seconds: Double = 0
+    /// The estimated seconds left for the current manifest, or nil if unknown.
+    public var secondsLeft: Double?
+
+    /// The number of icons read per second.
+    public var iconsPerSecond: Double { seconds > 0 ? Double(icons) / seconds : 0 }
 }
 
 /// The counts of a plan.

@@ -69,12 +69,14 @@ import Testing
         #expect(progress.text("evicted").fitted(to: 20) == "25/100 objects")
     }
 
-    @Test func planProgressShowsManifestAndIcons() {
+    @Test func planProgressShowsManifestIconsRateAndTimeLeft() {
         var progress = PlanProgress()
         progress.manifest = "漢字\u{1B}[2J.json"
-        progress.icons = 20_000
-        #expect(progress.text.whole == "reading 漢字\\u{1B}[2J.json  20000 icons")
-        #expect(progress.text.fitted(to: 24) == "reading  20000 icons")
+        (progress.icons, progress.seconds, progress.secondsLeft) = (20_000, 2, 3)
+        #expect(
+            progress.text.whole
+                == "reading 漢字\\u{1B}[2J.json  20000 icons  10000/s  3.0 s left")
+        #expect(progress.text.fitted(to: 24) == "20000 icons  3.0 s left")
         progress.manifest = nil
         #expect(progress.text.whole == "comparing 20000 icons with the cache")
     }

@@ -31,7 +31,7 @@ import Testing
         try forEachMessage(of: feed) { message in
             switch message {
             case .begin(let number): begun.append(number)
-            case .items(let items, let values, let number):
+            case .items(let items, let values, let number, _):
                 #expect(values.isEmpty)
                 #expect(number == ends)
                 positions[number] += items.map(\.position)
@@ -58,7 +58,7 @@ import Testing
         ])
         var batches: [Int] = []
         try forEachMessage(of: feed) { message in
-            if case .items(let items, _, _) = message { batches.append(items.count) }
+            if case .items(let items, _, _, _) = message { batches.append(items.count) }
         }
         #expect(batches == [batch, batch, batch])
     }
@@ -71,7 +71,7 @@ import Testing
             try forEachMessage(of: feed) { message in
                 switch message {
                 case .begin: break
-                case .items(let more, _, _): items += more.count
+                case .items(let more, _, _, _): items += more.count
                 case .end: ends += 1
                 }
             }
@@ -86,7 +86,7 @@ import Testing
         var items = 0
         #expect(throws: CancellationError.self) {
             try forEachMessage(of: feed) { message in
-                if case .items(let more, _, _) = message { items += more.count }
+                if case .items(let more, _, _, _) = message { items += more.count }
             }
         }
         #expect(items < 10_000)

@@ -177,6 +177,8 @@ extension PlanProgress {
         let name = manifest.sanitizedForTerminal
         text.add("reading \(name)", "reading", rank: 3)
         text.add(icons.of("icon"), rank: 0)
+        text.add("\(Int(iconsPerSecond))/s", rank: 2)
+        if let secondsLeft { text.add("\(DurationText.describe(secondsLeft)) left", rank: 1) }
         return text
     }
 }
