@@ -137,16 +137,16 @@ package final class Plan: Sendable {
 
     /// Calls `body` with one inline icon at a time, to limit memory.
     func forEachInline(_ body: (_ fetch: Int64, _ key: String, Data) throws -> Void) throws {
-        let select = "SELECT fetch, key, bytes FROM inline WHERE fetch > ? ORDER BY fetch LIMIT 1"
-        func inline(after last: Int64) throws -> (Int64, String, Data)? {
-            try read(select) {
-                try $0.rows(last) { ($0.integer(), $0.text() ?? "", $0.data() ?? Data()) }.first
+        try forEachPage { (page: [Int64]) in
+            for fetch in page where pendingStatus(of: fetch) != nil {
+                let inline = try read("SELECT key, bytes FROM inline WHERE fetch = ?") {
+                    try $0.rows(fetch) { ($0.text() ?? "", $0.data() ?? Data()) }
+                }
+                for (key, bytes) in inline { try body(fetch, key, bytes) }
             }
-        }
-        var last: Int64 = 0
-        while let (fetch, key, bytes) = try inline(after: last) {
-            if pendingStatus(of: fetch) != nil { try body(fetch, key, bytes) }
-            last = fetch
+        } reading: { db, last in
+            try db.prepared("SELECT fetch FROM inline WHERE fetch > ? ORDER BY fetch LIMIT ?")
+                .rows(last ?? 0, Self.pageLimit) { $0.integer() }
         }
     }
 
