@@ -56,18 +56,20 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         return elements
     }
 
-    /// Changes the state, and resumes a waiting consumer.
+    /// Changes the state, and then resumes a waiting consumer without the lock.
     private func change<Value>(_ body: () -> Value) -> Value {
-        condition.withLock {
-            let value = body()
-            condition.broadcast()
-            if let waiting = consumer, !elements.isEmpty || end != nil || isAbandoned {
-                consumer = nil
-                let end = elements.isEmpty ? self.end : nil
-                waiting.resume(with: end?.map { _ in elements } ?? .success(elements))
-                elements = []
-            }
+        condition.lock()
+        let value = body()
+        condition.broadcast()
+        guard let waiting = consumer, !elements.isEmpty || end != nil || isAbandoned else {
+            condition.unlock()
             return value
         }
+        let batch = elements
+        let result = batch.isEmpty ? end : nil
+        (consumer, elements) = (nil, [])
+        condition.unlock()
+        waiting.resume(with: result?.map { _ in batch } ?? .success(batch))
+        return value
     }
 }
