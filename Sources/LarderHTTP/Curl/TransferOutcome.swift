@@ -42,7 +42,8 @@ extension EasyHandle {
         case CURLE_RECV_ERROR where errorMessage.hasPrefix("Out of memory in chunked"):
             .headersTooLarge
         // libcurl reports an unsupported protocol for HTTP/0.9, which has no head.
-        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL: .malformedResponse
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING:
+            .malformedResponse
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
             .connectionLost
         case CURLE_URL_MALFORMAT: .invalidRequest
