@@ -27,8 +27,9 @@ public struct ProxySelection: Sendable {
         self.exceptions = exceptions
     }
 
-    /// Reads options (`proxy` for all URLs, or an empty text for no proxy), else environment
-    /// variables like curl. `HTTP_PROXY` is ignored, because CGI sets it to a client's field.
+    /// Reads options (`proxy` for all URLs, or an empty text for no proxy, and the ``NoProxyList``
+    /// `noProxy`), and instead of a nil option, environment variables like curl. `HTTP_PROXY` is
+    /// ignored, because CGI sets it to a client's field.
     public init(
         proxy: String?, noProxy: String?, environment: [String: String]
     ) throws(SelectionError) {

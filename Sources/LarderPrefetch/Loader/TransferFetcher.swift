@@ -20,6 +20,7 @@ public final class TransferFetcher: IconFetcher {
 
     /// Creates a fetcher with its own connections, which can follow redirects from https to http
     /// (`allowsDowngrade`) and accept bodies other than complete images (`acceptsAnyContent`).
+    /// `maximumBodyBytes` is 16 MiB by default. Throws an error if `transfer` cannot be used.
     public init(
         _ transfer: TransferConfiguration = .init(), headers: [HeaderRule] = [],
         maximumBodyBytes: Int64 = 16 << 20, allowsDowngrade: Bool = false,

@@ -15,20 +15,20 @@ import LarderHTTP
 ///
 /// If an origin has no connection, its next fetch only opens one, without a slot, and is put back.
 ///
-/// To find out why a URL waits, check these conditions in order. After a redirect, its origin is
-/// the target's.
-/// - The URL failed, and its retry is not due: `delayed`.
-/// - ``next()`` returned the URL, and its operation waits for a slot or runs: ``FetchQueue``.
-/// - The origin has no cursor: `newcomers`.
-/// - The origin was given up, and its URLs will fail: `givenUp`.
-/// - The origin has the maximum number of requests in flight: `isAtLimit(_:)`.
-/// - The origin has too many retries and redirects in memory: ``HostCursor/isFull``.
-/// - A connection is being opened, and the origin is not silent: ``HostCursor/connecting``.
-/// - The origin requested a delay, or is at its rate limit: `held`.
-/// - The origin has no connection, and enough others are being opened: `unconnected`, `reserved`.
-/// - No slot is free (`hasSlot(for:)`), or other origins come first: `ready`.
-/// - Another URL of the origin comes first: ``HostCursor/head(from:)``.
-/// - ``FetchQueue`` is stopping or has a backlog: `isBacklogged`.
+/// To find out why a URL waits, check these conditions in order. The first that holds is the
+/// reason. After a redirect, the origin is the target's. Ignore outdated entries of heaps.
+/// 1. ``FetchQueue`` starts no fetch, because it is stopping or `isBacklogged`.
+/// 2. `delayed` has the URL: it failed, and its retry is not due.
+/// 3. ``next()`` returned the URL: its ``TransferOperation`` waits for a slot or runs.
+/// 4. `cursors` lacks the origin: it is in `newcomers`, and the `newcomer` has not started a fetch.
+/// 5. `givenUp` has the origin: its URLs will fail.
+/// 6. `isAtLimit(_:)`: the origin has the maximum number of requests in flight.
+/// 7. ``HostCursor/isFull``: too many retries and redirects precede the origin's planned URLs.
+/// 8. ``HostCursor/head(from:)`` returns another URL of the origin, which comes first.
+/// 9. No heap has the origin: its connection is being opened (``HostCursor/connecting``).
+/// 10. `held` has the origin: it requested a delay, or is at its rate limit.
+/// 11. `unconnected` has the origin: too many others are connecting (`reserved`), or come first.
+/// 12. `ready` has the origin: no slot is free (`hasSlot(for:)`), or other origins come first.
 struct HostSchedule {
     typealias Instant = ContinuousClock.Instant
 

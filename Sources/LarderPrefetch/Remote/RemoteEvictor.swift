@@ -12,7 +12,8 @@ public struct RemoteEvictor: Sendable {
     public struct Policy: Sendable {
         /// The maximum age of references, in seconds since their last renewal.
         public var maximumAge: TimeInterval
-        /// The minimum age of removed objects, in seconds. Default: a day.
+        /// The minimum age of removed objects, in seconds. References to newer objects may still be
+        /// written. Default: a day.
         public var grace: TimeInterval = 86_400
         /// Whether to count without removing. Default: false.
         public var isDryRun = false
@@ -32,7 +33,8 @@ public struct RemoteEvictor: Sendable {
         self.transfer = transfer
     }
 
-    /// Evicts references and objects. Throws `RemoteError`, but reports a cancellation.
+    /// Evicts references and objects. Calls `onProgress` for each listed page. Throws `RemoteError`,
+    /// but reports a cancellation.
     public func evict(
         _ policy: Policy,
         onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }

@@ -69,13 +69,18 @@ struct RequestHeaders: Sendable {
 public struct HeaderRule: Sendable, Equatable {
     /// The error for an invalid rule. The description omits the rule, which may contain a secret.
     public enum ParseError: String, Error, Sendable, CaseIterable, CustomStringConvertible {
+        /// The text before the colon is empty.
         case noName = "expected 'Name: value' or 'host: Name: value'"
+        /// The host before the first colon is invalid.
         case badHost = "the text before the first colon is not a valid host"
+        /// The name is invalid, or the value has control characters.
         case notSendable = "the name is not a token, or the value contains control characters"
+        /// The value looks like another field, so the name may be a host.
         case ambiguous = """
             the value looks like another field; if the name is a host without a dot, add a port, \
             for example 'intranet:443: Name: value'
             """
+        /// Larder sets the field itself, for framing, the connection or conditions.
         case reserved = "larder sets this field itself"
 
         /// The reason why the rule is invalid.

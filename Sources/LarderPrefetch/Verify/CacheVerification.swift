@@ -16,7 +16,8 @@ public struct CacheVerification: Sendable {
 
     /// Verifies a cache without changing it. With manifests, verifies only their resources, and
     /// reports uncached entries as missing. Checks for cancellation after the manifests are read.
-    /// Calls `onProgress` a few times per second on any thread.
+    /// Calls `onProgress` a few times per second on any thread. Throws `ManifestError` or
+    /// `CacheError`.
     public func verify(
         _ cache: Cache, manifests: [ManifestSource] = [], options: VerifyOptions = VerifyOptions(),
         onProgress: @escaping @Sendable (ObjectProgress) -> Void = { _ in }
@@ -49,8 +50,8 @@ public struct CacheVerification: Sendable {
     /// and marks its URL as damaged. The failure is not recorded, so that the next repair or
     /// prefetch tries again. Entries that were never cached are not downloaded.
     ///
-    /// If `isCancelled` returns true, the repair ends as after ``Prefetcher/cancel()``. After an
-    /// error, `report` contains the results so far.
+    /// If `isCancelled` returns true, the repair ends as after ``Prefetcher/cancel()``. After a
+    /// `CacheError`, `report` contains the results so far.
     public func repair(
         _ report: inout VerifyReport, of cache: Cache, isCancelled: () -> Bool = { false },
         onProgress: (Progress) -> Void = { _ in }

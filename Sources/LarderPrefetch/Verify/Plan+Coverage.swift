@@ -10,7 +10,7 @@ extension Plan {
         _ manifests: [ManifestSource], in cache: Cache, _ configuration: PrefetchConfiguration
     ) throws -> Plan {
         var planner = Planner(configuration, cache: cache)
-        planner.acceptsAnyContent = true
+        (planner.acceptsAnyContent, planner.shard) = (true, nil)
         let plan = try planner.plan(of: manifests)
         for (source, summary) in zip(manifests, plan.summary.manifests) {
             if let refusal = summary.refusal(of: source) { throw refusal }
