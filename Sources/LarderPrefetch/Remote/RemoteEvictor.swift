@@ -33,8 +33,8 @@ public struct RemoteEvictor: Sendable {
         self.transfer = transfer
     }
 
-    /// Evicts references and objects. Calls `onProgress` for each listed page. Throws `RemoteError`,
-    /// but reports a cancellation.
+    /// Evicts references and objects. Calls `onProgress` for each listed page. Throws
+    /// `RemoteError`, but reports a cancellation.
     public func evict(
         _ policy: Policy,
         onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }
