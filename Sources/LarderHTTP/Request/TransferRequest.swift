@@ -66,9 +66,7 @@ package struct RequestBody: Sendable {
 }
 
 /// The identity of a transfer within its ``TransferLoop``.
-package struct TransferID: Hashable, Sendable {
-    let number: UInt64
-}
+package struct TransferID: Hashable, Sendable { let number: UInt64 }
 
 /// A receiver of a transfer's events: at most one head, any number of body pieces, then exactly one
 /// end. All calls are on the loop's queue and must not block.

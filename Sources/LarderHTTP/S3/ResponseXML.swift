@@ -13,22 +13,17 @@ enum ResponseXML {
         return rules
     }()
 
-    static let separator = UInt8(ascii: "/")
-
     /// Calls `body` at the end of each element except the root. Paths exclude the root and
     /// namespace prefixes. Returns the root's name.
     static func read(
-        _ bytes: [UInt8], _ body: (_ path: [UInt8], _ text: String) throws -> Void
-    ) throws -> [UInt8] {
+        _ bytes: [UInt8], _ body: (_ path: String, _ text: String) throws -> Void
+    ) throws -> String {
         var rest = bytes[...]
-        var path: [UInt8] = []
-        // `start` is the length of the parent's path.
-        var open: [(start: Int, text: String)] = []
-        var root: [UInt8]?
+        var open: [(path: String, text: String)] = []
+        var root = ""
         func end() throws {
-            let (start, text) = open.removeLast()
+            let (path, text) = open.removeLast()
             if !open.isEmpty { try body(path, text) }
-            path.removeSubrange(start...)
         }
         do {
             let reader = try XMLReader(rules) { buffer in
@@ -41,13 +36,10 @@ enum ResponseXML {
             while true {
                 switch try reader.advance() {
                 case .start:
-                    let name = Array(reader.name.utf8)
-                    let colon = name.lastIndex(of: UInt8(ascii: ":"))
-                    let local = name[(colon.map { $0 + 1 } ?? 0)...]
-                    let start = path.count
-                    if open.count > 1 { path.append(separator) }
-                    if open.isEmpty { root = Array(local) } else { path += local }
-                    open.append((start, ""))
+                    let name = reader.name.split(separator: ":").last.map(String.init) ?? ""
+                    if open.isEmpty { root = name }
+                    let parent = open.count > 1 ? open[open.count - 1].path + "/" : ""
+                    open.append((parent + name, ""))
                     if reader.isEmpty { try end() }
                 case .end: try end()
                 case .text:
@@ -56,9 +48,7 @@ enum ResponseXML {
                     guard open[last].text.utf8.count <= rules.maximumTextBytes else {
                         throw ParseError()
                     }
-                case .finished:
-                    guard let root else { throw ParseError() }
-                    return root
+                case .finished: return root
                 }
             }
         } catch is XMLError {
@@ -77,23 +67,21 @@ struct ListAnswer {
         var size: Int64?
         var modified: Date?
         let root = try ResponseXML.read(bytes) { path, text in
-            if path.elementsEqual("Contents/Key".utf8) {
-                key = text
-            } else if path.elementsEqual("Contents/Size".utf8) {
-                size = Int64(text)
-            } else if path.elementsEqual("Contents/LastModified".utf8) {
-                modified = Self.date(text)
-            } else if path.elementsEqual("Contents".utf8) {
+            switch path {
+            case "Contents/Key": key = text
+            case "Contents/Size": size = Int64(text)
+            case "Contents/LastModified": modified = Self.date(text)
+            case "Contents":
                 guard let key, let size, let modified, size >= 0 else {
                     throw ResponseXML.ParseError()
                 }
                 objects.append(ListedObject(key: key, size: size, modified: modified))
-            } else if path.elementsEqual("IsTruncated".utf8) {
-                isTruncated = text.utf8.elementsEqual("true".utf8)
+            case "IsTruncated": isTruncated = text == "true"
+            default: break
             }
-            if !path.contains(ResponseXML.separator) { (key, size, modified) = (nil, nil, nil) }
+            if !path.contains("/") { (key, size, modified) = (nil, nil, nil) }
         }
-        guard root.elementsEqual("ListBucketResult".utf8) else { throw ResponseXML.ParseError() }
+        guard root == "ListBucketResult" else { throw ResponseXML.ParseError() }
     }
 
     private static func date(_ text: String) -> Date? {
@@ -105,15 +93,14 @@ struct ListAnswer {
 extension RemoteError {
     /// https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
     init(_ head: ResponseHead, body: [UInt8], subject: String) {
-        var texts: [[UInt8]: String] = [:]
+        var texts: [String: String] = [:]
         _ = try? ResponseXML.read(body) { path, text in
             texts[path] = String(decoding: text.utf8.prefix(300), as: UTF8.self)
         }
-        func text(_ name: String) -> String? { texts[Array(name.utf8)] }
-        let (name, reason, status) = (text("Code") ?? "", text("Message") ?? "", head.status)
+        let (name, reason, status) = (texts["Code"] ?? "", texts["Message"] ?? "", head.status)
         let shown = name.isEmpty ? "status \(status)" : name
         let words = reason.isEmpty ? shown : "\(shown): \(reason)"
-        let region = (head.headers[first: "x-amz-bucket-region"] ?? text("Region")).map {
+        let region = (head.headers[first: "x-amz-bucket-region"] ?? texts["Region"]).map {
             String(decoding: $0.utf8.prefix(64), as: UTF8.self)
         }
         let code = Self.code(of: status, named: name, hasRegion: region != nil)

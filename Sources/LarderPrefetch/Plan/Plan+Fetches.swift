@@ -100,9 +100,7 @@ extension Plan {
         }
     }
 
-    func pendingStatus(of fetch: Int64) -> PlanStatus? {
-        pending.withLock { $0.status(of: fetch) }
-    }
+    func pendingStatus(of fetch: Int64) -> PlanStatus? { pending.withLock { $0.status(of: fetch) } }
 
     func pendingFetches(after last: Int64 = 0) -> [Int64] {
         pending.withLock { $0.next(after: last, limit: Self.pageLimit) }

@@ -122,9 +122,7 @@ struct OriginNames {
     private(set) var all: [String] = []
     private var numbers: [String: Int] = [:]
 
-    init(_ planned: [String]) {
-        for origin in planned { _ = number(of: origin) }
-    }
+    init(_ planned: [String]) { for origin in planned { _ = number(of: origin) } }
 
     mutating func number(of origin: String) -> Int {
         if let known = numbers[origin] { return known }

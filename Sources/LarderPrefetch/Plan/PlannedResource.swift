@@ -142,7 +142,5 @@ extension Expectation {
 
     static let columns = "e.digest, e.size"
 
-    init(_ row: inout RowReader) {
-        self.init(digest: row.digest(), size: row.optionalInteger())
-    }
+    init(_ row: inout RowReader) { self.init(digest: row.digest(), size: row.optionalInteger()) }
 }

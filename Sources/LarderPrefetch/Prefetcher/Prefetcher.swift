@@ -162,7 +162,7 @@ public final class Prefetcher: Sendable {
             if let onLocked = configuration.onLocked, report.isComplete,
                 summary.leftAlone == 0, summary.otherShards == 0
             {
-                try plan.forEachLocked { onLocked($0.json) }
+                try plan.forEachLocked(onLocked)
                 report.isLocked = true
             }
             return report

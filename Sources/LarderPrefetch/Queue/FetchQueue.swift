@@ -208,9 +208,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
     }
 
-    private func attempt(_ body: () throws -> Void) {
-        do { try body() } catch { breakOff(error) }
-    }
+    private func attempt(_ body: () throws -> Void) { do { try body() } catch { breakOff(error) } }
 
     /// Whether the operation may start. If not, its outcome is `held`.
     func mayStart(_ operation: TransferOperation) -> Bool {

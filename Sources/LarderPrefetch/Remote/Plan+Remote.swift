@@ -12,7 +12,7 @@ extension Plan {
     /// Lists all resources to look up, except inline icons. Must precede the first report.
     func prepareRemote() throws {
         let parts = origins.map { Part(ofHost: (try? HTTPURL($0))?.host ?? "").number }
-        try database.writeWithoutTransaction { db in
+        try database.write { db in
             try db.execute(
                 sql: """
                     CREATE TABLE main.wanted (part INTEGER NOT NULL, name BLOB NOT NULL,
@@ -21,30 +21,25 @@ extension Plan {
                         modified REAL NOT NULL, is_usable INTEGER NOT NULL DEFAULT 1);
                     CREATE TABLE main.present (fetch INTEGER PRIMARY KEY);
                     """)
-            try db.inTransaction {
-                let insert = try db.prepared("INSERT INTO wanted VALUES (?, ?, ?)")
-                let present = try db.prepared("INSERT INTO present VALUES (?)")
-                try db.prepared(
-                    """
-                    SELECT e.id, e.key, e.origin
-                    FROM main.entries e LEFT JOIN settled s ON s.fetch = e.id
-                        LEFT JOIN inline i ON i.fetch = e.id
-                    WHERE e.key IS NOT NULL AND e.leader IS NULL AND s.fetch IS NULL
-                        AND i.fetch IS NULL
-                    ORDER BY e.id
-                    """
-                ).forEach { row in
-                    let (id, key) = (row.integer(), try row.requireText())
-                    let origin = Int(row.integer())
-                    let part =
-                        ResourceKey.isSpelledOut(key) ? Part(ofKey: key).number : parts[origin]
-                    try insert.run(Int64(part), Digest(of: Array(key.utf8)), id)
-                    if pendingStatus(of: id) == nil { try present.run(id) }
-                }
-                try db.execute(
-                    sql: "CREATE INDEX main.wanted_by_name ON wanted (part, name, fetch)")
-                return .commit
+            let insert = try db.prepared("INSERT INTO wanted VALUES (?, ?, ?)")
+            let present = try db.prepared("INSERT INTO present VALUES (?)")
+            try db.prepared(
+                """
+                SELECT e.id, e.key, e.origin
+                FROM main.entries e LEFT JOIN settled s ON s.fetch = e.id
+                    LEFT JOIN inline i ON i.fetch = e.id
+                WHERE e.key IS NOT NULL AND e.leader IS NULL AND s.fetch IS NULL
+                    AND i.fetch IS NULL
+                ORDER BY e.id
+                """
+            ).forEach { row in
+                let (id, key) = (row.integer(), try row.requireText())
+                let origin = Int(row.integer())
+                let part = ResourceKey.isSpelledOut(key) ? Part(ofKey: key).number : parts[origin]
+                try insert.run(Int64(part), Digest(of: Array(key.utf8)), id)
+                if pendingStatus(of: id) == nil { try present.run(id) }
             }
+            try db.execute(sql: "CREATE INDEX main.wanted_by_name ON wanted (part, name, fetch)")
         }
     }
 

@@ -22,9 +22,7 @@ final class RemoteScratch: Sendable {
     }
 
     /// SQL statements contain the numbers of the first two cases.
-    enum State: Int64 {
-        case unreferenced, referenced, corrupt, missing, removed, unreadable
-    }
+    enum State: Int64 { case unreferenced, referenced, corrupt, missing, removed, unreadable }
 
     func add(_ objects: [(digest: Digest, size: Int64, state: State)]) throws {
         try database.write { db in

@@ -13,20 +13,20 @@ import Testing
         (4, #""priority":"high","#), (8, #""priority":"veryHigh","#), (5, #""priority":5,"#),
     ])
     func aLockedEntryIsAPlainManifestEntry(_ priority: Int, _ written: String) throws {
-        let entry = LockedEntry(
+        let entry = Plan.lockedEntry(
             name: "", icon: "http://a.example/", key: nil, priority: priority,
             digest: try #require(digest), size: 3)
         #expect(
-            entry.json == #"{"icon":"http://a.example/","# + written
+            entry == #"{"icon":"http://a.example/","# + written
                 + #""integrity":"sha256-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","size":3}"#)
     }
 
     @Test func controlCharactersInALockedEntryAreEscaped() throws {
-        let entry = LockedEntry(
+        let entry = Plan.lockedEntry(
             name: "\u{9B}\"\\ é\u{E0041}", icon: "http://a.example/", key: "\u{7F}", priority: 0,
             digest: try #require(digest), size: 3)
-        #expect(entry.json.contains(#""name":"\u009b\"\\ é\udb40\udc41""#), "\(entry.json)")
-        #expect(entry.json.contains(#""key":"\u007f""#))
+        #expect(entry.contains(#""name":"\u009b\"\\ é\udb40\udc41""#), "\(entry)")
+        #expect(entry.contains(#""key":"\u007f""#))
     }
 
     /// In Base64 in a lock file, a larger icon would exceed the maximum size of an entry.
@@ -49,11 +49,11 @@ import Testing
             return
         }
         let icon = "data:image/svg+xml;base64," + Data(entry.bytes).base64EncodedString()
-        let lock = LockedEntry(
+        let lock = Plan.lockedEntry(
             name: "", icon: icon, key: nil, priority: 0, digest: try #require(digest),
             size: Int64(entry.bytes.count))
         let locked = ManifestReader(
-            source: .bytes(Array("[\(lock.json)]".utf8), name: "lock"))
+            source: .bytes(Array("[\(lock)]".utf8), name: "lock"))
         var keys: [String?] = []
         _ = try locked.read { keys.append($0.resourceKey) }
         #expect(keys == [entry.resourceKey])

@@ -4,16 +4,11 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// An entry of a lock file: an icon with its required digest and size.
-struct LockedEntry {
-    let name: String
-    let icon: String
-    let key: String?
-    let priority: Int
-    let digest: Digest
-    let size: Int64
-
-    var json: String {
+extension Plan {
+    /// Returns an entry of a lock file as JSON: an icon with its required digest and size.
+    static func lockedEntry(
+        name: String, icon: String, key: String?, priority: Int, digest: Digest, size: Int64
+    ) -> String {
         var object = JSONObject()
         if !name.isEmpty { object.set("name", exactly: name) }
         object.set("icon", exactly: icon)
@@ -25,9 +20,7 @@ struct LockedEntry {
         object.set("size", size)
         return object.text
     }
-}
 
-extension Plan {
     func note(locked results: [EntryResult]) throws {
         try database.write { db in
             let insert = try db.prepared(
@@ -40,7 +33,7 @@ extension Plan {
     }
 
     /// Omits repeated entries, but not the same icon with a different name or spelling.
-    func forEachLocked(_ body: (LockedEntry) throws -> Void) throws {
+    func forEachLocked(_ body: (String) throws -> Void) throws {
         // CROSS JOIN keeps this order of tables, because a sort would copy all inline icons.
         let entries = """
             locked l CROSS JOIN entries e ON e.id = l.entry
@@ -65,7 +58,7 @@ extension Plan {
                 }
                 let url = try row.requireText()
                 try body(
-                    LockedEntry(
+                    Self.lockedEntry(
                         name: name ?? "", icon: inline ?? url, key: ResourceKey.name(in: key),
                         priority: Int(priority), digest: digest, size: size))
             }
