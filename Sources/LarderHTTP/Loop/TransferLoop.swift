@@ -49,9 +49,7 @@ package final class TransferLoop: @unchecked Sendable {
     private static let firstWait = Duration.milliseconds(10)
 
     /// Programs must first check that threads can be created, because Dispatch waits for a thread.
-    ///
-    /// - Parameter queue: A serial queue.
-    /// - Throws: An error if a file of the configuration is unreadable or libcurl older than 7.88.
+    /// `queue` is serial. Throws if a file of the configuration is unreadable or libcurl too old.
     package init(
         configuration: TransferConfiguration = .init(),
         queue: DispatchQueue = DispatchQueue(label: "larder.loop")
@@ -251,24 +249,21 @@ package final class TransferLoop: @unchecked Sendable {
     private func finish(_ handle: EasyHandle, _ code: CURLcode) {
         guard let transfer = handle.transfer else { return }
         let outcome = handle.outcome(of: transfer, code)
-        log(outcome, of: transfer.order.request.url)
-        release(handle, transfer.order.id)
-        transfer.order.end(outcome)
-    }
-
-    private func log(_ outcome: TransferResult, of url: HTTPURL) {
+        let (url, logger) = (transfer.order.request.url, configuration.logger)
         switch outcome {
         case .success(let metrics):
-            configuration.logger?.debug(
+            logger?.debug(
                 "transfer ended",
                 metadata: [
                     "url": url.logged, "bytes": "\(metrics.receivedBytes)",
                     "connection": metrics.reusedConnection ? "reused" : "new",
                 ])
         case .failure(let error):
-            configuration.logger?.debug(
+            logger?.debug(
                 "transfer failed", metadata: ["url": url.logged, "code": "\(error.code.rawValue)"])
         }
+        release(handle, transfer.order.id)
+        transfer.order.end(outcome)
     }
 
     @discardableResult

@@ -26,8 +26,7 @@ extension Plan {
         }
     }
 
-    /// Calls `body` with entries that need no fetch. Must be called before ``releaseIndex()`` and
-    /// before any fetch finishes.
+    /// Calls `body` with entries that need no fetch. Must precede ``releaseIndex()`` and fetches.
     func forEachSettledEntry(
         includesCached: Bool = true, _ body: ([PlannedEntry]) throws -> Void
     ) throws {
@@ -89,8 +88,7 @@ extension Plan {
     /// With larger pages, the allocator would map and unmap memory for each page.
     static let pageLimit = 512
 
-    /// Calls `body` with pages until one is shorter than ``pageLimit``. `body` may use the
-    /// database.
+    /// Calls `body`, which may use the database, with pages until one is shorter than the limit.
     func forEachPage<Row>(
         _ body: ([Row]) throws -> Void, reading next: (Database, _ last: Row?) throws -> [Row]
     ) throws {
@@ -162,6 +160,26 @@ extension Plan {
         case (.skipped, _): .notFailedBefore
         case (.unavailable, _): .offline
         default: nil
+        }
+    }
+
+    /// Calls `body` with each value in document order. The text is untrusted and, except for masked
+    /// credentials, as written.
+    package func forEachValue(
+        _ body: (_ manifest: String, _ position: Int64, _ kind: String, _ text: String) -> Void
+    ) throws {
+        // An entry that contains other entries was added to the table after them.
+        let nested = summary.manifests.enumerated()
+            .filter { $1.format != .binaryPlist && ($1.places?.entries.count ?? 0) > 1 }
+            .map { "\($0.offset)" }.joined(separator: ",")
+        let order = nested.isEmpty ? "" : "manifest, iif(manifest IN (\(nested)), start, 0), "
+        let select = "SELECT manifest, position, kind, text FROM icon_values ORDER BY \(order)id"
+        try read(select) { rows in
+            try rows.forEach { row in
+                body(
+                    manifests[Int(row.integer())], row.integer(), try row.requireText(),
+                    try row.requireText())
+            }
         }
     }
 }

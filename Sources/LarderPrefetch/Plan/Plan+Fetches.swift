@@ -5,8 +5,7 @@ import LarderCore
 import Synchronization
 
 extension Plan {
-    /// Fills and indexes `pending`. Called on demand, because sorting a million rows takes half a
-    /// second.
+    /// Fills and indexes `pending`, but only if needed. A million rows take half a second.
     private func list(by order: String) throws {
         try database.write { db in
             // Unlike -priority, ~priority cannot overflow.
@@ -41,8 +40,7 @@ extension Plan {
         return try read(select) { try $0.rows { (Int($0.integer()), Int($0.integer())) } }
     }
 
-    /// Returns the next pending resources. Stale ones include the cached resource. Must be called
-    /// after ``orderFetches()``.
+    /// Returns the next pending resources, if stale with `known`. Must follow ``orderFetches()``.
     func fetches(
         ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int, knownTo cache: Cache
     ) throws -> [PlannedResource] {
@@ -107,8 +105,7 @@ extension Plan {
     }
 }
 
-/// The resources to fetch, in memory so that planning and reporting write no rows: two bits for
-/// each entry.
+/// The resources to fetch, as two bits per entry. Planning and reporting then write no rows.
 struct PendingFetches: Sendable {
     /// Whether fetch numbers are in fetch order, because all have the same origin and priority.
     let areInOrder: Bool
@@ -132,7 +129,6 @@ struct PendingFetches: Sendable {
     }
 
     mutating func insert(_ fetch: Int64) { fetches.insert(Int(fetch)) }
-
     mutating func markStale(_ fetch: Int64) { stale.insert(Int(fetch)) }
     mutating func remove(_ fetch: Int64) { fetches.remove(Int(fetch)) }
 }

@@ -161,8 +161,7 @@ final class PlanClassification {
 
     private static let lookups = DispatchQueue(label: "larder.presence")
 
-    /// Looks up a page's objects on another thread. Returns a function that waits for the result
-    /// and settles the page.
+    /// Looks up a page's objects on another thread. The returned function waits and then settles.
     private func look(for page: [NamedResource]) -> () throws -> Void {
         let wanted = page.indices.filter { place in
             guard let known = page[place].known else { return false }
@@ -262,8 +261,7 @@ final class PlanClassification {
     }
 }
 
-/// A lookup of ascending keys. Most keys exist, so stepping from row to row takes half the time of
-/// separate lookups.
+/// A lookup of ascending keys. Most keys exist, so steps take half the time of separate lookups.
 private struct ResourceRecall {
     private let rows: PreparedStatement
     private var row: RowReader?

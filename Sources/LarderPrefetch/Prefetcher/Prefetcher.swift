@@ -180,8 +180,7 @@ public final class Prefetcher: Sendable {
 
         var transfer = configuration.loggedTransfer
         transfer.maximumConnections = configuration.maximumConcurrent
-        // The schedule enforces the limit. libcurl would count all hosts behind a proxy or
-        // `--connect-to` address as one.
+        // The schedule enforces the limit. For libcurl, all hosts behind a proxy are one.
         transfer.maximumConnectionsPerHost = 1_000_000
         let loop = try TransferLoop(configuration: transfer)
         defer { loop.shutdown() }

@@ -20,7 +20,7 @@ final class HostCursor {
     var lastUse = 0
     /// A ``ReadyHost`` with a different version is outdated.
     var version = 0
-    private(set) var taken = 0
+    var taken = 0
     /// An estimate, because ``taken`` counts a fetch again if it was put back.
     var remaining: Int { max(0, planned - taken) }
     private(set) var heldUntil: ContinuousClock.Instant?
@@ -108,8 +108,6 @@ final class HostCursor {
         place = planned.place
         return Attempt(planned, url: try planned.target)
     }
-
-    func untake() { taken -= 1 }
 
     /// Whether no URL of a planned origin remains. Must be read directly after ``head(from:)``.
     var isLast: Bool {

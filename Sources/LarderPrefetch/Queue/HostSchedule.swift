@@ -126,8 +126,7 @@ struct HostSchedule {
         fetch: Attempt, cursor: Int, isLast: Bool, onlyConnects: Bool, sharesConnection: Bool
     )
 
-    /// Returns the next fetch. It is in flight until ``ended(_:)`` or
-    /// ``endedConnecting(_:of:isOpen:)`` is called.
+    /// Returns the next fetch, in flight until ``ended(_:)`` or ``endedConnecting(_:of:isOpen:)``.
     mutating func next() throws -> Next? {
         try wakeUp()
         while let (host, onlyConnects) = nextHost() {
@@ -237,7 +236,7 @@ struct HostSchedule {
             unreserve(priority)
         }
         guard isOpen else { return try announce(number) }
-        cursor?.untake()
+        cursor?.taken -= 1
         remaining += 1
         try put(back: fetch)
     }

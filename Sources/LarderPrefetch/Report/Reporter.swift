@@ -14,8 +14,7 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
-        /// By manifest, the failed icons with a required digest or size, and the mismatches among
-        /// them.
+        /// By manifest, the failed icons with a required digest or size, and those that differ.
         var demands: [String: (failed: Int, refused: Int)] = [:]
     }
 

@@ -18,8 +18,7 @@ struct HTTPClient: Sendable {
         let confirmation: Deposit.Content?
     }
 
-    /// Makes one attempt, including redirects. Throws `ResourceFailure`, an error of the sink, or
-    /// `CancellationError`.
+    /// Makes one attempt, including redirects. Throws `ResourceFailure` or an error of the sink.
     func fetch(
         _ url: HTTPURL, about known: Resource? = nil,
         into makeSink: @escaping @Sendable () throws -> ByteSink

@@ -19,8 +19,7 @@ struct RequestTarget: Sendable {
     /// Whether the request goes to the origin of the given URL, and may carry its credentials.
     var isAtOwnOrigin: Bool { redirects == 0 || url.hasOrigin(of: first) }
 
-    /// Returns the stale resource if its validators came from this URL. A 304 from a different URL
-    /// proves nothing.
+    /// Returns the stale resource if it came from this URL. A 304 from another URL proves nothing.
     func asked(about known: Resource?) -> Resource? {
         known?.responseURL == url.string ? known : nil
     }
@@ -53,8 +52,7 @@ struct RequestTarget: Sendable {
         }
         url = next
         redirects += 1
-        // Limited, because waiting fetches keep cookies in memory. libcurl sends at most 8,190
-        // bytes.
+        // Limited, because waiting fetches keep cookies. libcurl sends at most 8,190 bytes.
         let bytes = cookies.reduce(0) { $0 + $1.utf8.count }
         self.cookies = bytes <= Self.maximumCookieBytes ? cookies : []
         redirectsFreshUntil = min(freshUntil, redirectsFreshUntil ?? freshUntil)
