@@ -26,10 +26,8 @@ final class EasyHandle {
         guard let pointer = curl_easy_init() else {
             throw TransferError(.other, "libcurl could not allocate memory for a transfer")
         }
-        self.pointer = pointer
-        self.configuration = configuration
-        self.rateLimit = rateLimit
-        self.sockets = sockets
+        (self.pointer, self.sockets) = (pointer, sockets)
+        (self.configuration, self.rateLimit) = (configuration, rateLimit)
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         try setConstants()

@@ -99,8 +99,7 @@ final class OpenSockets {
         guard let sessions = larder_share_sessions() else {
             throw TransferError(.other, "libcurl could not allocate memory for TLS sessions")
         }
-        self.sessions = sessions
-        self.logger = logger
+        (self.sessions, self.logger) = (sessions, logger)
     }
 
     deinit { curl_share_cleanup(sessions) }

@@ -26,9 +26,7 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
 
     /// - Parameter maximumBytes: A second limit, for the body of a successful response.
     package init(on loop: TransferLoop, maximumBytes: Int64 = .max, onHead: @escaping HeadHandler) {
-        self.loop = loop
-        self.maximumBytes = maximumBytes
-        self.onHead = onHead
+        (self.loop, self.maximumBytes, self.onHead) = (loop, maximumBytes, onHead)
     }
 
     /// Sends a request. Returns the head after the body has ended or was refused. Throws

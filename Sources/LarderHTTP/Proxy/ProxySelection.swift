@@ -22,9 +22,7 @@ public struct ProxySelection: Sendable {
     public init(
         http: ProxyServer?, https: ProxyServer?, exceptions: NoProxyList = NoProxyList("")
     ) {
-        self.http = http
-        self.https = https
-        self.exceptions = exceptions
+        (self.http, self.https, self.exceptions) = (http, https, exceptions)
     }
 
     /// Reads options (`proxy` for all URLs, or an empty text for no proxy, and the ``NoProxyList``

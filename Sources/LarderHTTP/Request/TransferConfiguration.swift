@@ -57,8 +57,7 @@ public struct ClientCertificate: Hashable, Sendable {
 
     /// Creates a certificate from files.
     public init(certificate: String, key: String? = nil) {
-        self.certificate = certificate
-        self.key = key
+        (self.certificate, self.key) = (certificate, key)
     }
 }
 

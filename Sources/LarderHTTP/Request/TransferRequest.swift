@@ -39,8 +39,7 @@ package struct TransferRequest: Sendable {
         url: HTTPURL, headers: FieldList = [], maximumBodyBytes: Int64 = 16 << 20,
         usesStoredCredentials: Bool = true
     ) {
-        (self.url, self.headers) = (url, headers)
-        self.maximumBodyBytes = maximumBodyBytes
+        (self.url, self.headers, self.maximumBodyBytes) = (url, headers, maximumBodyBytes)
         self.usesStoredCredentials = usesStoredCredentials
     }
 }

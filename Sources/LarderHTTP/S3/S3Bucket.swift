@@ -24,8 +24,7 @@ package final class S3Bucket: ObjectStore {
         transfer.maximumConnections = connections
         transfer.maximumConnectionsPerHost = connections
         loop = try TransferLoop(configuration: transfer)
-        self.settings = settings
-        self.retry = retry
+        (self.settings, self.retry) = (settings, retry)
         slots = RequestSlots(connections)
         logger = transfer.logger
     }

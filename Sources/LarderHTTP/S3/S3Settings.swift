@@ -19,10 +19,8 @@ public struct S3Settings: Sendable {
         location: S3Location, endpoint: HTTPURL? = nil, region: String = "us-east-1",
         credentials: S3Credentials? = nil
     ) {
-        self.location = location
-        self.endpoint = endpoint
-        self.region = region
-        self.credentials = credentials
+        (self.location, self.endpoint) = (location, endpoint)
+        (self.region, self.credentials) = (region, credentials)
     }
 
     /// Amazon S3 requires the bucket in the host name, unless dots would not match its certificate.
@@ -54,8 +52,7 @@ public struct S3Credentials: Hashable, Sendable, CustomStringConvertible {
 
     /// Creates an access key.
     public init(accessKey: String, secretKey: String, sessionToken: String? = nil) {
-        self.accessKey = accessKey
-        self.secretKey = secretKey
+        (self.accessKey, self.secretKey) = (accessKey, secretKey)
         self.sessionToken = sessionToken
     }
 

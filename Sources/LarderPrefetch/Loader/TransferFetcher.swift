@@ -8,10 +8,6 @@ import Synchronization
 /// A fetcher of complete icons, without retries. Its `IconLoader` records failures and limits
 /// concurrent fetches.
 public final class TransferFetcher: IconFetcher {
-    private static let freshnessFields = [
-        "ETag", "Last-Modified", "Date", "Age", "Cache-Control", "Expires", "Vary",
-    ]
-
     private let client: HTTPClient
     private let acceptsAnyContent: Bool
     private let cancelled = Mutex<Int64>(0)
@@ -51,9 +47,10 @@ public final class TransferFetcher: IconFetcher {
                     of: $0, acceptsAnyContent: acceptsAnyContent,
                     unknownCoding: headers.unknownContentCoding)
             }
+            let names = ["ETag", "Last-Modified", "Date", "Age", "Cache-Control", "Expires", "Vary"]
             return FetchedIcon(
                 data: Data(bytes), mediaType: attributes.mediaType,
-                headers: Self.freshnessFields.flatMap { name in
+                headers: names.flatMap { name in
                     headers.all(name).map { (name: name, value: $0) }
                 },
                 responseURL: target.redirects > 0 ? target.url.string : nil)

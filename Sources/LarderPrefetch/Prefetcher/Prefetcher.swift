@@ -187,16 +187,8 @@ public final class Prefetcher: Sendable {
         let stage = OperationContext(
             loop: loop, policy: configuration.requestPolicy, check: check,
             logger: configuration.logger)
-        let (perHost, slots) = (configuration.maximumPerHost, configuration.maximumConcurrent)
-        // A silent origin must not occupy every slot.
-        let most = plan.origins.count > 1 && slots > 1 ? min(perHost, slots - 1) : perHost
         let queue = try FetchQueue(
-            plan: plan, cache: cache, stage: stage, slots: slots,
-            hosts: HostLimits(
-                perHost: perHost, most: most, ratePerHost: configuration.ratePerHost,
-                shard: configuration.shard),
-            retry: configuration.retry, grace: configuration.grace,
-            remembersFailures: configuration.remembersFailures
+            configuration, plan: plan, cache: cache, stage: stage
         ) { results in
             reporter.report(results)
             remoteStage?.pushStage?.add(results)

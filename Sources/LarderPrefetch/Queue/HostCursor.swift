@@ -41,11 +41,8 @@ final class HostCursor {
     private let pageSize: Int
 
     init(origin: Int, limit: HostLimits.Limit, planned: Int, pageSize: Int) {
-        self.origin = origin
-        self.limit = limit
-        self.pageSize = pageSize
-        self.planned = planned
-        isExhausted = planned == 0
+        (self.origin, self.limit, self.pageSize) = (origin, limit, pageSize)
+        (self.planned, isExhausted) = (planned, planned == 0)
     }
 
     private struct Returned: Comparable {

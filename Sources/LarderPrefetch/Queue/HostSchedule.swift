@@ -76,17 +76,11 @@ struct HostSchedule {
         readAhead: Int = HostSchedule.readAhead, now: @escaping () -> Instant = { .now },
         isConnected: @escaping (String) -> Bool
     ) throws {
-        self.isConnected = isConnected
-        self.now = now
-        self.retry = retry
-        self.slots = slots
-        self.ahead = ahead
-        self.connections = connections
+        (self.isConnected, self.now, self.retry) = (isConnected, now, retry)
+        (self.slots, self.ahead, self.connections) = (slots, ahead, connections)
         source = { try plan.fetches(ofOrigin: $0, after: $1, limit: $2, knownTo: cache) }
         names = OriginNames(plan.origins)
-        self.limits = limits
-        self.readAhead = readAhead
-        cursorLimit = readAhead
+        (self.limits, self.readAhead, cursorLimit) = (limits, readAhead, readAhead)
         pageSize = max(1, min(64, readAhead / max(1, plan.origins.count)))
         planned = Array(repeating: 0, count: plan.origins.count)
         let origins = try plan.orderFetches()

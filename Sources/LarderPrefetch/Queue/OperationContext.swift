@@ -134,9 +134,8 @@ final class OperationContext: Sendable {
             let result = ResourceResult(
                 id: fetch.planned.id, result: .success(success), waiting: fetch.planned.waiting,
                 attempts: fetch.attempt, seconds: fetch.elapsed)
-            if policy.headers.arePersonal(
-                for: fetch.planned.url, hasCredentials: fetch.planned.credentials != nil)
-            {
+            let hasCredentials = fetch.planned.credentials != nil
+            if policy.headers.arePersonal(for: fetch.planned.url, hasCredentials: hasCredentials) {
                 validators.cacheControl = CacheControl.ofPersonal(validators.cacheControl)
             }
             store.add(
@@ -173,11 +172,9 @@ struct BodyCheck: Sendable {
         isReplacing: Bool = false, unknownCoding: String? = nil,
         mayBeCut: @autoclosure () -> Bool = false, outcome: EntryResult.Outcome = .fetched
     ) throws -> (Deposit.Content, ResourceResult.Success) {
-        if hasExpectation,
-            let failure = try plan.mismatch(of: digest, size: body.count, by: fetch)
-        {
-            throw failure
-        }
+        let failure =
+            hasExpectation ? try plan.mismatch(of: digest, size: body.count, by: fetch) : nil
+        if let failure { throw failure }
         let attributes = try body.withBytes {
             try Self.attributes(
                 of: $0, acceptsAnyContent: acceptsAnyContent, unknownCoding: unknownCoding,

@@ -82,11 +82,10 @@ final class PullStage: Depositor, Sendable {
                     try await remoteStore.reference(key: fetch.key, url: fetch.url, known.digest)
                 }
             let record = reference.record
-            if fetch.hasExpectation,
-                try plan.mismatch(of: known.digest, size: record.size, by: fetch.id) != nil
-            {
-                return
-            }
+            guard
+                try !fetch.hasExpectation
+                    || plan.mismatch(of: known.digest, size: record.size, by: fetch.id) == nil
+            else { return }
             let isFresh = isFresh(reference, found)
             if isFresh, remote.use == .fill { return await leave(found, reference) }
             let limit = context.maximumObjectBytes

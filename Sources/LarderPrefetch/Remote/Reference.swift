@@ -121,10 +121,7 @@ package struct ReferenceName: Hashable, Sendable {
     package let part: UInt8
     package let name: Digest
 
-    package init(part: UInt8, name: Digest) {
-        self.part = part
-        self.name = name
-    }
+    package init(part: UInt8, name: Digest) { (self.part, self.name) = (part, name) }
 
     init(key: String, url: String) {
         let host = ResourceKey.isSpelledOut(key) ? nil : (try? HTTPURL(url))?.host

@@ -29,8 +29,7 @@ public struct RemoteEvictor: Sendable {
 
     /// Creates an evictor for a remote.
     public init(_ remote: Remote, transfer: TransferConfiguration = TransferConfiguration()) {
-        self.remote = remote
-        self.transfer = transfer
+        (self.remote, self.transfer) = (remote, transfer)
     }
 
     /// Evicts references and objects. Calls `onProgress` for each listed page. Throws

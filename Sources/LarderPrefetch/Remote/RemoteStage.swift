@@ -58,8 +58,7 @@ final class RemoteTally: Sendable {
 
     init(_ location: String, logger: Logger?, onGivenUp: @escaping @Sendable () -> Void) {
         state = Mutex((RemoteReport(location: location), nil))
-        self.onGivenUp = onGivenUp
-        self.logger = logger
+        (self.onGivenUp, self.logger) = (onGivenUp, logger)
     }
 
     var report: RemoteReport { state.withLock { $0.report } }

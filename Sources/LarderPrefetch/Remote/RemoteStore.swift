@@ -21,8 +21,7 @@ package final class RemoteStore: Sendable {
     }
 
     package init(_ storage: any ObjectStore, maximumListed: Int = .max) {
-        self.storage = storage
-        self.maximumListed = maximumListed
+        (self.storage, self.maximumListed) = (storage, maximumListed)
     }
 
     func reference(key: String, url: String, _ digest: Digest) async throws -> Reference {

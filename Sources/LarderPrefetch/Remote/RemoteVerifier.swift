@@ -12,8 +12,7 @@ public struct RemoteVerifier: Sendable {
 
     /// Creates a verifier for a remote.
     public init(_ remote: Remote, transfer: TransferConfiguration = TransferConfiguration()) {
-        self.remote = remote
-        self.transfer = transfer
+        (self.remote, self.transfer) = (remote, transfer)
     }
 
     /// Verifies the remote. With a cache, restores damaged objects from it. Removes objects that
@@ -111,10 +110,8 @@ extension RemoteRun<RemoteVerifyReport> {
     }
 
     fileprivate func settleFindings(repairingFrom cache: Cache?) async throws {
-        for (kind, state) in zip(
-            RemoteVerifyReport.Finding.Kind.allCases,
-            [RemoteScratch.State.corrupt, .missing, .unreadable])
-        {
+        let states: [RemoteScratch.State] = [.corrupt, .missing, .unreadable]
+        for (kind, state) in zip(RemoteVerifyReport.Finding.Kind.allCases, states) {
             var objects = scratch.objects(state)
             while let (digest, _) = try objects.next() {
                 try Task.checkCancellation()

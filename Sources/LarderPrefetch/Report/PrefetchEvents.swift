@@ -20,8 +20,7 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
         private var isFinished = false
 
         init(_ channel: EventChannel, cancel: @escaping @Sendable () -> Void) {
-            self.channel = channel
-            self.cancel = cancel
+            (self.channel, self.cancel) = (channel, cancel)
         }
 
         deinit {

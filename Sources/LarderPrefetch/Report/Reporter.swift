@@ -135,15 +135,14 @@ final class Reporter: Sendable {
             result = EntryResult(entry, .failed, failure: failure)
             result.seconds = fetch.seconds
         case .success(let success):
-            if let failure = entry.expectation.failure(
-                digest: success.digest, size: success.size ?? 0)
-            {
+            let (digest, size) = (success.digest, success.size ?? 0)
+            if let failure = entry.expectation.failure(digest: digest, size: size) {
                 result = EntryResult(entry, .failed, failure: failure)
                 break
             }
             let isCoalesced = !isFirst && success.outcome != .unstored
             result = EntryResult(entry, isCoalesced ? .coalesced : success.outcome)
-            result.digest = success.digest
+            result.digest = digest
             result.bytes = success.size
             result.attributes = success.attributes
             if !isFirst { return result }

@@ -14,10 +14,8 @@ struct RequestHeaders: Sendable {
         accept: String = "image/*,*/*;q=0.8"
     ) {
         (self.rules, usesNetrc) = (rules, transfer.netrcFile != nil)
-        let agent = transfer.userAgent
-        defaults =
-            [(name: "Accept", value: accept)]
-            + (agent.isEmpty ? [] : [(name: "User-Agent", value: agent)])
+        let agent = (name: "User-Agent", value: transfer.userAgent)
+        defaults = [(name: "Accept", value: accept), agent].filter { !$0.value.isEmpty }
     }
 
     /// A field for the host replaces a field for all hosts, and both replace a default.

@@ -21,9 +21,7 @@ public struct Shard: Sendable, Equatable {
     /// Creates a worker's share. Returns nil if a number is out of range, or a host is split twice.
     public init?(_ index: Int, of count: Int, splits: [HostSplit] = []) {
         guard Self.allowedCounts.contains(count), (0..<count).contains(index) else { return nil }
-        self.index = index
-        self.count = count
-        self.splits = splits
+        (self.index, self.count, self.splits) = (index, count, splits)
         splitsByHost = Dictionary(splits.map { ($0.host, $0) }) { first, _ in first }
         if splitsByHost.count < splits.count { return nil }
     }
@@ -79,8 +77,7 @@ public struct HostSplit: Hashable, Sendable {
         guard let pattern = HostPattern(host), pattern.port == nil,
             Self.allowedPieces.contains(pieces)
         else { return nil }
-        self.host = pattern.host
-        self.pieces = pieces
+        (self.host, self.pieces) = (pattern.host, pieces)
     }
 
     /// Returns the part of a piece. Pieces take consecutive parts, from the host's part.
