@@ -58,8 +58,7 @@ public struct HostPattern: Hashable, Sendable {
             // A colon without a port is an error, unlike in a URL.
             isBareIPv6 || authority.port != nil || text.last != ":"
         else { return nil }
-        host = authority.host.withoutFinalDot
-        port = authority.port
+        (host, port) = (authority.host.withoutFinalDot, authority.port)
     }
 
     package func matches(_ url: HTTPURL) -> Bool {

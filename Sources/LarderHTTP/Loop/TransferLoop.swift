@@ -64,8 +64,7 @@ package final class TransferLoop: @unchecked Sendable {
             let reason = String(cString: strerror(errno))
             throw TransferError(.tls, "\(name): \(file): \(reason)")
         }
-        self.queue = queue
-        self.configuration = configuration
+        (self.queue, self.configuration) = (queue, configuration)
         sockets = try OpenSockets(logger: configuration.logger)
         let multi = try MultiHandle(configuration: configuration, sockets: sockets)
         self.multi = multi

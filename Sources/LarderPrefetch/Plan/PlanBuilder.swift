@@ -19,10 +19,8 @@ struct PlanBuilder {
     var areInOrder: Bool { origins.all.count <= 1 && priorities.lowest >= priorities.highest }
 
     init(for db: Database, shard: Shard?, sealingWith seal: CredentialSeal) throws {
-        self.shard = shard
+        (self.shard, self.seal, self.db) = (shard, seal, db)
         summary.unusedSplits = Set(shard?.splits.map(\.host) ?? [])
-        self.seal = seal
-        self.db = db
         insertEntry = try db.prepared(
             """
             INSERT INTO entries (manifest, position, icon, name, key, url, credentials, origin,

@@ -25,9 +25,7 @@ final class PlanClassification {
 
     init(of builder: PlanBuilder, manifests: [String], by planner: Planner) throws {
         let db = builder.db
-        self.db = db
-        self.manifests = manifests
-        self.planner = planner
+        (self.db, self.manifests, self.planner) = (db, manifests, planner)
         summary = builder.summary
         pending = PendingFetches(upTo: builder.lastID, areInOrder: builder.areInOrder)
         cache = planner.cache?.indexURI == nil ? nil : planner.cache

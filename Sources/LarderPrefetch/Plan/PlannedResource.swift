@@ -21,7 +21,7 @@ final class PlannedResource: Sendable {
         url = row.text() ?? key
         credentials = try row.data().map(seal.open)
         priority = Int(row.integer())
-        let waiting = Waiting(entries: Int(row.integer()), icons: Int(row.integer()))
+        let waiting = (entries: Int(row.integer()), icons: Int(row.integer()))
         self.waiting = row.bool() ? nil : waiting
     }
 
@@ -30,13 +30,9 @@ final class PlannedResource: Sendable {
         (credentials, waiting, self.known) = (other.credentials, other.waiting, known)
     }
 
-    /// The counts of a resource's entries. Nil if any requires a digest or size, because then each
-    /// entry must be checked.
-    struct Waiting: Sendable {
-        /// The number of entries whose first icon is the resource.
-        let entries: Int
-        let icons: Int
-    }
+    /// The numbers of icons, and of entries whose first icon is the resource. Nil if any requires a
+    /// digest or size, because then each entry must be checked.
+    typealias Waiting = (entries: Int, icons: Int)
 
     /// A position in fetch order: by priority, then in manifest order.
     struct Place: Comparable {

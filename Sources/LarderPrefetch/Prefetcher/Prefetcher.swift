@@ -184,9 +184,7 @@ public final class Prefetcher: Sendable {
         transfer.maximumConnectionsPerHost = 1_000_000
         let loop = try TransferLoop(configuration: transfer)
         defer { loop.shutdown() }
-        let stage = OperationContext(
-            loop: loop, policy: configuration.requestPolicy, check: check,
-            logger: configuration.logger)
+        let stage = OperationContext(configuration, on: loop, check: check)
         let queue = try FetchQueue(
             configuration, plan: plan, cache: cache, stage: stage
         ) { results in
@@ -224,9 +222,7 @@ public final class Prefetcher: Sendable {
         }
         let remoteStage = RemoteStage(
             RemoteContext(
-                policy: configuration.policy,
-                maximumObjectBytes: configuration.maximumObjectBytes, grace: configuration.grace,
-                headers: configuration.requestHeaders, remote: remote,
+                configuration: configuration, headers: configuration.requestHeaders, remote: remote,
                 remoteStore: RemoteStore(storage, maximumListed: remote.maximumListed),
                 tally: tally, cache: cache, reporter: reporter, check: check, channel: channel))
         let isCancelled = control.withLock { control in
@@ -260,9 +256,8 @@ public final class Prefetcher: Sendable {
         let send: @Sendable (Progress) -> Void = { sample in
             let settled = reporter.progress
             var progress = sample
-            progress.total = settled.total
+            (progress.total, progress.failed) = (settled.total, settled.failed)
             progress.done = settled.done
-            progress.failed = settled.failed
             progress.arrived = max(before + sample.arrived, settled.done)
             progress.seconds = (ContinuousClock.now - start) / .seconds(1)
             channel.offer(.progress(progress))

@@ -441,10 +441,7 @@ struct HostLimits: Sendable {
     let ratePerHost: Double?
     var shard: Shard?
 
-    struct Limit {
-        let requests: Int
-        let interval: Duration?
-    }
+    typealias Limit = (requests: Int, interval: Duration?)
 
     func limit(ofOrigin origin: String) -> Limit {
         var share: HostShare?
@@ -452,8 +449,7 @@ struct HostLimits: Sendable {
             share = shard.share(ofHost: url.host)
         }
         let rate = ratePerHost.map { share?.rate(of: $0) ?? $0 }
-        return Limit(
-            requests: min(share?.requests(of: perHost) ?? perHost, most),
-            interval: rate.map { .seconds(1 / $0) })
+        let requests = min(share?.requests(of: perHost) ?? perHost, most)
+        return (requests, rate.map { Duration.seconds(1 / $0) })
     }
 }

@@ -20,13 +20,11 @@ final class OperationContext: Sendable {
         let result: ResourceResult
     }
 
-    init(loop: TransferLoop, policy: RequestPolicy, check: BodyCheck, logger: Logger?) {
-        self.logger = logger
-        self.loop = loop
+    init(_ configuration: PrefetchConfiguration, on loop: TransferLoop, check: BodyCheck) {
+        (self.loop, self.check) = (loop, check)
+        (policy, logger) = (configuration.requestPolicy, configuration.logger)
         // Unlike `loop.perform`, `queue.async` does not wake the loop.
         lanes = StagingLanes(release: { [queue = loop.queue] work in queue.async { _ = work } })
-        self.policy = policy
-        self.check = check
     }
 
     func partial(of fetch: Attempt) -> PartialBody? {

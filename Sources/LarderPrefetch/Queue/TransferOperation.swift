@@ -60,9 +60,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
     }
 
     init(_ next: HostSchedule.Next, stage: OperationContext, queue: FetchQueue) {
-        fetch = next.fetch
-        self.next = next
-        self.stage = stage
+        (fetch, self.next, self.stage) = (next.fetch, next, stage)
         self.queue = queue
         super.init()
         queuePriority =

@@ -70,9 +70,7 @@ extension UInt8 {
 }
 
 struct RemoteContext: Sendable {
-    let policy: PlanPolicy
-    let maximumObjectBytes: Int64
-    let grace: Duration
+    let configuration: PrefetchConfiguration
     let headers: RequestHeaders
     let remote: Remote
     let remoteStore: RemoteStore

@@ -18,9 +18,7 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
         scratch = try RemoteScratch()
         let storage = try remote.open(transfer)
         store = RemoteStore(storage, maximumListed: remote.maximumListed)
-        width = remote.maximumConcurrent
-        self.shard = shard
-        self.onProgress = onProgress
+        (width, self.shard, self.onProgress) = (remote.maximumConcurrent, shard, onProgress)
         var report = Report()
         report.location = storage.subject(nil)
         state = Mutex(report)

@@ -19,9 +19,7 @@ final class Reporter: Sendable {
     }
 
     init(plan: Plan, channel: EventChannel, namesSuccesses: Bool = true, isLocking: Bool = false) {
-        self.plan = plan
-        self.isLocking = isLocking
-        self.channel = channel
+        (self.plan, self.channel, self.isLocking) = (plan, channel, isLocking)
         self.namesSuccesses = namesSuccesses || isLocking
         var state = State()
         state.progress.total = plan.summary.missing + plan.summary.stale

@@ -1,4 +1,3 @@
-import Foundation
 import LarderCache
 import LarderCore
 import LarderManifest
@@ -81,13 +80,6 @@ public struct CacheVerification: Sendable {
         }
     }
 
-    private struct Entry: Encodable {
-        let icon: String
-        let key: String?
-        let sha256: String?
-        let size: Int64?
-    }
-
     private func fetch(
         _ resources: [DroppedResource], _ demands: [String: Set<VerifyReport.Demand>],
         _ isCancelled: () -> Bool, _ onProgress: (Progress) -> Void,
@@ -110,12 +102,16 @@ public struct CacheVerification: Sendable {
             fail(resource, (code, "the manifests require different bytes for this icon"))
         }
         guard !wanted.isEmpty else { return }
-        let entries = wanted.map { resource, demand in
-            Entry(
-                icon: resource.url, key: ResourceKey.name(in: resource.key),
-                sha256: demand.digest?.hex, size: demand.size)
+        let entries = wanted.map { resource, demand -> String in
+            var entry = JSONObject()
+            entry.set("icon", exactly: resource.url)
+            if let key = ResourceKey.name(in: resource.key) { entry.set("key", exactly: key) }
+            if let digest = demand.digest { entry.set("sha256", digest.hex) }
+            if let size = demand.size { entry.set("size", size) }
+            return entry.text
         }
-        let source = ManifestSource.bytes(Array(try JSONEncoder().encode(entries)), name: "repair")
+        let list = "[\(entries.joined(separator: ","))]"
+        let source = ManifestSource.bytes(Array(list.utf8), name: "repair")
         var unfinished: [DroppedResource] = []
         let prefetcher = Prefetcher(configuration)
         if isCancelled() { prefetcher.cancel() }
