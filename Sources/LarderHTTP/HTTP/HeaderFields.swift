@@ -53,7 +53,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         words(of: "Transfer-Encoding", except: ["identity", "chunked"])
     }
 
-    private func words(of name: String, except meaningless: [String]) -> [String] {
+    package func words(of name: String, except meaningless: [String] = []) -> [String] {
         values(of: name).flatMap { $0.split(separator: UInt8(ascii: ",")) }
             .map { Self.text($0).lowercased() }
             .filter { word in !word.isEmpty && !meaningless.contains { $0.isSame(as: word) } }

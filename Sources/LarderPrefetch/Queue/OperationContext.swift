@@ -202,11 +202,9 @@ struct BodyCheck: Sendable {
             if let unknownCoding, acceptsAnyContent || error.code == .notAnImage,
                 try !acceptsAnyContent || !isDemanded()
             {
-                throw ResourceFailure(
-                    TransferError(
-                        .malformedResponse,
-                        "the content encoding \(unknownCoding.quoted(limit: 40)) "
-                            + "is not supported"))
+                let coding = unknownCoding.quoted(limit: 40)
+                let message = "the content encoding \(coding) is not supported"
+                throw ResourceFailure(TransferError(.malformedResponse, message))
             }
             if acceptsAnyContent { return ObjectAttributes() }
             throw ResourceFailure(

@@ -43,12 +43,10 @@ struct RequestTarget: Sendable {
             throw ResourceFailure(.badRedirect, "redirected \(reason)")
         }
         if url.scheme == .https, next.scheme == .http, !allowsDowngrade {
+            let place = next.description.maskingQuery
             throw ResourceFailure(
                 .badRedirect,
-                """
-                redirected from https to http: \(next.description.maskingQuery); \
-                --allow-downgrade permits such redirects
-                """)
+                "redirected from https to http: \(place); --allow-downgrade permits such redirects")
         }
         url = next
         redirects += 1

@@ -38,7 +38,8 @@ enum Resumption {
     }
 
     static func validator(of head: ResponseHead, _ fields: Validators) -> String? {
-        guard head.headers.contentCodings.isEmpty, head.status == 206 || offersRanges(head) else {
+        let offersRanges = head.headers.words(of: "Accept-Ranges").contains("bytes")
+        guard head.headers.contentCodings.isEmpty, head.status == 206 || offersRanges else {
             return nil
         }
         if let tag = fields.etag { return isDate(tag) ? nil : tag }
@@ -54,14 +55,6 @@ enum Resumption {
     static func totalBytes(_ head: ResponseHead) -> Int64? {
         if head.status == 206 { return ByteRange(head.headers)?.total }
         return head.headers[first: "Content-Length"].flatMap { Int64($0) }
-    }
-
-    private static func offersRanges(_ head: ResponseHead) -> Bool {
-        head.headers.all("Accept-Ranges").contains { field in
-            field.utf8.split(separator: UInt8(ascii: ",")).contains {
-                $0.trimmingBlanks.isWord("bytes")
-            }
-        }
     }
 
     private static func isDate(_ validator: String) -> Bool {
