@@ -7,7 +7,6 @@ import Synchronization
 
 /// A loop that runs transfers concurrently. Transfers start immediately, so callers limit their
 /// number. Redirects are returned as responses, so that the next request passes the same checks.
-///
 /// The loop is a chain of blocks on a serial queue. Each block is a round, which ends with a wait
 /// for the network. Other threads must use ``perform(_:)`` unless they can wait for its end.
 package final class TransferLoop: @unchecked Sendable {

@@ -63,9 +63,7 @@ struct ListAnswer {
     private(set) var isTruncated = false
 
     init(_ bytes: [UInt8]) throws {
-        var key: String?
-        var size: Int64?
-        var modified: Date?
+        var (key, size, modified): (String?, Int64?, Date?) = (nil, nil, nil)
         let root = try ResponseXML.read(bytes) { path, text in
             switch path {
             case "Contents/Key": key = text

@@ -52,8 +52,7 @@ public struct S3Credentials: Hashable, Sendable, CustomStringConvertible {
 
     /// Creates an access key.
     public init(accessKey: String, secretKey: String, sessionToken: String? = nil) {
-        (self.accessKey, self.secretKey) = (accessKey, secretKey)
-        self.sessionToken = sessionToken
+        (self.accessKey, self.secretKey, self.sessionToken) = (accessKey, secretKey, sessionToken)
     }
 
     /// The name of the key, without secrets.
@@ -105,8 +104,7 @@ extension S3Settings {
     /// Reads arguments, the environment and AWS profiles, in this order of precedence
     /// (https://docs.aws.amazon.com/sdkref/latest/guide/environment-variables.html). The names are
     /// in docs/remote.md. An explicit `profile` precedes credentials in the environment.
-    ///
-    /// - Parameter isUnsigned: Whether to use no credentials. Default: false.
+    /// If `isUnsigned`, uses no credentials.
     public init(
         location: S3Location, endpoint: String? = nil, region: String? = nil,
         profile: String? = nil, isUnsigned: Bool = false, environment: [String: String]
@@ -128,12 +126,10 @@ extension S3Settings {
             throw S3SettingsError(
                 "the region must have at most 64 characters: letters, digits and '-._~'")
         }
-        var configured =
+        let isIgnored = variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")?.lowercased() == "true"
+        let configured =
             variable("AWS_ENDPOINT_URL_S3") ?? variable("AWS_ENDPOINT_URL") ?? profiles.endpoint
-        if variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")?.lowercased() == "true" {
-            configured = nil
-        }
-        self.endpoint = try (endpoint ?? configured).map(Self.endpoint)
+        self.endpoint = try (endpoint ?? (isIgnored ? nil : configured)).map(Self.endpoint)
         certificateAuthorities = variable("AWS_CA_BUNDLE") ?? profiles.value("ca_bundle")
         let names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
         let keys = names.compactMap(variable)

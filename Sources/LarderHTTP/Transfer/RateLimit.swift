@@ -11,8 +11,7 @@ final class RateLimit {
     init(bytesPerSecond: Int64, now: ContinuousClock.Instant = .now) {
         self.bytesPerSecond = Double(max(1, bytesPerSecond))
         capacity = max(1, self.bytesPerSecond / 4)
-        tokens = capacity
-        refilled = now
+        (tokens, refilled) = (capacity, now)
     }
 
     func admits(_ bytes: Int64, of id: TransferID, now: ContinuousClock.Instant = .now) -> Bool {

@@ -60,7 +60,6 @@ struct DownloadedManifest: Sendable {
         var opened = OpenedManifest(descriptor: file.descriptor, baseURL: response.target.url)
         if let store, policy.mayStore(response.validators) {
             // Stored only after it was read as a manifest, so that no other file replaces a copy.
-            // Not stored with credentials.
             opened.whenRead = { hasCredentials in
                 if !hasCredentials { try keep(file.descriptor, of: response, in: store) }
             }

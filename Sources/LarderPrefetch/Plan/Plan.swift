@@ -6,7 +6,6 @@ import LarderManifest
 import Synchronization
 
 /// The entries of manifests and the resources to fetch, in a temporary database to limit memory.
-///
 /// Each icon of an entry is a row, in manifest order. The first row of a resource is its leader,
 /// whose number identifies the fetch. Its later rows are followers.
 package final class Plan: Sendable {

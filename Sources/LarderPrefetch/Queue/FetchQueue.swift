@@ -227,8 +227,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         attempt {
             try note(HostSign(response), of: cursor)
             if operation.next.onlyConnects {
-                var isOpen = false
-                if case .success? = response.result { isOpen = true }
+                let isOpen = (try? response.result?.get()) != nil
                 try schedule.endedConnecting(fetch, of: cursor, isOpen: isOpen)
                 if isOpen { return }
             } else {

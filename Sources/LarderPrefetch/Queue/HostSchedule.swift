@@ -66,10 +66,8 @@ struct HostSchedule {
     /// The priorities of fetches that are connecting, or that wait to use a new connection.
     private var reserved: [Int] = []
 
-    /// - Parameters:
-    ///   - ahead: The maximum number of fetches in the operation queue beyond `slots`.
-    ///   - connections: The maximum number of connections that are being opened or wait for their
-    ///     first request.
+    /// `ahead` limits the fetches in the operation queue beyond `slots`, and `connections` limits
+    /// the connections that are being opened or wait for their first request.
     init(
         plan: Plan, cache: Cache, slots: Int, ahead: Int = 0, connections: Int = 0,
         limits: HostLimits, retry: RetryPolicy = RetryPolicy(),

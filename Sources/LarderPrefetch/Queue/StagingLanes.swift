@@ -18,8 +18,7 @@ final class StagingLanes: Sendable {
     typealias Work = @Sendable () -> Void
     private let release: @Sendable ([Work]) -> Void
 
-    /// - Parameter release: Releases finished items on the thread that allocated them, because
-    ///   lanes would contend for the allocator's lock.
+    /// `release` frees items where they were allocated, because lanes would contend for a lock.
     init(release: @escaping @Sendable ([Work]) -> Void = { _ in }) { self.release = release }
 
     func add(_ work: @escaping Work, bytes: Int64) {

@@ -17,8 +17,7 @@ struct Attempt: Sendable {
     let start = ContinuousClock.now
 
     init(_ planned: PlannedResource, url: HTTPURL) {
-        self.planned = planned
-        target = RequestTarget(url)
+        (self.planned, target) = (planned, RequestTarget(url))
     }
 
     func again(from url: HTTPURL, after failure: ResourceFailure) -> Attempt {

@@ -74,16 +74,13 @@ extension Plan {
     }
 
     func orderFound() throws {
-        try database.writeWithoutTransaction { db in
-            try db.execute(
-                sql: "DROP TABLE main.wanted; CREATE INDEX main.found_by_fetch ON found (fetch)")
-        }
+        let index = "DROP TABLE main.wanted; CREATE INDEX main.found_by_fetch ON found (fetch)"
+        try database.writeWithoutTransaction { try $0.execute(sql: index) }
     }
 
     func markUnusable(_ fetch: Int64) throws {
-        try database.write { db in
-            try db.prepared("UPDATE found SET is_usable = 0 WHERE fetch = ?").run(fetch)
-        }
+        let update = "UPDATE found SET is_usable = 0 WHERE fetch = ?"
+        try database.write { try $0.prepared(update).run(fetch) }
     }
 
     /// Records pending resources with the object of an earlier one. Returns whether any exist.

@@ -3,7 +3,6 @@ import LarderHTTP
 import Synchronization
 
 /// An evictor that removes a remote's old references, and then objects without references.
-///
 /// Other machines may write at the same time. A writer stores the reference and then checks the
 /// object (`RemoteStore.keep`). An eviction removes the object and then checks for new references.
 /// The later check sees the other machine's change, so all referenced objects exist.

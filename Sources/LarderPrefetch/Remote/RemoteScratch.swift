@@ -32,10 +32,8 @@ final class RemoteScratch: Sendable {
     }
 
     func set(_ state: State, of digest: Digest) throws {
-        try database.write { db in
-            try db.prepared("UPDATE objects SET state = ? WHERE digest = ?")
-                .run(state.rawValue, digest)
-        }
+        let update = "UPDATE objects SET state = ? WHERE digest = ?"
+        try database.write { try $0.prepared(update).run(state.rawValue, digest) }
     }
 
     func refer(to digests: [Digest]) throws -> [State?] {
@@ -52,14 +50,13 @@ final class RemoteScratch: Sendable {
     }
 
     func objects(_ state: State) -> Pages<(digest: Digest, size: Int64)> {
-        Pages { [database] last in
+        let select = """
+            SELECT digest, size FROM objects WHERE digest > ? AND state = ?
+            ORDER BY digest LIMIT 256
+            """
+        return Pages { [database] last in
             try database.read { db in
-                try db.prepared(
-                    """
-                    SELECT digest, size FROM objects WHERE digest > ? AND state = ?
-                    ORDER BY digest LIMIT 256
-                    """
-                ).rows(Data(last?.digest.bytes ?? []), state.rawValue) {
+                try db.prepared(select).rows(Data(last?.digest.bytes ?? []), state.rawValue) {
                     (digest: try $0.requireDigest(), size: $0.integer())
                 }
             }
@@ -68,21 +65,16 @@ final class RemoteScratch: Sendable {
 
     func count(_ state: State) throws -> Int {
         let select = "SELECT count(*) FROM objects WHERE state = ?"
-        return try database.read { db in
-            Int(try db.prepared(select).firstInteger(state.rawValue) ?? 0)
-        }
+        return Int(try database.read { try $0.prepared(select).firstInteger(state.rawValue) } ?? 0)
     }
 
     func note(_ key: String, to digest: Digest) throws {
-        try database.write { db in
-            try db.prepared("INSERT OR IGNORE INTO names VALUES (?, ?)").run(digest, key)
-        }
+        let insert = "INSERT OR IGNORE INTO names VALUES (?, ?)"
+        try database.write { try $0.prepared(insert).run(digest, key) }
     }
 
     func names(to digest: Digest) throws -> [String] {
-        try database.read { db in
-            try db.prepared("SELECT key FROM names WHERE digest = ?")
-                .rows(digest) { try $0.requireText() }
-        }
+        let select = "SELECT key FROM names WHERE digest = ?"
+        return try database.read { try $0.prepared(select).rows(digest) { try $0.requireText() } }
     }
 }

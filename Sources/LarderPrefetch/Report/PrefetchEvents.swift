@@ -29,9 +29,8 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
             channel.abandon()
         }
 
-        /// Returns the next event, or nil after the last event.
-        ///
-        /// - Throws: `ManifestError` or `CacheError` if the run could not start.
+        /// Returns the next event, or nil after the last event. Throws `ManifestError` or
+        /// `CacheError` if the run could not start.
         public func next() async throws -> PrefetchEvent? {
             if batch.isEmpty, !isFinished {
                 let (channel, cancel) = (channel, cancel)

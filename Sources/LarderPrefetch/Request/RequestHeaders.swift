@@ -60,7 +60,6 @@ struct RequestHeaders: Sendable {
 }
 
 /// A header field chosen by the user, and the hosts that receive it.
-///
 /// `Name: value` is sent to the origins in manifests, but not to other origins after a redirect,
 /// because the value may be a credential. `example.com: Name: value` and `example.com:8080: Name:
 /// value` are sent to that host only.

@@ -2,7 +2,6 @@ import LarderCore
 import LarderHTTP
 
 /// One worker's share of the resources, if several workers read the same manifests.
-///
 /// One worker owns all resources of a host, so that the limits for a host apply to all workers
 /// together. Hosts with too many resources can be split. All workers must have the same ``count``
 /// and ``splits``.
