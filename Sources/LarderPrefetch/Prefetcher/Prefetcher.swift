@@ -184,9 +184,19 @@ public final class Prefetcher: Sendable {
         transfer.maximumConnectionsPerHost = 1_000_000
         let loop = try TransferLoop(configuration: transfer)
         defer { loop.shutdown() }
-        let stage = OperationContext(configuration, on: loop, check: check)
+        let stage = OperationContext(
+            loop: loop, policy: configuration.requestPolicy, check: check,
+            logger: configuration.logger)
+        let (perHost, slots) = (configuration.maximumPerHost, configuration.maximumConcurrent)
+        // A silent origin must not occupy every slot.
+        let most = plan.origins.count > 1 && slots > 1 ? min(perHost, slots - 1) : perHost
         let queue = try FetchQueue(
-            configuration, plan: plan, cache: cache, stage: stage
+            plan: plan, cache: cache, stage: stage, slots: slots,
+            hosts: HostLimits(
+                perHost: perHost, most: most, ratePerHost: configuration.ratePerHost,
+                shard: configuration.shard),
+            retry: configuration.retry, grace: configuration.grace,
+            remembersFailures: configuration.remembersFailures
         ) { results in
             reporter.report(results)
             remoteStage?.pushStage?.add(results)
@@ -222,7 +232,9 @@ public final class Prefetcher: Sendable {
         }
         let remoteStage = RemoteStage(
             RemoteContext(
-                configuration: configuration, headers: configuration.requestHeaders, remote: remote,
+                policy: configuration.policy,
+                maximumObjectBytes: configuration.maximumObjectBytes, grace: configuration.grace,
+                headers: configuration.requestHeaders, remote: remote,
                 remoteStore: RemoteStore(storage, maximumListed: remote.maximumListed),
                 tally: tally, cache: cache, reporter: reporter, check: check, channel: channel))
         let isCancelled = control.withLock { control in

@@ -21,7 +21,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
 
     private let stage: OperationContext
     private let loop: TransferLoop
-    private let configuration: PrefetchConfiguration
+    private let grace: Duration
+    private let remembersFailures: Bool
     private let report: @Sendable ([ResourceResult]) -> Void
     private let requests = OperationQueue()
     private let connections = OperationQueue()
@@ -45,25 +46,21 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private let uncommitted = Atomic<Int>(0)
 
     init(
-        _ configuration: PrefetchConfiguration, plan: Plan, cache: Cache, stage: OperationContext,
+        plan: Plan, cache: Cache, stage: OperationContext, slots: Int, hosts: HostLimits,
+        retry: RetryPolicy, grace: Duration, remembersFailures: Bool,
         report: @escaping @Sendable ([ResourceResult]) -> Void
     ) throws {
-        (self.configuration, self.stage, self.report) = (configuration, stage, report)
-        loop = stage.loop
-        let (perHost, slots) = (configuration.maximumPerHost, configuration.maximumConcurrent)
+        (self.stage, self.report, loop) = (stage, report, stage.loop)
+        (self.grace, self.remembersFailures) = (grace, remembersFailures)
         requests.maxConcurrentOperationCount = slots
         connections.maxConcurrentOperationCount = max(1, loop.connectionsAhead)
         for queue in [requests, connections] { queue.underlyingQueue = loop.queue }
-        // A silent origin must not occupy every slot.
-        let most = plan.origins.count > 1 && slots > 1 ? min(perHost, slots - 1) : perHost
-        let rate = configuration.ratePerHost
         schedule = try HostSchedule(
             plan: plan, cache: cache, slots: slots,
             // With a rate limit, requests in the queue would start in bursts and exceed it.
-            ahead: rate == nil ? Self.waitingOperationLimit : 0, connections: loop.connectionsAhead,
-            limits: HostLimits(
-                perHost: perHost, most: most, ratePerHost: rate, shard: configuration.shard),
-            retry: configuration.retry, isConnected: { [loop] in loop.isConnected(to: $0) })
+            ahead: hosts.ratePerHost == nil ? Self.waitingOperationLimit : 0,
+            connections: loop.connectionsAhead, limits: hosts, retry: retry,
+            isConnected: { [loop] in loop.isConnected(to: $0) })
     }
 
     /// Fetches all pending resources. Returns when they are committed and reported.
@@ -91,7 +88,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             connections.cancelAllOperations()
             for operation in requests.operations where !operation.isExecuting { operation.cancel() }
         }
-        let end = DispatchTime.now() + configuration.grace / .seconds(1)
+        let end = DispatchTime.now() + grace / .seconds(1)
         DispatchQueue.global().asyncAfter(deadline: end) { [self] in
             loop.perform { [self] in cancelAll() }
         }
@@ -359,7 +356,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         arrived += 1
         unreportedFailures += 1
         // An origin's failure is not recorded for URLs that were never requested.
-        if configuration.remembersFailures, failure.isRemembered, attempts != 0 {
+        if remembersFailures, failure.isRemembered, attempts != 0 {
             stage.store.add(
                 Deposit(
                     context: OperationContext.Deposited(fetch: fetch, result: result),

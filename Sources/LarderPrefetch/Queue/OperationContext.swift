@@ -20,9 +20,8 @@ final class OperationContext: Sendable {
         let result: ResourceResult
     }
 
-    init(_ configuration: PrefetchConfiguration, on loop: TransferLoop, check: BodyCheck) {
-        (self.loop, self.check) = (loop, check)
-        (policy, logger) = (configuration.requestPolicy, configuration.logger)
+    init(loop: TransferLoop, policy: RequestPolicy, check: BodyCheck, logger: Logger?) {
+        (self.loop, self.policy, self.check, self.logger) = (loop, policy, check, logger)
         // Unlike `loop.perform`, `queue.async` does not wake the loop.
         lanes = StagingLanes(release: { [queue = loop.queue] work in queue.async { _ = work } })
     }

@@ -20,7 +20,6 @@ final class PullStage: Depositor, Sendable {
     init(_ context: RemoteContext) { self.context = context }
 
     private var plan: Plan { context.plan }
-    private var policy: PlanPolicy { context.configuration.policy }
     private var remote: Remote { context.remote }
     private var remoteStore: RemoteStore { context.remoteStore }
     private var tally: RemoteTally { context.tally }
@@ -28,7 +27,7 @@ final class PullStage: Depositor, Sendable {
 
     func run() async throws {
         try await look()
-        guard remote.use != .store, !policy.fetchesAll else { return }
+        guard remote.use != .store, !context.policy.fetchesAll else { return }
         // Twins come last, because the cache has their objects by then.
         for areTwins in try plan.noteTwins() ? [false, true] : [false] {
             var found = Pages<Plan.FoundFetch> { [self] last in
@@ -89,7 +88,7 @@ final class PullStage: Depositor, Sendable {
             else { return }
             let isFresh = isFresh(reference, found)
             if isFresh, remote.use == .fill { return await leave(found, reference) }
-            let limit = context.configuration.maximumObjectBytes
+            let limit = context.maximumObjectBytes
             let place = remoteStore.storage.subject(RemoteLayout.object(known.digest))
             guard record.size <= limit else {
                 let message = "the object has \(record.size) bytes; the limit is \(limit)"
@@ -163,7 +162,7 @@ final class PullStage: Depositor, Sendable {
 
     private func receive(_ known: RemoteStore.Known) async throws -> RemoteStore.Received {
         try await remoteStore.receive(
-            known.digest, limit: context.configuration.maximumObjectBytes, into: context.store)
+            known.digest, limit: context.maximumObjectBytes, into: context.store)
     }
 
     private func fail(_ fetch: Int64, _ failure: ResourceFailure) {
@@ -183,12 +182,12 @@ final class PullStage: Depositor, Sendable {
             isImmutable: CacheControl(reference.validators.cacheControl).isImmutable,
             isUseDue: false, redirectedTo: reference.record.responseUrl,
             variant: reference.validators.vary.map { .stored(reference.variant, vary: $0) })
-        return resource.mayBeUsed(row, policy: policy, headers: context.headers)
+        return resource.mayBeUsed(row, policy: context.policy, headers: context.headers)
     }
 
     private func isFreshAsListed(_ found: Plan.FoundFetch) -> Bool {
         guard remote.use == .fill, let limit = remote.freshFor, !found.fetch.hasExpectation,
-            policy.revalidation != .always
+            context.policy.revalidation != .always
         else { return false }
         return found.known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
     }

@@ -43,7 +43,7 @@ final class PushStage: Sendable {
 
     func stop() {
         state.withLock { $0.isStopping = true }
-        let end = DispatchTime.now() + context.configuration.grace / .seconds(1)
+        let end = DispatchTime.now() + context.grace / .seconds(1)
         DispatchQueue.global().asyncAfter(deadline: end) { [weak self] in
             self?.state.withLock { $0.task }?.cancel()
         }

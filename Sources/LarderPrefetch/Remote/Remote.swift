@@ -70,7 +70,9 @@ extension UInt8 {
 }
 
 struct RemoteContext: Sendable {
-    let configuration: PrefetchConfiguration
+    let policy: PlanPolicy
+    let maximumObjectBytes: Int64
+    let grace: Duration
     let headers: RequestHeaders
     let remote: Remote
     let remoteStore: RemoteStore
