@@ -16,13 +16,11 @@ package final class S3Bucket: ObjectStore {
     ) throws {
         var transfer = transfer
         transfer.addressPolicy = .allowAll
-        transfer.netrcFile = nil
-        transfer.clientCertificate = nil
+        (transfer.netrcFile, transfer.clientCertificate) = (nil, nil)
         if let file = settings.certificateAuthorities { transfer.certificateAuthorities = file }
         // The stall timeout ends transfers without progress.
         transfer.totalTimeout = .seconds(24 * 3600)
-        transfer.maximumConnections = connections
-        transfer.maximumConnectionsPerHost = connections
+        (transfer.maximumConnections, transfer.maximumConnectionsPerHost) = (connections, connections)
         loop = try TransferLoop(configuration: transfer)
         (self.settings, self.retry) = (settings, retry)
         slots = RequestSlots(connections)

@@ -26,8 +26,7 @@ public struct S3Settings: Sendable {
     /// Amazon S3 requires the bucket in the host name, unless dots would not match its certificate.
     var bucketURL: String {
         if let endpoint { return endpoint.string.droppingLastSlash + "/\(location.bucket)" }
-        let isChina = region.hasPrefix("cn-")
-        let host = "s3.\(region).amazonaws.com\(isChina ? ".cn" : "")"
+        let host = "s3.\(region).amazonaws.com" + (region.hasPrefix("cn-") ? ".cn" : "")
         return location.bucket.contains(".")
             ? "https://\(host)/\(location.bucket)" : "https://\(location.bucket).\(host)"
     }

@@ -30,12 +30,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
 
     func finish(_ result: Result<Void, any Error>) { change { end = result } }
 
-    func abandon() {
-        change {
-            isAbandoned = true
-            elements = []
-        }
-    }
+    func abandon() { change { (isAbandoned, elements) = (true, []) } }
 
     var hasConsumer: Bool { condition.withLock { !isAbandoned } }
 

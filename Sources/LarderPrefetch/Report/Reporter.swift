@@ -37,8 +37,7 @@ final class Reporter: Sendable {
                 page.map { entry in
                     var result = EntryResult(entry, .cached)
                     guard entry.failure == nil, let object = entry.object else { return result }
-                    result.digest = object.digest
-                    result.bytes = object.size
+                    (result.digest, result.bytes) = (object.digest, object.size)
                     result.attributes = object.attributes
                     return result
                 })
@@ -140,8 +139,7 @@ final class Reporter: Sendable {
             }
             let isCoalesced = !isFirst && success.outcome != .unstored
             result = EntryResult(entry, isCoalesced ? .coalesced : success.outcome)
-            result.digest = digest
-            result.bytes = success.size
+            (result.digest, result.bytes) = (digest, success.size)
             result.attributes = success.attributes
             if !isFirst { return result }
             result.seconds = fetch.seconds
