@@ -36,8 +36,9 @@ public enum CurlHosts {
 
     // Safe because the locale is never changed or freed.
     private nonisolated(unsafe) static let utf8Locale: locale_t? =
-        ["C.UTF-8", "en_US.UTF-8", "UTF-8"].lazy
-        .compactMap { newlocale(Int32(LC_CTYPE_MASK), $0, nil) }.first
+        ["C.UTF-8", "en_US.UTF-8", "UTF-8"].reduce(nil) { locale, name in
+            locale ?? newlocale(Int32(LC_CTYPE_MASK), name, nil)
+        }
 
     private static func ascii(_ host: String) -> String? {
         guard let handle = curl_url() else { return nil }

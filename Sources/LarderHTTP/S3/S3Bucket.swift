@@ -20,7 +20,8 @@ package final class S3Bucket: ObjectStore {
         if let file = settings.certificateAuthorities { transfer.certificateAuthorities = file }
         // The stall timeout ends transfers without progress.
         transfer.totalTimeout = .seconds(24 * 3600)
-        (transfer.maximumConnections, transfer.maximumConnectionsPerHost) = (connections, connections)
+        transfer.maximumConnections = connections
+        transfer.maximumConnectionsPerHost = connections
         loop = try TransferLoop(configuration: transfer)
         (self.settings, self.retry) = (settings, retry)
         slots = RequestSlots(connections)
