@@ -171,7 +171,7 @@ extension Plan {
         // An entry that contains other entries was added to the table after them.
         let nested = summary.manifests.enumerated()
             .filter { $1.format != .binaryPlist && ($1.places?.entries.count ?? 0) > 1 }
-            .map { "\($0.offset)" }.joined(separator: ",")
+            .map { manifest -> String in "\(manifest.offset)" }.joined(separator: ",")
         let order = nested.isEmpty ? "" : "manifest, iif(manifest IN (\(nested)), start, 0), "
         let select = "SELECT manifest, position, kind, text FROM icon_values ORDER BY \(order)id"
         try read(select) { rows in
