@@ -39,12 +39,12 @@ package final class Plan: Sendable {
             func show(_ manifest: String?, adding icons: Int? = nil, share: Double? = nil) {
                 let now = ContinuousClock.now
                 if icons == nil { manifestStart = now }
-                (progress.manifest, progress.icons) = (manifest, progress.icons + (icons ?? 0))
+                (progress.manifest, progress.share) = (manifest, share)
+                progress.icons += icons ?? 0
                 guard icons == nil || now - lastShown >= .milliseconds(200) else { return }
                 lastShown = now
                 progress.seconds = (now - start) / .seconds(1)
-                let elapsed = (now - manifestStart) / .seconds(1)
-                progress.secondsLeft = share.flatMap { $0 > 0 ? elapsed / $0 * (1 - $0) : nil }
+                progress.secondsOfManifest = (now - manifestStart) / .seconds(1)
                 onProgress(progress)
             }
             try db.inTransaction {

@@ -47,13 +47,19 @@ public struct PlanProgress: Sendable, Equatable {
     public var manifest: String?
     /// The number of icons read. An entry without an icon counts as one.
     public var icons = 0
+    /// The fraction of the current manifest that was read, from 0 to 1, or nil if unknown.
+    public var share: Double?
     /// The seconds since the start of the first manifest.
     public var seconds: Double = 0
-    /// The estimated seconds left for the current manifest, or nil if unknown.
-    public var secondsLeft: Double?
+    var secondsOfManifest: Double = 0
 
     /// The number of icons read per second.
     public var iconsPerSecond: Double { seconds > 0 ? Double(icons) / seconds : 0 }
+
+    /// The estimated seconds left for the current manifest, or nil if unknown.
+    public var secondsLeft: Double? {
+        share.flatMap { $0 > 0 ? secondsOfManifest / $0 * (1 - $0) : nil }
+    }
 }
 
 /// The counts of a plan.

@@ -72,7 +72,8 @@ import Testing
     @Test func planProgressShowsManifestIconsRateAndTimeLeft() {
         var progress = PlanProgress()
         progress.manifest = "漢字\u{1B}[2J.json"
-        (progress.icons, progress.seconds, progress.secondsLeft) = (20_000, 2, 3)
+        (progress.icons, progress.share) = (20_000, 0.25)
+        (progress.seconds, progress.secondsOfManifest) = (2, 1)
         #expect(
             progress.text.whole
                 == "reading 漢字\\u{1B}[2J.json  20000 icons  10000/s  3.0 s left")
