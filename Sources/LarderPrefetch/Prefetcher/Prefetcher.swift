@@ -155,8 +155,7 @@ public final class Prefetcher: Sendable {
             after failure: CacheError? = nil, receivedBytes: Int64 = 0, remote: RemoteReport? = nil
         ) throws -> Report {
             var report = try reporter.finish(after: failure)
-            report.isInterrupted = isCancelled
-            report.receivedBytes = receivedBytes
+            (report.isInterrupted, report.receivedBytes) = (isCancelled, receivedBytes)
             report.seconds = (ContinuousClock.now - start) / .seconds(1)
             report.remote = remote
             if let onLocked = configuration.onLocked, report.isComplete,

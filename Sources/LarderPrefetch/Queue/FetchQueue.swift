@@ -141,8 +141,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         loop.perform { [self] in
             let delayed = schedule.delayed
             var progress = Progress()
-            progress.arrived = arrived
-            progress.underWay = executing
+            (progress.arrived, progress.underWay) = (arrived, executing)
             progress.waiting = delayed.count
             progress.secondsToAttempt = delayed.min.map { ($0.instant - .now) / .seconds(1) }
             progress.receivedBytes = stage.receivedBytes.load(ordering: .relaxed)

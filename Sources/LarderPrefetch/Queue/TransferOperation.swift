@@ -102,9 +102,8 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         var request = stage.policy.request(
             to: fetch.target, about: next.onlyConnects ? nil : fetch.askedAbout,
             continuing: partial)
-        request.onlyConnects = next.onlyConnects
         request.isLastOfHost = next.isLast && !next.onlyConnects
-        request.sharesConnection = next.sharesConnection
+        (request.onlyConnects, request.sharesConnection) = (next.onlyConnects, next.sharesConnection)
         transfer = stage.loop.start(request, receiver: self)
     }
 

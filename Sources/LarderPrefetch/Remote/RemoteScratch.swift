@@ -65,7 +65,8 @@ final class RemoteScratch: Sendable {
 
     func count(_ state: State) throws -> Int {
         let select = "SELECT count(*) FROM objects WHERE state = ?"
-        return Int(try database.read { try $0.prepared(select).firstInteger(state.rawValue) } ?? 0)
+        let count = try database.read { try $0.prepared(select).firstInteger(state.rawValue) }
+        return Int(count ?? 0)
     }
 
     func note(_ key: String, to digest: Digest) throws {
