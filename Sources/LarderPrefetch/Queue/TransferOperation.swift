@@ -103,7 +103,8 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
             to: fetch.target, about: next.onlyConnects ? nil : fetch.askedAbout,
             continuing: partial)
         request.isLastOfHost = next.isLast && !next.onlyConnects
-        (request.onlyConnects, request.sharesConnection) = (next.onlyConnects, next.sharesConnection)
+        request.onlyConnects = next.onlyConnects
+        request.sharesConnection = next.sharesConnection
         transfer = stage.loop.start(request, receiver: self)
     }
 
