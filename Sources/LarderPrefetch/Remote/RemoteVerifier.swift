@@ -17,8 +17,7 @@ public struct RemoteVerifier: Sendable {
 
     /// Verifies the remote. With a cache, restores damaged objects from it. Removes objects that
     /// cannot be restored, and their references, unless they are only unreadable. Calls
-    /// `onProgress` for each object. Throws `RemoteError` or `CacheError`, but reports a
-    /// cancellation.
+    /// `onProgress` for each object. Throws `RemoteError` or `CacheError`, but not if cancelled.
     public func verify(
         repairingFrom cache: Cache? = nil,
         onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }

@@ -69,11 +69,8 @@ extension Plan {
         var findings = VerifyReport.EntryFindings()
         try forEachFinding { finding in
             findings.count += 1
-            if finding.isUnusable {
-                findings.unusable += 1
-            } else {
-                findings.fetchable += finding.urls.count
-            }
+            if finding.isUnusable { findings.unusable += 1 }
+            if !finding.isUnusable { findings.fetchable += finding.urls.count }
             findings.first = findings.first ?? finding
         }
         findings.read = { [self] body in try forEachFinding(body) }
