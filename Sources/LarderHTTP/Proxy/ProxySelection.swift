@@ -77,8 +77,7 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses a URL. Default scheme: http. Default port: 443 for https, else 1080.
     public init(_ text: String) throws(ParseError) {
-        var scheme = "http"
-        var rest = text.utf8[...]
+        var (scheme, rest) = ("http", text.utf8[...])
         if let mark = text.utf8.firstRange(of: "://".utf8) {
             scheme = text[..<mark.lowerBound].lowercased()
             rest = text.utf8[mark.upperBound...]

@@ -49,8 +49,7 @@ final class ManifestFeed: Sendable {
                 values += found.map { (position: position, value: $0) }
                 batchBytes += found.reduce(0) { $0 + $1.text.utf8.count }
             }
-            let reader = ManifestReader(source: manifest, rules: rules)
-            let summary = try reader.read(
+            let summary = try ManifestReader(source: manifest, rules: rules).read(
                 opened: { opened in
                     input = opened
                     opened.isCancelled = { [channel] in !channel.hasConsumer }

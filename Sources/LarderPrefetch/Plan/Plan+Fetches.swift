@@ -113,8 +113,7 @@ struct PendingFetches: Sendable {
     private var stale: BitSet = []
 
     init(upTo lastEntry: Int64, areInOrder: Bool) {
-        self.areInOrder = areInOrder
-        fetches = BitSet(reservingCapacity: Int(lastEntry))
+        (self.areInOrder, fetches) = (areInOrder, BitSet(reservingCapacity: Int(lastEntry)))
     }
 
     var count: Int { fetches.count }

@@ -62,9 +62,8 @@ package final class RemoteStore: Sendable {
         let (object, record) = (resource.object, Reference(resource))
         let place = RemoteLayout.object(object.digest)
         let (reference, metadata) = (record.bytes, record.metadata)
-        var sent: Int64 = 0
         let isWhole = try await isThere ? storage.head(place)?.size == object.size : false
-        if !isWhole { sent += try await put(object, of: cache, metadata: metadata) }
+        var sent = try await isWhole ? 0 : put(object, of: cache, metadata: metadata)
         try await storage.put(
             RemoteLayout.reference(name, to: object.digest), RequestBody(reference),
             digest: Digest(of: reference).hex, mediaType: "application/json")

@@ -109,8 +109,8 @@ public struct CacheVerification: Sendable {
             if let size = demand.size { entry.set("size", size) }
             return entry.text
         }
-        let list = "[\(entries.joined(separator: ","))]"
-        let source = ManifestSource.bytes(Array(list.utf8), name: "repair")
+        let list = Array("[\(entries.joined(separator: ","))]".utf8)
+        let source = ManifestSource.bytes(list, name: "repair")
         var unfinished: [DroppedResource] = []
         let prefetcher = Prefetcher(configuration)
         if isCancelled() { prefetcher.cancel() }
