@@ -88,7 +88,9 @@ public struct RemoteError: Error, RetriableFailure, Sendable, CustomStringConver
     package var outOfTime: RemoteError { self }
 
     /// Whether all requests fail until the user solves the problem.
-    public var isPermanent: Bool { [.accessRefused, .noBucket, .wrongRegion, .full].contains(code) }
+    public var isPermanent: Bool {
+        [.accessRefused, .noBucket, .wrongRegion, .full].contains(code)
+    }
 
     /// The subject and the message.
     public var description: String { "\(subject): \(message)" }

@@ -47,7 +47,9 @@ public final class TransferFetcher: IconFetcher {
                     of: $0, acceptsAnyContent: acceptsAnyContent,
                     unknownCoding: headers.unknownContentCoding)
             }
-            let names = ["ETag", "Last-Modified", "Date", "Age", "Cache-Control", "Expires", "Vary"]
+            let names = [
+                "ETag", "Last-Modified", "Date", "Age", "Cache-Control", "Expires", "Vary",
+            ]
             return FetchedIcon(
                 data: Data(bytes), mediaType: attributes.mediaType,
                 headers: names.flatMap { name in

@@ -112,7 +112,9 @@ struct HostSchedule {
         }
     }
 
-    var nextInstant: Instant? { [held.min?.instant, delayed.min?.instant].compactMap(\.self).min() }
+    var nextInstant: Instant? {
+        [held.min?.instant, delayed.min?.instant].compactMap(\.self).min()
+    }
 
     typealias Next = (
         fetch: Attempt, cursor: Int, isLast: Bool, onlyConnects: Bool, sharesConnection: Bool
