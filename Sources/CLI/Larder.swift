@@ -144,8 +144,8 @@ extension NamedCommand {
     static let program = NamedCommand(name: "", type: Larder.self)
 }
 
-/// The check that arguments and environment variables are UTF-8. Swift would replace invalid bytes.
-/// On Linux, the path of the cache keeps its bytes.
+/// The check that arguments and environment variables are UTF-8. Swift would replace invalid bytes,
+/// and a path would lead to a different file. On Linux, the path of the cache keeps its bytes.
 enum ForeignBytes {
     private static let cacheVariable = "LARDER_CACHE"
     private static let variables = [
@@ -155,7 +155,8 @@ enum ForeignBytes {
         "NO_PROXY",
     ]
 
-    /// Also unsets empty variables. Must be called before other threads start.
+    /// Also unsets empty variables. Must be called before other threads start, because it changes the
+    /// environment.
     static func check() {
         let arguments = (0..<Int(CommandLine.argc)).compactMap { CommandLine.unsafeArgv[$0] }
         for (number, argument) in arguments.enumerated().dropFirst()

@@ -59,6 +59,7 @@ struct ConfigFile {
         do throws(CacheError) {
             // Opening a pipe would block until another process writes to it.
             let file = try FileDescriptor.open(path, flags: O_RDONLY | O_NONBLOCK)
+            // A device such as /dev/null is an empty file.
             guard [S_IFREG, S_IFCHR].contains(try file.status().st_mode & S_IFMT) else {
                 throw CacheError(.unusable, subject: path, message: "not a regular file")
             }

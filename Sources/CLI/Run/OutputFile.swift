@@ -30,7 +30,7 @@ enum OutputFile {
         do throws(CacheError) {
             let folder = try UsersPath(path.parentDirectory).folder()
             let file = try folder.file(path.lastName)
-            // Checked after opening, because another run creates `other` first.
+            // Checked after opening the file: another run creates `other` before it replaces it.
             if let status = try folder.status(of: other.lastName) {
                 guard status.isRegularFile else {
                     throw CacheError(.unusable, subject: other, message: "is not a regular file")

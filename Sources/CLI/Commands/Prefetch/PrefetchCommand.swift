@@ -199,14 +199,14 @@ extension CacheRun {
             if case .finished(let report) = event { last = report }
             guard case .planned = event else { continue }
             ProcessMemory.releaseText()
-            // Before, a signal ends the process, because reading a pipe may block forever.
+            // Until now, a signal ends the process, because reading a pipe may block forever.
             interrupts.ask("transfers in flight have 2 s to finish") { prefetcher.cancel() }
         }
         return last
     }
 }
 
-/// The `--report` file. A run whose write fails continues, and fails at the end.
+/// The `--report` file. If a write fails, the run continues and fails at the end.
 final class ReportFile {
     private let path: String
     private let mode: mode_t
