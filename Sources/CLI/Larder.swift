@@ -140,10 +140,6 @@ struct Larder: AsyncParsableCommand {
         ])
 }
 
-extension NamedCommand {
-    static let program = NamedCommand(name: "", type: Larder.self)
-}
-
 /// The check that arguments and environment variables are UTF-8. Swift would replace invalid bytes,
 /// and a path would lead to a different file. On Linux, the path of the cache keeps its bytes.
 enum ForeignBytes {
@@ -155,8 +151,7 @@ enum ForeignBytes {
         "NO_PROXY",
     ]
 
-    /// Also unsets empty variables. Must be called before other threads start, because it changes the
-    /// environment.
+    /// Also unsets empty variables. Runs before threads start, because it changes the environment.
     static func check() {
         let arguments = (0..<Int(CommandLine.argc)).compactMap { CommandLine.unsafeArgv[$0] }
         for (number, argument) in arguments.enumerated().dropFirst()

@@ -2,9 +2,7 @@ import ArgumentParser
 import Foundation
 import LarderCache
 
-protocol CacheCommand: AsyncParsableCommand {
-    var cache: CacheOptions { get }
-}
+protocol CacheCommand: AsyncParsableCommand { var cache: CacheOptions { get } }
 
 struct CacheOptions: ParsableArguments {
     @Option(
@@ -27,9 +25,7 @@ struct CacheOptions: ParsableArguments {
 
     static var defaultPath: String {
         let environment = ProcessInfo.processInfo.environment
-        if let named = environment["LARDER_CACHE"], !named.isEmpty {
-            return named.expandingHome
-        }
+        if let named = environment["LARDER_CACHE"], !named.isEmpty { return named.expandingHome }
         #if canImport(Darwin)
             return NSHomeDirectory() + "/Library/Caches/larder"
         #else

@@ -4,6 +4,7 @@ import Synchronization
 
 /// A command and its full name: `verify`, or `remote verify`.
 struct NamedCommand {
+    static let program = NamedCommand(name: "", type: Larder.self)
     /// The known options, because the parser takes a millisecond to describe a command.
     private static let described = Mutex<[String: [String: NamedOption]]>([:])
 
@@ -23,7 +24,6 @@ struct NamedCommand {
     var descendants: [NamedCommand] { subcommands.flatMap { [$0] + $0.descendants } }
 
     var options: [String: Bool] { namedOptions.mapValues(\.takesValue) }
-
     var namedOptions: [String: NamedOption] {
         if let known = Self.described.withLock({ $0[name] }) { return known }
         let description = Data(type._dumpHelp().utf8)

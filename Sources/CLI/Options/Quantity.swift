@@ -165,9 +165,7 @@ enum TimeSpan {
     }
 }
 
-extension Duration {
-    var seconds: Double { self / .seconds(1) }
-}
+extension Duration { var seconds: Double { self / .seconds(1) } }
 
 func refuse(if isWrong: Bool, _ message: @autoclosure () -> String) throws(ValidationError) {
     if isWrong { throw ValidationError(message()) }

@@ -14,9 +14,7 @@ struct RunOptions: ParsableArguments {
 }
 
 struct ColorOptions: ParsableArguments {
-    enum Choice: String, ExpressibleByArgument, CaseIterable {
-        case auto, always, never
-    }
+    enum Choice: String, ExpressibleByArgument, CaseIterable { case auto, always, never }
 
     @Option(
         help: .rare(

@@ -11,9 +11,7 @@ protocol RunCommand: CacheCommand {
     var isQuiet: Bool { get }
 }
 
-protocol ReportingCommand: RunCommand {
-    var options: RunOptions { get }
-}
+protocol ReportingCommand: RunCommand { var options: RunOptions { get } }
 
 extension ReportingCommand {
     var cache: CacheOptions { options.cache }
@@ -130,34 +128,6 @@ extension Report {
             }
         }
         return counts
-    }
-}
-
-extension VerifyReport {
-    var counts: [RunRecord.Count: Int64] {
-        [
-            .objects: Int64(objects), .bytes: bytes, .whole: Int64(whole),
-            .findings: Int64(findings.count + entryFindings.count),
-            .damaged: Int64(findings.count(where: \.kind.isCorruption) + entryFindings.count),
-            .repaired: Int64(repaired),
-        ]
-    }
-}
-
-extension EvictionReport {
-    var counts: [RunRecord.Count: Int64] {
-        [
-            .evictedObjects: Int64(total.count), .evictedBytes: total.bytes,
-            .kept: held.values.reduce(0) { $0 + Int64($1.count) },
-            .swept: swept.values.reduce(0) { $0 + Int64($1.count) },
-            .missed: Int64(missed.count), .objects: Int64(left.count), .bytes: left.bytes,
-        ]
-    }
-}
-
-extension RecoveryReport {
-    var counts: [RunRecord.Count: Int64] {
-        [.objects: Int64(objects), .resources: Int64(resources), .damaged: Int64(damaged)]
     }
 }
 

@@ -114,7 +114,13 @@ struct EvictCommand: ReportingCommand {
                 policy,
                 onVictim: { if printsVictims { print(output.json ? $0.json.text : $0.text) } },
                 onProgress: { if !printsVictims { run.line.show($0.text("evicted")) } })
-            run.note(report.counts)
+            run.note([
+                .evictedObjects: Int64(report.total.count), .evictedBytes: report.total.bytes,
+                .kept: report.held.values.reduce(0) { $0 + Int64($1.count) },
+                .swept: report.swept.values.reduce(0) { $0 + Int64($1.count) },
+                .missed: Int64(report.missed.count), .objects: Int64(report.left.count),
+                .bytes: report.left.bytes,
+            ])
             let failure = report.isInterrupted ? nil : report.failure
             let advice =
                 hasNoLimit && only.isEmpty

@@ -31,9 +31,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
               larder localize index.yaml --server http://icons.example > local.yaml
             """)
 
-    enum MissingChoice: String, ExpressibleByArgument, CaseIterable {
-        case keep, placeholder
-    }
+    enum MissingChoice: String, ExpressibleByArgument, CaseIterable { case keep, placeholder }
 
     @OptionGroup var options: RunOptions
     @OptionGroup(title: "Reading manifests") var reading: EntryOptions

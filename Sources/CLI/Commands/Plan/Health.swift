@@ -4,9 +4,7 @@ import LarderManifest
 import LarderPrefetch
 
 struct HealthOptions: ParsableArguments {
-    enum Format: String, ExpressibleByArgument, CaseIterable {
-        case text, json, junit
-    }
+    enum Format: String, ExpressibleByArgument, CaseIterable { case text, json, junit }
 
     private static let kinds = HealthFinding.Kind.allCases.map(\.rawValue)
 

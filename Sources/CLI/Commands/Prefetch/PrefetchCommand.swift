@@ -141,7 +141,6 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
                 hasReport: report != nil, isOutputTaken: [report, writeLock].contains("-"),
                 allowance: maxFailures, colors: colors)
             let report = try await run.prefetch(sources, configuration, &console) { file?.take($0) }
-            run.note(report.counts)
             if report.isLocked { try lock?.commit() }
             if let failure = file?.failure, !report.isInterrupted { throw failure }
             let unwritten = report.isLocked ? nil : writeLock
@@ -182,7 +181,6 @@ extension CacheRun {
         var console = PrefetchConsole(
             purpose: purpose, output: output, isOutputTaken: isPart, colors: command.colors)
         let report = try await prefetch(sources, configuration, &console)
-        note(report.counts)
         console.conclude(report, unwritten: nil)
         return ExitStatus(report, interruption: interrupts.status, allowance: .none)
     }
@@ -202,6 +200,7 @@ extension CacheRun {
             // Until now, a signal ends the process, because reading a pipe may block forever.
             interrupts.ask("transfers in flight have 2 s to finish") { prefetcher.cancel() }
         }
+        note(last.counts)
         return last
     }
 }

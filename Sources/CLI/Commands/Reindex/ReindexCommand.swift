@@ -42,7 +42,10 @@ struct ReindexCommand: RunCommand {
                     isCancelled: { run.interrupts.isAsked }
                 ) { run.line.show($0.text("read")) }
             }
-            run.note(report.counts)
+            run.note([
+                .objects: Int64(report.objects), .resources: Int64(report.resources),
+                .damaged: Int64(report.damaged),
+            ])
             output.write(json: report.json, text: report.text, complaint: report.complaint)
             if report.isInterrupted { try run.interrupts.status.exit() }
             if report.damaged > 0 { try ExitStatus.someFailed.exit() }

@@ -191,20 +191,14 @@ struct ListenAddress {
     var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 
     static func parse(_ argument: String) throws -> ListenAddress {
-        if let colon = argument.lastIndex(of: ":"),
-            let port = UInt16(argument[argument.index(after: colon)...])
-        {
-            var host = argument[..<colon]
-            if host.hasPrefix("["), host.hasSuffix("]") {
-                host = host.dropFirst().dropLast()
-            } else if host.contains(":") {
-                host = ""
-            }
-            if !host.isEmpty { return ListenAddress(host: String(host), port: Int(port)) }
+        guard let match = argument.wholeMatch(of: /(?:\[(.+)\]|([^:\[\]]+)):([0-9]+)/)?.output,
+            let host = match.1 ?? match.2, let port = UInt16(match.3)
+        else {
+            throw ValidationError(
+                "expected a host and a port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:80; "
+                    + "with port 0, the system chooses the port")
         }
-        throw ValidationError(
-            "expected a host and a port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:80; with "
-                + "port 0, the system chooses the port")
+        return ListenAddress(host: String(host), port: Int(port))
     }
 }
 
@@ -371,9 +365,7 @@ final class MissingListFile: Sendable {
             if status.st_uid == geteuid(), status.st_mode & 0o077 != 0 {
                 try file.setMode(Self.mode)
             }
-            let handle = FileHandle(fileDescriptor: file.raw, closeOnDealloc: false)
-            text = try handle.read(upToCount: MissingListOutput.maximumSize + 1) ?? Data()
-            withExtendedLifetime(file) {}
+            text = Data(try file.read(at: 0, atMost: MissingListOutput.maximumSize + 1))
         } catch {
             throw ManifestError(.unreadable, source: path, "cannot be read")
         }

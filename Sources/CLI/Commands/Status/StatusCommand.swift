@@ -4,9 +4,7 @@ import LarderCache
 import LarderCore
 
 struct StatusCommand: CacheCommand {
-    enum Format: String, ExpressibleByArgument, CaseIterable {
-        case text, json, prometheus
-    }
+    enum Format: String, ExpressibleByArgument, CaseIterable { case text, json, prometheus }
 
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show the contents of the cache and the last runs.",

@@ -79,7 +79,13 @@ struct VerifyCommand: ReportingCommand, NetworkCommand {
                 }
             }
             run.line.clear()
-            run.note(report.counts)
+            let entries = report.entryFindings.count
+            run.note([
+                .objects: Int64(report.objects), .bytes: report.bytes, .whole: Int64(report.whole),
+                .findings: Int64(report.findings.count + entries),
+                .damaged: Int64(report.findings.count(where: \.kind.isCorruption) + entries),
+                .repaired: Int64(report.repaired),
+            ])
             if output.json {
                 try report.printJSON()
             } else if !output.quiet {
