@@ -67,7 +67,6 @@ enum OptionsInUse {
         return options.map { " \($0)" }.joined()
     }
 
-    /// Returns the option with its quoted value, or with an ellipsis for a secret.
     static func shown(_ value: String, of name: String) -> String {
         isShown(value, of: name) ? .shellOption(name, value) : "\(name) '…'"
     }

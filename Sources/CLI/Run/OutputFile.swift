@@ -47,7 +47,6 @@ enum OutputFile {
         }
     }
 
-    /// Throws `ValidationError` if the file is one of the manifests or is in the cache.
     static func confirm(
         _ path: String, isNoneOf manifests: [String] = [], orIn cache: String?, for option: String
     ) throws {
@@ -129,7 +128,6 @@ final class OutputReplacement: Sendable {
         }
     }
 
-    /// Throws the first failure of all steps.
     private func attempt(_ body: (inout State) throws(CacheError) -> Void) throws(CacheError) {
         let failure = state.withLock { state -> CacheError? in
             guard state.failure == nil else { return state.failure }

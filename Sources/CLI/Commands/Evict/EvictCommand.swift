@@ -193,14 +193,23 @@ extension EvictionReport {
         for reason in Reason.allCases {
             if let tally = evicted[reason] { lines.append("  \(reason.text): \(describe(tally))") }
         }
-        for hold in Hold.allCases {
-            if let tally = held[hold] { lines.append("kept, \(hold.text): \(describe(tally))") }
+        let holds: [(Hold, String)] = [
+            (.manifest, "in a manifest"), (.pin, "pinned"), (.run, "in use by another run"),
+        ]
+        for (hold, text) in holds {
+            if let tally = held[hold] { lines.append("kept, \(text): \(describe(tally))") }
         }
-        for leftover in Leftover.allCases {
+        let leftovers: [(Leftover, one: String, several: String)] = [
+            (.orphans, "object not in the index", "objects not in the index"),
+            (.runs, "killed run", "killed runs"),
+            (.partials, "partial download", "partial downloads"),
+            (.quarantined, "quarantined file", "quarantined files"),
+            (.temporaries, "file in tmp/", "files in tmp/"),
+        ]
+        for (leftover, one, several) in leftovers {
             guard let tally = swept[leftover], tally.count > 0 else { continue }
-            let count = tally.count.of(leftover.text.one, leftover.text.several)
             let verb = isDryRun ? "would remove" : "removed"
-            lines.append("\(verb) \(count)\(sizeClause(tally.bytes))")
+            lines.append("\(verb) \(tally.count.of(one, several))\(sizeClause(tally.bytes))")
         }
         if forgottenFailures > 0 {
             lines.append("removed \(forgottenFailures.of("old failure")) from the index")
@@ -254,28 +263,6 @@ extension EvictionReport.Reason {
         case .size: "too many bytes"
         case .count: "too many objects"
         case .free: "too little free space"
-        }
-    }
-}
-
-extension EvictionReport.Hold {
-    fileprivate var text: String {
-        switch self {
-        case .manifest: "in a manifest"
-        case .pin: "pinned"
-        case .run: "in use by another run"
-        }
-    }
-}
-
-extension EvictionReport.Leftover {
-    fileprivate var text: (one: String, several: String) {
-        switch self {
-        case .orphans: ("object not in the index", "objects not in the index")
-        case .runs: ("killed run", "killed runs")
-        case .partials: ("partial download", "partial downloads")
-        case .quarantined: ("quarantined file", "quarantined files")
-        case .temporaries: ("file in tmp/", "files in tmp/")
         }
     }
 }
