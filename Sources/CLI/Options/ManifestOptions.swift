@@ -9,10 +9,9 @@ import LarderPrefetch
 struct ManifestOptions: ParsableArguments {
     @Argument(
         help: .common(
-            """
-            A file, an http or https URL, or - for standard input. The format is a property list, \
-            XML, JSON, JSON Lines, YAML or a list of URLs, with or without gzip.
-            """, "manifest"), completion: .manifest)
+            "A file, an http or https URL, or - for standard input. The format is a property list, "
+                + "XML, JSON, JSON Lines, YAML or a list of URLs, with or without gzip.",
+            "manifest"), completion: .manifest)
     var manifests: [String]
 
     private static let formats = ImageFormat.all.map(\.mediaType.name).joined(separator: ", ")
@@ -159,10 +158,9 @@ struct EntryOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            """
-            Build the URL of each icon from members of its entry, such as \
-            https://a.example/{id}.png. With --icon-key, only for entries without an icon there.
-            """, "url"))
+            "Build the URL of each icon from members of its entry, such as "
+                + "https://a.example/{id}.png. With --icon-key, only for entries without an icon "
+                + "there.", "url"))
     var iconTemplate: String?
 
     @Option(
@@ -194,9 +192,8 @@ struct EntryOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            """
-            The maximum size of a manifest from a URL, or unpacked from gzip. (default: 256MiB)
-            """, "size"), transform: ByteCount.parse)
+            "The maximum size of a manifest from a URL, or unpacked from gzip. (default: 256MiB)",
+            "size"), transform: ByteCount.parse)
     var maxManifestSize = ManifestLimits().maximumUnpackedSize
 
     @Option(

@@ -35,10 +35,9 @@ struct TransferOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            """
-            Retry a URL for at most this time after its first attempt, and give up on a host that \
-            asks for a longer wait. (default: 10m)
-            """, "time"), transform: TimeSpan.parseAboveZero)
+            "Retry a URL for at most this time after its first attempt, and give up on a host that "
+                + "asks for a longer wait. (default: 10m)", "time"),
+        transform: TimeSpan.parseAboveZero)
     var retryMaxTime = Duration.seconds(600)
 
     @Option(

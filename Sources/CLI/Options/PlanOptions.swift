@@ -12,10 +12,9 @@ struct RevalidationOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            """
-            The time during which an icon that was gone (404, 410) fails without a new request. \
-            With 0, the icon is requested every time. (default: 1h)
-            """, "time"), transform: TimeSpan.parse)
+            "The time during which an icon that was gone (404, 410) fails without a new request. "
+                + "With 0, the icon is requested every time. (default: 1h)", "time"),
+        transform: TimeSpan.parse)
     var failureTtl = Duration.seconds(3600)
 
     @Flag(help: .rare("Request icons that were gone (404, 410) again.")) var retryGone = false
@@ -73,10 +72,9 @@ struct ShardOptions: ParsableArguments {
     @Option(
         name: .customLong("shard"),
         help: .common(
-            """
-            Process only the hosts of worker i of n, counted from 0, for example 0/8. auto/n \
-            takes i from Kubernetes, Slurm or GNU parallel. auto also takes n, from Slurm.
-            """, "i/n"), transform: ShardName.parse)
+            "Process only the hosts of worker i of n, counted from 0, for example 0/8. auto/n "
+                + "takes i from Kubernetes, Slurm or GNU parallel. auto also takes n, from Slurm.",
+            "i/n"), transform: ShardName.parse)
     var name: ShardName?
 
     @Option(

@@ -39,10 +39,9 @@ struct EvictCommand: ReportingCommand {
 
     @Option(
         help: .common(
-            """
-            The age of an object is the time since its last use (used) or its download (fetched). \
-            The oldest objects are removed first. (default: used)
-            """, EvictionOrder.allCases.map(\.rawValue).joined(separator: "|")))
+            "The age of an object is the time since its last use (used) or its download (fetched). "
+                + "The oldest objects are removed first. (default: used)",
+            EvictionOrder.allCases.map(\.rawValue).joined(separator: "|")))
     var by: EvictionOrder?
 
     @Option(parsing: .unconditional, help: .common("The maximum number of objects.", "n"))
@@ -57,10 +56,9 @@ struct EvictCommand: ReportingCommand {
 
     @Option(
         help: .common(
-            """
-            Keep the icons in this manifest: a file, a URL that was prefetched, or - for standard \
-            input. Pass the same options for reading it as to prefetch. May be repeated.
-            """, "manifest"), completion: .manifest)
+            "Keep the icons in this manifest: a file, a URL that was prefetched, or - for standard "
+                + "input. Pass the same options for reading it as to prefetch. May be repeated.",
+            "manifest"), completion: .manifest)
     var keep: [String] = []
 
     @Option(

@@ -54,10 +54,9 @@ struct ExportCommand: ReportingCommand {
 
     @Option(
         help: .common(
-            """
-            Also write a Swift source file that copies the exported directory to Library/Caches \
-            when the app is launched. For \(ExportLayout.names(where: \.hasInstaller)).
-            """, "file"), completion: .file(extensions: ["swift"]))
+            "Also write a Swift source file that copies the exported directory to Library/Caches "
+                + "when the app is launched. For \(ExportLayout.names(where: \.hasInstaller)).",
+            "file"), completion: .file(extensions: ["swift"]))
     var installer: String?
 
     func validate() throws {

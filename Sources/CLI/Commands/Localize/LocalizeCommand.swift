@@ -60,10 +60,9 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
 
     @Option(
         help: .common(
-            """
-            Write the icons to this directory, with paths relative to the output file as new \
-            values. Required with standard output. (default: NAME-icons next to the output)
-            """, "dir"), completion: .directory)
+            "Write the icons to this directory, with paths relative to the output file as new "
+                + "values. Required with standard output. (default: NAME-icons next to the output)",
+            "dir"), completion: .directory)
     var icons: String?
 
     @Option(help: .common("Use the URLs of a larder server at this URL.", "url"))

@@ -84,10 +84,9 @@ struct UnpinCommand: RunCommand {
 struct PinSubjects: ParsableArguments {
     @Argument(
         help: .common(
-            """
-            The URL of an icon, key:NAME for its key in the manifest, or a manifest file (- for \
-            standard input) for all of its icons.
-            """, "url|key|manifest"), completion: .cachedNames)
+            "The URL of an icon, key:NAME for its key in the manifest, or a manifest file (- for "
+                + "standard input) for all of its icons.", "url|key|manifest"),
+        completion: .cachedNames)
     var subjects: [String] = []
 
     func validate() throws { try LocalManifests.validateStandardInput(subjects) }

@@ -47,10 +47,9 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
 
     @Option(
         help: .rare(
-            """
-            With --shard, treat icons as fresh if they were stored or confirmed in the remote \
-            within this time, for example 24h. (default: as specified by their servers)
-            """, "time"), transform: TimeSpan.parse)
+            "With --shard, treat icons as fresh if they were stored or confirmed in the remote "
+                + "within this time, for example 24h. (default: as specified by their servers)",
+            "time"), transform: TimeSpan.parse)
     var remoteFreshFor: Duration?
 
     @Option(
@@ -72,11 +71,10 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
 
     @Option(
         help: .common(
-            """
-            Write a lock file: a manifest of the same icons with their digests and sizes. A \
-            prefetch of this lock file gets the same bytes or fails. If an icon failed, no lock \
-            file is written. - is standard output, as for --report.
-            """, "file"), completion: .file())
+            "Write a lock file: a manifest of the same icons with their digests and sizes. A "
+                + "prefetch of this lock file gets the same bytes or fails. If an icon failed, no "
+                + "lock file is written. - is standard output, as for --report.", "file"),
+        completion: .file())
     var writeLock: String?
 
     @Flag(

@@ -224,19 +224,17 @@ struct RemoteEvictCommand: ReportingCommand {
 struct RemoteOptions: ParsableArguments {
     @Option(
         help: .common(
-            """
-            The store of icons that several machines share: s3://BUCKET/PREFIX. Credentials, \
-            region and endpoint come from the same variables and files as for AWS tools.
-            """, "s3-url"),
+            "The store of icons that several machines share: s3://BUCKET/PREFIX. Credentials, "
+                + "region and endpoint come from the same variables and files as for AWS tools.",
+            "s3-url"),
         transform: { text in try validated({ "\($0)." }) { try S3Location(text) } })
     var remote: S3Location?
 
     @Option(
         help: .common(
-            """
-            The server of the remote, if not Amazon S3, for example http://127.0.0.1:9000. \
-            (default: $AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL or the profile's endpoint)
-            """, "url"))
+            "The server of the remote, if not Amazon S3, for example http://127.0.0.1:9000. "
+                + "(default: $AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL or the profile's endpoint)",
+            "url"))
     var remoteEndpoint: String?
 
     @Option(
