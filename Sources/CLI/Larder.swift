@@ -32,7 +32,11 @@ struct Larder: AsyncParsableCommand {
         }
         var command = parsedCommand(arguments, usesFile: usesFile)
         if let command = command as? any AsyncParsableCommand, !(command is Larder) {
-            leave(await ExitStatus.of(command).rawValue)
+            let status = await ExitStatus.of((command as? any CacheCommand)?.cache) {
+                var command = command
+                try await command.run()
+            }
+            leave(status.rawValue)
         }
         do {
             try command.run()

@@ -323,7 +323,7 @@ import Testing
         let lines = options.keys.sorted().filter {
             $0.hasPrefix("--")
                 && !["--help", "--help-all", "--version", "--no-config"].contains($0)
-        }.map { options[$0] == true ? "\($0)=\(values[$0] ?? "1")" : $0 }
+        }.map { options[$0]?.takesValue == true ? "\($0)=\(values[$0] ?? "1")" : $0 }
         for lines in [lines, lines.reversed()] {
             let text = lines.joined(separator: "\n")
             let isValid = try isValid(text, in: name) || isValid(text, in: name + " x")
@@ -359,8 +359,8 @@ import Testing
             for command in having {
                 for (given, line) in [(first, second), (second, first)] {
                     let options = command.options
-                    let own = options[given] == true ? "\(given)=1" : given
-                    let text = options[line] == true ? "\(line)=1" : line
+                    let own = options[given]?.takesValue == true ? "\(given)=1" : given
+                    let text = options[line]?.takesValue == true ? "\(line)=1" : line
                     // The last line can always be used.
                     let used = try used(
                         "\(text)\n--cache=c\n", in: "\(command.name) \(own)")

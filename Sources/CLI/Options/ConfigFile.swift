@@ -144,7 +144,7 @@ struct ConfigFile {
                 if: ConfigFile.onlyForCommandLine.contains(name),
                 "'\(name)' belongs on the command line")
             let candidates = section.map { [$0] } ?? commands
-            guard let option = candidates.lazy.compactMap({ $0.namedOptions[name] }).first else {
+            guard let option = candidates.lazy.compactMap({ $0.options[name] }).first else {
                 let known = Set(candidates.flatMap(\.options.keys))
                 let hint = NearestName.hint(forOption: name, among: known)
                 let owner = section.map { "'\($0.name)' does not have" } ?? "unknown"

@@ -52,7 +52,7 @@ extension ConfigFile {
                 break
             }
         }
-        let options = command.namedOptions
+        let options = command.options
         return lines.enumerated().filter { index, line in
             options[line.name]?.isRepeating == true
                 || !lines[(index + 1)...].contains { $0.name == line.name }
@@ -61,7 +61,7 @@ extension ConfigFile {
 
     /// Returns a command's lines. A line replaces earlier lines with the opposite option.
     func lines(for command: NamedCommand) -> [Line] {
-        let options = command.namedOptions
+        let options = command.options
         let own = lines.filter { $0.section == command.name }
         let replaced = Self.replaced(by: Set(own.map(\.name)))
         let shared = lines.filter { line in
@@ -77,7 +77,7 @@ extension ConfigFile {
         for command: NamedCommand, besides words: [String],
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> [Line] {
-        let options = command.namedOptions
+        let options = command.options
         let given = Set(command.givenOptions(in: words).options.map(\.name))
         var replaced = Self.replaced(by: given)
         // `LARDER_CACHE` may be set for one run, so it overrides the file.

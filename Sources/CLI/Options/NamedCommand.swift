@@ -23,8 +23,7 @@ struct NamedCommand {
 
     var descendants: [NamedCommand] { subcommands.flatMap { [$0] + $0.descendants } }
 
-    var options: [String: Bool] { namedOptions.mapValues(\.takesValue) }
-    var namedOptions: [String: NamedOption] {
+    var options: [String: NamedOption] {
         if let known = Self.described.withLock({ $0[name] }) { return known }
         let description = Data(type._dumpHelp().utf8)
         let dump = try? JSONDecoder().decode(DumpedHelp.self, from: description)
@@ -46,7 +45,7 @@ struct NamedCommand {
     func givenOptions(
         in words: [String]
     ) -> (options: [(name: String, value: String?)], unknown: String?) {
-        let known = namedOptions
+        let known = options
         var given: [(name: String, value: String?)] = []
         var words = words.prefix { $0 != "--" }
         while let word = words.popFirst() {
@@ -96,7 +95,7 @@ struct NamedCommand {
                 return ": write \(both) without a space"
             }
         }
-        let names = namedOptions
+        let names = options
         let path = unexpected.map(String.init) ?? ""
         if let manifest = ["--manifest", "--keep"].first(where: { names[$0] != nil }),
             path.isDirectory != true
@@ -152,7 +151,7 @@ struct NamedCommand {
         guard let command = candidates.first(where: { $0.options[option] != nil }) else { return }
         var words = words.dropFirst().prefix(1).filter { !names.contains($0) }
         if option != word { words = [String(word.dropFirst(option.count + 1))] }
-        let value = command.options[option] == true ? words.first : nil
+        let value = command.options[option]?.takesValue == true ? words.first : nil
         let written = value.map { OptionsInUse.shown($0, of: option) } ?? option
         throw ValidationError(
             "'\(option)' belongs after the command, for example: \(command.line) \(written)")

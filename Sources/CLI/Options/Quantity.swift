@@ -4,7 +4,6 @@ import Foundation
 struct Quantity {
     let number: Decimal
     let unit: Substring
-    let hasFraction: Bool
 
     /// Removes a quantity of at most 38 digits, the precision of `Decimal`.
     init?(takenFrom text: inout Substring) {
@@ -17,7 +16,6 @@ struct Quantity {
         else { return nil }
         self.number = number
         unit = match.output.3
-        hasFraction = match.output.2 != nil
         text = text[match.range.upperBound...]
     }
 
@@ -94,7 +92,7 @@ enum ByteCount {
     private static func bytes(_ argument: String) -> Int64? {
         // A fraction of a byte means that the unit was forgotten.
         guard let quantity = Quantity(argument), let size = size(of: quantity.unit),
-            size > 1 || !quantity.hasFraction
+            size > 1 || !argument.contains(".")
         else { return nil }
         return quantity.counted(in: size)
     }

@@ -86,13 +86,6 @@ extension ExitStatus {
         }
     }
 
-    static func of(_ command: some AsyncParsableCommand) async -> ExitCode {
-        await of((command as? any CacheCommand)?.cache) {
-            var command = command
-            try await command.run()
-        }
-    }
-
     /// Prints an error and returns its exit status. Relative names in errors get the path of
     /// `cache`, which is nil if the command uses two caches.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async -> ExitCode {
@@ -113,21 +106,6 @@ extension ExitStatus {
             Console.complain("\(located ?? error)")
             return code(of: error)
         }
-    }
-}
-
-extension Report {
-    var counts: [RunRecord.Count: Int64] {
-        var counts: [RunRecord.Count: Int64] = [
-            .entries: Int64(entries), .receivedBytes: receivedBytes,
-            .pushed: Int64(remote?.pushed ?? 0), .unpushed: Int64(remote?.unpushed ?? 0),
-        ]
-        for outcome in EntryResult.Outcome.allCases {
-            if let name = RunRecord.Count(rawValue: outcome.rawValue) {
-                counts[name] = Int64(count(outcome))
-            }
-        }
-        return counts
     }
 }
 

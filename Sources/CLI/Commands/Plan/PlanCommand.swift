@@ -80,8 +80,7 @@ struct PlanCommand: NetworkCommand {
         func conclude(_ plan: Plan) throws {
             let summary = plan.summary
             line.clear()
-            summary.complaints(of: sources).forEach(Console.complain)
-            summary.notes(of: sources).forEach(Console.complain)
+            (summary.complaints(of: sources) + summary.notes(of: sources)).forEach(Console.complain)
             summary.splitComplaint.map(Console.complain)
             if explain {
                 for (source, read) in zip(sources, summary.manifests) {

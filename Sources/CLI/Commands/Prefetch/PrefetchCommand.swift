@@ -198,7 +198,16 @@ extension CacheRun {
             // Until now, a signal ends the process, because reading a pipe may block forever.
             interrupts.ask("transfers in flight have 2 s to finish") { prefetcher.cancel() }
         }
-        note(last.counts)
+        var counts: [RunRecord.Count: Int64] = [
+            .entries: Int64(last.entries), .receivedBytes: last.receivedBytes,
+            .pushed: Int64(last.remote?.pushed ?? 0), .unpushed: Int64(last.remote?.unpushed ?? 0),
+        ]
+        for outcome in EntryResult.Outcome.allCases {
+            if let name = RunRecord.Count(rawValue: outcome.rawValue) {
+                counts[name] = Int64(last.count(outcome))
+            }
+        }
+        note(counts)
         return last
     }
 }
