@@ -180,13 +180,11 @@ enum ForeignBytes {
         }
     }
 
-    private static var keepsBytes: Bool {
-        #if os(Linux)
-            true
-        #else
-            false
-        #endif
-    }
+    #if os(Linux)
+        private static let keepsBytes = true
+    #else
+        private static let keepsBytes = false
+    #endif
 
     private static func leave(_ subject: String, _ bytes: UnsafePointer<CChar>) -> Never {
         let text = String(cString: bytes).quoted(limit: 200)

@@ -41,10 +41,10 @@ enum SignalWatch {
         }
         let pipe = larder_watch_signal(number)
         guard pipe >= 0 else {
-            ProcessLimits.leave(CacheError("pipe", subject: "signals", errno: errno))
+            ProcessLimits.leave(CacheError("pipe", subject: "signals", errno: errno).message)
         }
         if isFirst, !HelperThread.start({ handleAll(pipe) }) {
-            ProcessLimits.leave(HelperThread.shortage)
+            ProcessLimits.leave(HelperThread.shortage.message)
         }
     }
 
@@ -70,16 +70,13 @@ enum ProcessLimits {
 
     static func requireSome() {
         if OpenFileLimit.free(upTo: files) < files {
-            leave(
-                CacheError(
-                    .unusable, subject: "files",
-                    message: "the limit on open files is too low (ulimit -n)"))
+            leave("the limit on open files is too low (ulimit -n)")
         }
-        do { try HelperThread.require(threads) } catch { leave(error) }
+        do { try HelperThread.require(threads) } catch { leave(error.message) }
     }
 
-    static func leave(_ error: CacheError) -> Never {
-        Console.complain(error.message)
+    static func leave(_ message: String) -> Never {
+        Console.complain(message)
         _exit(ExitStatus.couldNotRun.rawValue)
     }
 }

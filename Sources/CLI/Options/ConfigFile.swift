@@ -134,7 +134,6 @@ struct ConfigFile {
             return command
         }
 
-        /// Throws unless the section's command, or without a section any command, has the option.
         /// Messages omit the value, which may be a password.
         private func check(_ name: String, hasValue: Bool) throws(ValidationError) {
             try refuse(

@@ -92,8 +92,8 @@ struct LocalManifests {
         try refuse(if: count > 1, "Standard input (-) can be read only once.")
     }
 
-    /// Calls `body` with all keys, and returns whether there are none. With `mustBeUsable`, throws
-    /// if an entry is unusable or if there are no icons.
+    /// Returns whether there are no keys. With `mustBeUsable`, throws if an entry is unusable or if
+    /// there are no icons.
     @discardableResult
     func forEachKey(mustBeUsable: Bool = false, _ body: (String) throws -> Void) throws -> Bool {
         var isEmpty = true

@@ -137,7 +137,7 @@ struct ShardName: Equatable {
 
     func shard(splits: [HostSplit] = []) throws -> Shard? {
         if let index, let count { return Shard(index, of: count, splits: splits) }
-        let task = try SchedulerTask(ProcessInfo.processInfo.environment)
+        let task = try Scheduler.task(ProcessInfo.processInfo.environment)
         guard let count = count ?? task.count else {
             throw ValidationError(
                 "--shard auto: \(task.variable) does not include the number of workers. Add it, as "
@@ -161,48 +161,42 @@ struct ShardName: Equatable {
     }
 }
 
-struct SchedulerTask {
+private enum Scheduler {
     private static let slurm = "SLURM_ARRAY_TASK_ID"
     private static let parallel = "PARALLEL_SEQ"
 
-    let index: Int
-    let count: Int?
-    let variable: String
-    let number: Int
-
     /// If one scheduler runs inside another, the index is ambiguous.
-    init(_ environment: [String: String]) throws {
-        let set = ["JOB_COMPLETION_INDEX", Self.slurm, Self.parallel]
+    static func task(
+        _ environment: [String: String]
+    ) throws -> (index: Int, count: Int?, variable: String, number: Int) {
+        let set = ["JOB_COMPLETION_INDEX", slurm, parallel]
             .filter { environment[$0]?.isEmpty == false }
         guard let variable = set.first, set.count == 1 else {
-            throw Self.unusable(
+            throw unusable(
                 set.isEmpty
-                    ? " needs JOB_COMPLETION_INDEX (Kubernetes), \(Self.slurm) (Slurm) or "
-                        + "\(Self.parallel) (GNU parallel) to be set"
+                    ? " needs JOB_COMPLETION_INDEX (Kubernetes), \(slurm) (Slurm) or \(parallel) "
+                        + "(GNU parallel) to be set"
                     : " needs one scheduler, but \(set.joined(separator: " and ")) are set")
         }
-        let number = try Self.number(variable, in: environment)
-        self.variable = variable
-        self.number = number
-        guard variable == Self.slurm else {
+        let task = try number(variable, in: environment)
+        guard variable == slurm else {
             // GNU parallel counts from 1.
-            (index, count) = (variable == Self.parallel ? number - 1 : number, nil)
-            return
+            return (variable == parallel ? task - 1 : task, nil, variable, task)
         }
         func value(_ name: String, default other: Int? = nil) throws -> Int {
             let name = "SLURM_ARRAY_TASK_\(name)"
             if let other, environment[name]?.isEmpty != false { return other }
-            return try Self.number(name, in: environment)
+            return try number(name, in: environment)
         }
         // The array may start at any number and have a step, but no gaps.
         let (tasks, first) = (try value("COUNT"), try value("MIN"))
         let step = max(1, try value("STEP", default: 1))
         let last = first + step * (tasks - 1)
-        index = (number - first) / step
-        count = tasks
-        guard number == first + index * step, (0..<tasks).contains(index),
+        let index = (task - first) / step
+        guard task == first + index * step, (0..<tasks).contains(index),
             try value("MAX", default: last) == last
-        else { throw Self.unusable(" needs a Slurm array without gaps, such as --array=0-7") }
+        else { throw unusable(" needs a Slurm array without gaps, such as --array=0-7") }
+        return (index, tasks, variable, task)
     }
 
     private static func number(_ variable: String, in environment: [String: String]) throws -> Int {
