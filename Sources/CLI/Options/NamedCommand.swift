@@ -238,17 +238,13 @@ enum NearestName {
         let word = Array(name.lowercased().utf8)
         // A comparison takes quadratic time.
         guard word.count <= 40 else { return "" }
-        let near = known.sorted().map { ($0, mistakes(in: word, for: Array($0.utf8))) }
-            .filter { $1 <= max(1, min($0.utf8.count, word.count) / 3) }
-            .min { $0.1 < $1.1 }
+        // A mistake is a wrong, extra, missing or moved letter.
+        let near = known.sorted().map { name -> (String, Int) in
+            let changes = Array(name.utf8).difference(from: word)
+            return (name, max(changes.insertions.count, changes.removals.count))
+        }.filter { $1 <= max(1, min($0.utf8.count, word.count) / 3) }.min { $0.1 < $1.1 }
         let holders = known.filter { word.count >= 3 && $0.contains(name.lowercased()) }
         let nearest = near?.0 ?? (holders.count == 1 ? holders[0] : nil)
         return nearest.map { ". Did you mean '\(lead)\($0)'?" } ?? ""
-    }
-
-    /// Counts wrong, extra, missing and moved letters.
-    private static func mistakes(in word: [UInt8], for name: [UInt8]) -> Int {
-        let changes = name.difference(from: word)
-        return max(changes.insertions.count, changes.removals.count)
     }
 }

@@ -67,7 +67,11 @@ struct ImportCommand: ReportingCommand {
         for name in selection.manifest where name != "-" && !LocalManifests.isURL(name) {
             try MissingInputError.check(name, for: "--manifest")
         }
-        let configuration = try configuration()
+        var configuration = ImportConfiguration(layout: naming.layout(layout), directory: directory)
+        configuration.folder = naming.folder
+        configuration.maximumBytes = maxObjectSize
+        configuration.acceptsAnyContent = anyContent
+        configuration.manifestRules = try reading.rules()
         try Self.asMissingInput { try configuration.check(besideCacheAt: cache.path) }
         let needsCache = selection.manifest.contains(where: LocalManifests.isURL)
         try await CacheRun.of(self, hasOneCache: false, makesCache: !needsCache) { run in
@@ -90,15 +94,6 @@ struct ImportCommand: ReportingCommand {
             if report.isInterrupted { try run.interrupts.status.exit() }
             if report.failed > 0 { try ExitStatus.someFailed.exit() }
         }
-    }
-
-    private func configuration() throws -> ImportConfiguration {
-        var configuration = ImportConfiguration(layout: naming.layout(layout), directory: directory)
-        configuration.folder = naming.folder
-        configuration.maximumBytes = maxObjectSize
-        configuration.acceptsAnyContent = anyContent
-        configuration.manifestRules = try reading.rules()
-        return configuration
     }
 
     private static func asMissingInput<Value>(_ body: () throws -> Value) throws -> Value {

@@ -178,22 +178,20 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
                 "\(manifest.lastName): has a base URL, which clients prepend to the new values;"
                     + " use --server or --data")
         }
-        guard let file = digestFile(report.shape) else { return }
-        Console.complain(
-            "\(file): has a digest or signature of the original \(manifest.lastName);"
-                + " create it again for the localized file")
-    }
-
-    /// A file that probably contains the manifest's digest or signature.
-    private func digestFile(_ shape: String?) -> String? {
         let known = [
             "F-Droid index v1": "index-v1.jar", "F-Droid index v2": "entry.json",
             "addons.xml": "addons.xml.md5",
         ]
-        return ["md5", "sha1", "sha256", "sha512", "sha256sum", "asc", "sig"]
+        // A file that probably contains the manifest's digest or signature.
+        let file: String? =
+            ["md5", "sha1", "sha256", "sha512", "sha256sum", "asc", "sig"]
             .map { "\(manifest).\($0)" }
             .first { FileManager.default.fileExists(atPath: $0) }
-            ?? known[shape ?? ""] ?? known[manifest.lastName]
+            ?? known[report.shape ?? ""] ?? known[manifest.lastName]
+        guard let file else { return }
+        Console.complain(
+            "\(file): has a digest or signature of the original \(manifest.lastName);"
+                + " create it again for the localized file")
     }
 
     private func prefetch(

@@ -130,7 +130,16 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
             let file = try report.map {
                 try ReportFile(path: $0, manifests: manifest.manifests, cache: cache)
             }
-            var configuration = try configuration()
+            var configuration = try prefetchConfiguration(reading.rules())
+            configuration.acceptsAnyContent = manifest.anyContent
+            configuration.storesUnstorable = storeAnyway
+            configuration.namesSuccesses = report != nil
+            revalidation.apply(to: &configuration.policy)
+            configuration.policy.isOffline = offline
+            configuration.shard = try workers.shard
+            configuration.remote = try remote.remote(
+                workers.name != nil ? .fill : remoteReadOnly ? .read : .mirror)
+            configuration.remote?.freshFor = remoteFreshFor
             configuration.lockWait = run.wait
             configuration.onLocked = lock?.add
             let sources = try manifest.sources()
@@ -148,20 +157,6 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
                 allowance: unwritten == nil ? maxFailures : .none
             ).exit()
         }
-    }
-
-    private func configuration() throws -> PrefetchConfiguration {
-        var configuration = try prefetchConfiguration(reading.rules())
-        configuration.acceptsAnyContent = manifest.anyContent
-        configuration.storesUnstorable = storeAnyway
-        configuration.namesSuccesses = report != nil
-        revalidation.apply(to: &configuration.policy)
-        configuration.policy.isOffline = offline
-        configuration.shard = try workers.shard
-        configuration.remote = try remote.remote(
-            workers.name != nil ? .fill : remoteReadOnly ? .read : .mirror)
-        configuration.remote?.freshFor = remoteFreshFor
-        return configuration
     }
 }
 
