@@ -17,27 +17,19 @@ enum ExitStatus: Int32, CaseIterable {
     case interrupted = 130
     case terminated = 143
 
-    static var list: String {
-        let usage = (ExitCode.validationFailure.rawValue, "wrong usage")
-        return (allCases.map { ($0.rawValue, $0.meaning) } + [usage]).sorted { $0.0 < $1.0 }
-            .map { "  " + "\($0)".padding(toLength: 5, withPad: " ", startingAt: 0) + $1 }
-            .joined(separator: "\n")
-    }
-
-    private var meaning: String {
-        switch self {
-        case .done: "everything requested is done"
-        case .couldNotRun: "the command could not run"
-        case .someFailed: "some entries failed, corruption was found, or a limit could not be met"
-        case .badManifest: "a manifest is not valid"
-        case .missingInput: "an input or the cache is missing"
-        case .missingProgram: "a program that an option needs is missing"
-        case .storage: "the disk is full or failing, or output was lost; stored objects are kept"
-        case .locked: "another process holds the lock"
-        case .interrupted: "interrupted; finished work is kept"
-        case .terminated: "terminated; finished work is kept"
-        }
-    }
+    static let list = """
+          0    everything requested is done
+          1    the command could not run
+          2    some entries failed, corruption was found, or a limit could not be met
+          64   wrong usage
+          65   a manifest is not valid
+          66   an input or the cache is missing
+          69   a program that an option needs is missing
+          74   the disk is full or failing, or output was lost; stored objects are kept
+          75   another process holds the lock
+          130  interrupted; finished work is kept
+          143  terminated; finished work is kept
+        """
 
     init(_ error: any Error) {
         switch error {
