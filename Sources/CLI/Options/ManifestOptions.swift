@@ -65,16 +65,11 @@ struct LocalManifests {
     init(_ names: [String], rules: ManifestRules, cache: Cache?) throws {
         self.rules = rules
         ownKeys = try names.map(ManifestOptions.url).compactMap(\.?.string)
-        sources = try names.map { try Self.source($0, rules: rules, cache: cache) }
+        sources = try names.map { try Self.source($0, cache: cache) }
     }
 
-    static func source(
-        _ name: String, rules: ManifestRules, cache: Cache?
-    ) throws -> ManifestSource {
-        guard let url = try ManifestOptions.url(name) else {
-            return try ManifestOptions.source(name)
-        }
-        return .url(url).cached { try cache?.manifest($0)?.file }
+    static func source(_ name: String, cache: Cache?) throws -> ManifestSource {
+        try ManifestOptions.source(name).cached { try cache?.manifest($0)?.file }
     }
 
     static func complainOfNoEntries(_ names: [String], _ result: String) {

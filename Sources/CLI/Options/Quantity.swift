@@ -46,12 +46,10 @@ struct Quantity {
     }
 
     static func perSecond(_ argument: String) throws -> Double {
-        try parse(argument, ValidationError("expected a number, such as 5, 0.5 or 5/s")) {
-            text -> Double? in
-            guard let quantity = Quantity(text), ["", "/s"].contains(quantity.unit) else {
-                return nil
+        try parse(argument, ValidationError("expected a number, such as 5, 0.5 or 5/s")) { text in
+            Quantity(text).flatMap {
+                ["", "/s"].contains($0.unit) ? NSDecimalNumber(decimal: $0.number).doubleValue : nil
             }
-            return NSDecimalNumber(decimal: quantity.number).doubleValue
         }
     }
 

@@ -166,9 +166,7 @@ final class OutputReplacement: Sendable {
 
         mutating func check() throws(CacheError) {
             let folder = try openFolder()
-            guard !path.lastName.isEmpty else {
-                throw CacheError("open", subject: path, errno: EISDIR)
-            }
+            if path.lastName.isEmpty { throw CacheError("open", subject: path, errno: EISDIR) }
             if let status = try folder.status(of: path.lastName), !status.isRegularFile {
                 throw CacheError(.unusable, subject: path, message: "is not a regular file")
             }

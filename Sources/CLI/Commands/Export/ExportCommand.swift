@@ -93,9 +93,7 @@ struct ExportCommand: ReportingCommand {
             configuration.copiesAll = copy
             configuration.resize = try size.value(for: layout)
             configuration.manifestRules = try reading.rules()
-            let sources = try selection.manifest.map {
-                try LocalManifests.source($0, rules: configuration.manifestRules, cache: cache)
-            }
+            let sources = try selection.manifest.map { try LocalManifests.source($0, cache: cache) }
             var report = try Exporter(
                 cache, configuration, isCancelled: { run.interrupts.isAsked },
                 onProgress: { run.line.show($0.text("exported")) }

@@ -81,9 +81,7 @@ struct ImportCommand: ReportingCommand {
             let cache = try self.cache.existing {
                 try Cache.create(at: self.cache.path, wait: run.wait, log: Log.cache)
             }
-            let sources = try selection.manifest.map {
-                try LocalManifests.source($0, rules: configuration.manifestRules, cache: cache)
-            }
+            let sources = try selection.manifest.map { try LocalManifests.source($0, cache: cache) }
             let importer = Importer(
                 cache, configuration, isCancelled: { run.interrupts.isAsked },
                 onProgress: { run.line.show($0.text("looked up")) })

@@ -150,8 +150,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
             let report = try localizer.localize(
                 try catalogue
                     ?? Catalogue(
-                        LocalManifests.source(manifest, rules: rules, cache: cache),
-                        limits: rules.limits)
+                        LocalManifests.source(manifest, cache: cache), limits: rules.limits)
             ) { bytes in
                 if let replacement { replacement.add(bytes) } else { try Console.print(bytes) }
             }

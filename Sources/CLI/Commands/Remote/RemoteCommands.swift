@@ -290,9 +290,7 @@ struct RemoteOptions: ParsableArguments {
         }
     }
 
-    func requireOption() throws {
-        if remote == nil { throw ValidationError("--remote is missing.") }
-    }
+    func requireOption() throws { try refuse(if: remote == nil, "--remote is missing.") }
 }
 
 struct RemotePartOptions: ParsableArguments {
@@ -362,9 +360,7 @@ extension RemoteVerifyReport {
         let parts = Finding.Kind.allCases.compactMap { kind in
             counts[kind].map { "\(kind.rawValue) \($0)" }
         }
-        guard !parts.isEmpty else {
-            return isInterrupted ? "no problems so far" : paint.clean("clean")
-        }
+        if parts.isEmpty { return isInterrupted ? "no problems so far" : paint.clean("clean") }
         let found = paint.failed(parts.joined(separator: ", "))
         return repaired > 0 ? "\(found), repaired \(repaired)" : found
     }
