@@ -144,6 +144,8 @@ struct Larder: AsyncParsableCommand {
         ])
 }
 
+extension NamedCommand { static let program = NamedCommand(name: "", type: Larder.self) }
+
 /// The check that arguments and environment variables are UTF-8. Swift would replace invalid bytes,
 /// and a path would lead to a different file. On Linux, the path of the cache keeps its bytes.
 enum ForeignBytes {

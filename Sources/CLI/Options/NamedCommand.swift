@@ -4,7 +4,6 @@ import Synchronization
 
 /// A command and its full name: `verify`, or `remote verify`.
 struct NamedCommand {
-    static let program = NamedCommand(name: "", type: Larder.self)
     /// The known options, because the parser takes a millisecond to describe a command.
     private static let described = Mutex<[String: [String: NamedOption]]>([:])
 
