@@ -16,8 +16,7 @@ struct ManifestOptions: ParsableArguments {
 
     private static let formats = ImageFormat.all.map(\.mediaType.name).joined(separator: ", ")
 
-    @Flag(help: .rare("Accept files that are not images (\(Self.formats))."))
-    var anyContent = false
+    @Flag(help: .rare("Accept files that are not images (\(Self.formats)).")) var anyContent = false
 
     func sources() throws -> [ManifestSource] { try manifests.map(Self.source) }
 
@@ -117,8 +116,7 @@ struct LocalManifests {
 struct ReadingOptions: ParsableArguments {
     @OptionGroup var entry: EntryOptions
 
-    @Option(help: .rare("The icons to use if an entry has several."))
-    var icons = IconSelection.all
+    @Option(help: .rare("The icons to use if an entry has several.")) var icons = IconSelection.all
 
     func validate(for manifests: [String]) throws {
         try refuse(

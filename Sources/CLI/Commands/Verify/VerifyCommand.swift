@@ -96,10 +96,9 @@ struct VerifyCommand: ReportingCommand, NetworkCommand {
                 throw failure
             }
             if let failure = report.failure, !report.isInterrupted { throw failure }
-            if output.quiet {
-                if let complaint = report.complaint { Console.complain(complaint) }
-            } else if let failure {
-                Console.complain("repair failed: \(failure)")
+            let problem = failure.map { "repair failed: \($0)" }
+            if let complaint = output.quiet ? report.complaint : problem {
+                Console.complain(complaint)
             }
             if report.isInterrupted { try run.interrupts.status.exit() }
             if !report.isSound { try ExitStatus.someFailed.exit() }
