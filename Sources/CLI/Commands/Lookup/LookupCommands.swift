@@ -87,21 +87,16 @@ struct CatCommand: CacheCommand {
     }
 
     private func requireText(of object: StoredObject, in cache: Cache) throws {
-        var rest: [UInt8] = []
-        func check(_ bytes: ArraySlice<UInt8>) throws {
+        var last: [UInt8] = []
+        try cache.forEachPiece(of: object) { piece in
+            // A character may continue in the next piece. A part of one is not a control character.
+            let bytes = last + piece
+            last = Array(bytes.suffix(3))
             try refuse(
                 if: String(decoding: bytes, as: UTF8.self).isBinary,
                 "\(lookup.shown): binary data is not printed to a terminal; redirect it to a file, "
                     + "or use --force")
         }
-        try cache.forEachPiece(of: object) { piece in
-            let bytes = rest + piece
-            // A character that continues in the next piece is checked with that piece.
-            let end = bytes.suffix(3).lastIndex { $0 >= 0xC0 } ?? bytes.endIndex
-            rest = Array(bytes[end...])
-            try check(bytes[..<end])
-        }
-        try check(rest[...])
     }
 }
 
