@@ -59,17 +59,6 @@ struct TransferOptions: ParsableArguments {
             if: userAgent.utf8.contains { $0 < 0x20 || $0 == 0x7F },
             "--user-agent must not contain control characters.")
     }
-
-    fileprivate func apply(to configuration: inout PrefetchConfiguration) {
-        configuration.maximumConcurrent = maxConcurrent
-        configuration.maximumPerHost = maxPerHost
-        configuration.maximumObjectBytes = maxObjectSize
-        configuration.transfer.totalTimeout = timeout
-        configuration.transfer.userAgent = userAgent
-        configuration.retry.attempts = attempts
-        configuration.retry.maximumTime = retryMaxTime
-        configuration.ratePerHost = ratePerHost
-    }
 }
 
 /// `plan` makes no requests, but request headers select the variant of an icon. The option groups
@@ -121,10 +110,21 @@ extension NetworkCommand {
         var configuration = PrefetchConfiguration(cache: cache.path)
         configuration.manifestRules = rules
         configuration.logger = Log.logger("larder.prefetch")
+        configuration.maximumConcurrent = transfer.maxConcurrent
+        configuration.maximumPerHost = transfer.maxPerHost
+        configuration.ratePerHost = transfer.ratePerHost
+        configuration.maximumObjectBytes = transfer.maxObjectSize
+        configuration.retry.attempts = transfer.attempts
+        configuration.retry.maximumTime = transfer.retryMaxTime
+        configuration.allowsDowngrade = addresses.allowDowngrade
+        configuration.headers = try credentials.rules()
         configuration.transfer = try connections.configuration()
-        transfer.apply(to: &configuration)
-        try addresses.apply(to: &configuration)
-        try credentials.apply(to: &configuration)
+        configuration.transfer.totalTimeout = transfer.timeout
+        configuration.transfer.userAgent = transfer.userAgent
+        configuration.transfer.addressPolicy =
+            addresses.allowPrivateNetwork ? .allowAll : .publicOnly(and: try addresses.hosts())
+        configuration.transfer.netrcFile = try credentials.netrcPath()
+        configuration.transfer.clientCertificate = try credentials.certificate()
         return configuration
     }
 }
@@ -257,13 +257,7 @@ struct AddressOptions: ParsableArguments {
 
     func validate() throws { _ = try hosts() }
 
-    func apply(to configuration: inout PrefetchConfiguration) throws {
-        configuration.allowsDowngrade = allowDowngrade
-        configuration.transfer.addressPolicy =
-            allowPrivateNetwork ? .allowAll : .publicOnly(and: try hosts())
-    }
-
-    private func hosts() throws -> [HostPattern] {
+    fileprivate func hosts() throws -> [HostPattern] {
         try ConnectionOptions.parse(
             allowHost, "--allow-host", "HOST or HOST:PORT, without a scheme or a path",
             HostPattern.init)
@@ -301,27 +295,25 @@ struct CredentialOptions: ParsableArguments {
         try refuse(if: clientKey != nil && clientCert == nil, "--client-key needs --client-cert.")
     }
 
-    func apply(to configuration: inout PrefetchConfiguration) throws {
-        configuration.headers = try rules()
-        configuration.transfer.netrcFile = netrcPath
-        configuration.transfer.clientCertificate = clientCert.map {
-            ClientCertificate(certificate: $0, key: clientKey)
-        }
-        try MissingInputError.check(netrcPath, for: netrcFile == nil ? "--netrc" : "--netrc-file")
-        try MissingInputError.check(clientCert, for: "--client-cert")
-        try MissingInputError.check(clientKey, for: "--client-key")
-    }
-
-    private func rules() throws -> [HeaderRule] {
+    fileprivate func rules() throws -> [HeaderRule] {
         try header.enumerated().map { number, text in
             try validated({ "--header, number \(number + 1): \($0)." }) { try HeaderRule(text) }
         }
     }
 
-    private var netrcPath: String? {
-        if let netrcFile { return netrcFile }
-        guard netrc else { return nil }
-        if let file = Terminal.environment("NETRC"), !file.isEmpty { return file }
-        return (Terminal.environment("HOME") ?? NSHomeDirectory()) + "/.netrc"
+    fileprivate func netrcPath() throws -> String? {
+        var path = netrcFile
+        if netrcFile == nil, netrc {
+            let variable = Terminal.environment("NETRC").flatMap { $0.isEmpty ? nil : $0 }
+            path = variable ?? (Terminal.environment("HOME") ?? NSHomeDirectory()) + "/.netrc"
+        }
+        try MissingInputError.check(path, for: netrcFile == nil ? "--netrc" : "--netrc-file")
+        return path
+    }
+
+    fileprivate func certificate() throws -> ClientCertificate? {
+        try MissingInputError.check(clientCert, for: "--client-cert")
+        try MissingInputError.check(clientKey, for: "--client-key")
+        return clientCert.map { ClientCertificate(certificate: $0, key: clientKey) }
     }
 }
