@@ -54,7 +54,14 @@ struct VerifyCommand: ReportingCommand, NetworkCommand {
             configuration.lockWait = run.wait
             let verification = CacheVerification(configuration)
             let cache = try cache.openDamaged(wait: run.wait, isForRepair: repair)
-            var options = part.options
+            var options = VerifyOptions()
+            options.isQuick = part.quick
+            options.maximumDuration = part.maxDuration
+            options.selection = part.sample ?? .all
+            if case .share(let share, seed: _)? = part.sample {
+                let seed = part.seed ?? UInt64.random(in: .min ... .max)
+                options.selection = .share(share, seed: seed)
+            }
             options.isCancelled = { run.interrupts.isAsked }
             ProcessMemory.releaseText()
             var report = try verification.verify(
@@ -154,17 +161,6 @@ struct VerifyPartOptions: ParsableArguments {
             if: maxDuration != nil && isRandom,
             "--max-duration cannot be combined with a percentage for --sample, only with n/m.")
         try LocalManifests.validateStandardInput(manifests)
-    }
-
-    var options: VerifyOptions {
-        var options = VerifyOptions()
-        options.isQuick = quick
-        options.maximumDuration = maxDuration
-        options.selection = sample ?? .all
-        if case .share(let share, seed: _)? = sample {
-            options.selection = .share(share, seed: seed ?? UInt64.random(in: .min ... .max))
-        }
-        return options
     }
 }
 
