@@ -183,13 +183,19 @@ extension EvictionReport.Victim {
 }
 
 extension EvictionReport {
+    private static let reasons: [Reason: String] = [
+        .only: "not in a manifest of --only", .age: "too old", .size: "too many bytes",
+        .count: "too many objects", .free: "too little free space",
+    ]
+
     package func text(_ paint: Paint = .none) -> String {
         func describe(_ tally: ObjectTally) -> String {
             tally.count.of("object") + sizeClause(tally.bytes)
         }
         var lines = ["\(isDryRun ? "would evict" : "evicted") \(describe(total))"]
         for reason in Reason.allCases {
-            if let tally = evicted[reason] { lines.append("  \(reason.text): \(describe(tally))") }
+            guard let tally = evicted[reason], let text = Self.reasons[reason] else { continue }
+            lines.append("  \(text): \(describe(tally))")
         }
         let holds: [(Hold, String)] = [
             (.manifest, "in a manifest"), (.pin, "pinned"), (.run, "in use by another run"),
@@ -226,7 +232,7 @@ extension EvictionReport {
     private var shortfall: String? {
         guard !missed.isEmpty, !isInterrupted else { return nil }
         let kept = held.values.reduce(0) { $0 + $1.count }
-        return "limit not met: \(missed.map(\.text).joined(separator: ", "))"
+        return "limit not met: " + missed.compactMap { Self.reasons[$0] }.joined(separator: ", ")
             + (kept > 0 ? "; \(kept.of("object is", "objects are")) protected" : "")
             + (missed.contains(.free) ? "; to free more, remove other files from the disk" : "")
     }
@@ -250,17 +256,5 @@ extension EvictionReport {
             "missed": missed.map(\.rawValue), "seconds": seconds, "interrupted": isInterrupted,
             "error": failure?.json, "forgotten_failures": forgottenFailures,
         ]
-    }
-}
-
-extension EvictionReport.Reason {
-    fileprivate var text: String {
-        switch self {
-        case .only: "not in a manifest of --only"
-        case .age: "too old"
-        case .size: "too many bytes"
-        case .count: "too many objects"
-        case .free: "too little free space"
-        }
     }
 }
