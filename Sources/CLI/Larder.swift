@@ -62,7 +62,14 @@ struct Larder: AsyncParsableCommand {
         do {
             try NamedCommand.program.check(arguments)
             if !named.isGroup, !arguments.contains(where: NamedCommand.isForProgram) {
-                let (words, result) = parsed(given, of: named, usesFile: usesFile)
+                var file: ConfigFile?
+                do { if usesFile { file = try ConfigFile.load(for: named) } } catch {
+                    leave(saying: "Error: \(error)", ExitStatus.code(of: error))
+                }
+                let result: Result<any ParsableCommand, any Error> =
+                    file?.parse(given, of: named) ?? Result { try named.type.parseAsRoot(given) }
+                ConfigFile.inUse.withLock { [file] in $0 = file }
+                let words = (file?.used ?? []).map(\.argument) + given
                 if let command = try? result.get(), type(of: command) == named.type {
                     return command
                 }
@@ -70,7 +77,6 @@ struct Larder: AsyncParsableCommand {
                 // Without words, this parser would print its help.
                 if case .failure(let error) = result, !words.isEmpty {
                     let message = unknown ?? named.message(for: error, in: words)
-                    let file = ConfigFile.inUse.withLock { $0 }
                     leave(saying: file?.locating(message) ?? message, .validationFailure)
                 }
                 // The parser interprets the `h` of a misspelt `-cache` as a request for help.
@@ -82,21 +88,6 @@ struct Larder: AsyncParsableCommand {
             guard status.isSuccess else { leave(saying: fullMessage(for: error), status) }
             print(fullMessage(for: error))
             leave(0)
-        }
-    }
-
-    private static func parsed(
-        _ words: [String], of command: NamedCommand, usesFile: Bool
-    ) -> ([String], Result<any ParsableCommand, any Error>) {
-        do {
-            guard usesFile, var file = try ConfigFile.load(for: command) else {
-                return (words, Result { try command.type.parseAsRoot(words) })
-            }
-            let result = file.parse(words, of: command)
-            ConfigFile.inUse.withLock { [file] in $0 = file }
-            return (file.used.map(\.argument) + words, result)
-        } catch {
-            leave(saying: "Error: \(error)", ExitStatus.code(of: error))
         }
     }
 
