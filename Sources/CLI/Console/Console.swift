@@ -84,10 +84,9 @@ struct MissingInputError: Error, CustomStringConvertible {
     let description: String
 
     static func checkDirectory(_ path: String) throws(MissingInputError) {
-        guard let isDirectory = path.isDirectory else {
-            throw MissingInputError(description: "\(path): no such directory")
-        }
-        if !isDirectory { throw MissingInputError(description: "\(path): not a directory") }
+        if path.isDirectory == true { return }
+        let reason = path.isDirectory == nil ? "no such directory" : "not a directory"
+        throw MissingInputError(description: "\(path): \(reason)")
     }
 
     static func check(_ file: String?, for option: String) throws(MissingInputError) {

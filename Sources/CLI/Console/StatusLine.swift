@@ -3,7 +3,6 @@ import Synchronization
 
 /// Progress on standard error: a line at the bottom of a terminal, or else a line every five
 /// seconds. SIGUSR1 and SIGINFO (`^T`, on Darwin) print a line immediately, even in a quiet run.
-///
 /// On a terminal, the line takes one row, so it never scrolls. The cursor stays at its start. If a
 /// narrower terminal breaks the line, its further rows are therefore below the cursor.
 final class StatusLine: Sendable {

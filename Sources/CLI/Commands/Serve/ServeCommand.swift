@@ -123,7 +123,25 @@ struct ServeCommand: CacheCommand {
         try HelperThread.require()
         OpenFileLimit.raise()
         _ = try cache.open()
-        var configuration = try configuration()
+        var configuration = ServerConfiguration(cache: cache.path)
+        configuration.logger = Log.logger("larder.server")
+        (configuration.host, configuration.port) = (listen.host, listen.port)
+        configuration.manifestRules = try reading.rules()
+        configuration.manifests = try manifests.map { manifest in
+            ServedManifest(name: Self.name(manifest), source: try ManifestOptions.source(manifest))
+        }
+        configuration.publicURL = try publicURL.map { try Self.base($0) }
+        configuration.isMirror = mirror
+        configuration.hasGallery = !noGallery
+        configuration.fallback = fallbackStatus ?? .notFound
+        configuration.allowedOrigin = allowOrigin
+        configuration.onProblem = { Console.complain($0) }
+        configuration.memoryLimit = Int(clamping: limits.memoryLimit)
+        configuration.maximumConnections = limits.maxConnections
+        configuration.headTimeout = limits.requestTimeout
+        configuration.idleTimeout = limits.idleTimeout
+        configuration.stallTimeout = limits.stallTimeout
+        configuration.grace = limits.grace
         let missing = try missingList.map {
             try MissingListFile(path: $0, manifests: manifests, cache: cache)
         }
@@ -156,29 +174,6 @@ struct ServeCommand: CacheCommand {
         }
         // The server has already reported the failure.
         if let failure = missing?.failure { try ExitStatus(failure).exit() }
-    }
-
-    private func configuration() throws -> ServerConfiguration {
-        var configuration = ServerConfiguration(cache: cache.path)
-        configuration.logger = Log.logger("larder.server")
-        (configuration.host, configuration.port) = (listen.host, listen.port)
-        configuration.manifestRules = try reading.rules()
-        configuration.manifests = try manifests.map { manifest in
-            ServedManifest(name: Self.name(manifest), source: try ManifestOptions.source(manifest))
-        }
-        configuration.publicURL = try publicURL.map { try Self.base($0) }
-        configuration.isMirror = mirror
-        configuration.hasGallery = !noGallery
-        configuration.fallback = fallbackStatus ?? .notFound
-        configuration.allowedOrigin = allowOrigin
-        configuration.onProblem = { Console.complain($0) }
-        configuration.memoryLimit = Int(clamping: limits.memoryLimit)
-        configuration.maximumConnections = limits.maxConnections
-        configuration.headTimeout = limits.requestTimeout
-        configuration.idleTimeout = limits.idleTimeout
-        configuration.stallTimeout = limits.stallTimeout
-        configuration.grace = limits.grace
-        return configuration
     }
 }
 

@@ -36,17 +36,16 @@ struct SnapshotCommand: RunCommand {
         try await CacheRun.of(self, hasOneCache: false) { run in
             // An immediate exit would leave files behind, so signals only cancel the copy.
             run.interrupts.ask()
-            let report: SnapshotReport
             do {
-                report = try cache.open(wait: run.wait).snapshot(
+                let report = try cache.open(wait: run.wait).snapshot(
                     to: directory, isCancelled: { run.interrupts.isAsked }
                 ) { run.line.show($0.text("copied")) }
+                output.write(json: report.json, text: report.text, complaint: report.complaint)
+                if !report.hasAllObjects { try ExitStatus.someFailed.exit() }
             } catch is CancellationError {
                 Console.complain("interrupted: nothing was copied")
-                return try run.interrupts.status.exit()
+                try run.interrupts.status.exit()
             }
-            output.write(json: report.json, text: report.text, complaint: report.complaint)
-            if !report.hasAllObjects { try ExitStatus.someFailed.exit() }
         }
     }
 }
