@@ -1,8 +1,10 @@
 import ArgumentParser
+import CLarderCommit
 import Foundation
 import LarderCache
 import LarderCore
 import LarderHTTP
+import LarderPrefetch
 
 @main
 struct Larder: AsyncParsableCommand {
@@ -101,6 +103,12 @@ struct Larder: AsyncParsableCommand {
         _exit(status)
     }
 
+    /// Such as `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`. Only packaged programs have a commit.
+    private static var versionText: String {
+        let commit = larder_commit().map { String(cString: $0) } ?? "unknown commit"
+        return "larder \(LarderVersion.current) (\(commit), libcurl \(CurlLibrary.version))"
+    }
+
     static let configuration = CommandConfiguration(
         commandName: "larder",
         abstract: "Prefetch icons into an offline cache, verify it, and keep it within limits.",
@@ -125,7 +133,7 @@ struct Larder: AsyncParsableCommand {
 
             EXIT STATUS:
             \(ExitStatus.list)
-            """, version: ProgramVersion.text,
+            """, version: versionText,
         subcommands: [
             PrefetchCommand.self, PlanCommand.self, VerifyCommand.self, StatusCommand.self,
             ListCommand.self, PathCommand.self, CatCommand.self, EvictCommand.self,

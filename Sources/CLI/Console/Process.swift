@@ -1,9 +1,6 @@
-import CLarderCommit
 import CLarderGuard
 import Foundation
 import LarderCache
-import LarderHTTP
-import LarderPrefetch
 import LarderServer
 import Synchronization
 
@@ -78,13 +75,5 @@ enum ProcessLimits {
     static func leave(_ message: String) -> Never {
         Console.complain(message)
         _exit(ExitStatus.couldNotRun.rawValue)
-    }
-}
-
-enum ProgramVersion {
-    /// Such as `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`. Only packaged programs have a commit.
-    static var text: String {
-        let commit = larder_commit().map { String(cString: $0) } ?? "unknown commit"
-        return "larder \(LarderVersion.current) (\(commit), libcurl \(CurlLibrary.version))"
     }
 }
