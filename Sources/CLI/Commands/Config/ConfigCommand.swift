@@ -90,14 +90,12 @@ struct ConfigSummary {
     init(_ file: ConfigFile?, for command: NamedCommand?, _ environment: [String: String]) {
         path = file?.path
         let words = CommandLine.arguments
-        absence =
-            if ConfigFile.withoutExclusion(words).count != words.count {
-                ConfigFile.exclusion
-            } else if environment[ConfigFile.variable]?.isEmpty == true {
-                "\(ConfigFile.variable) is empty"
-            } else {
-                "default: \(ConfigFile.defaultPath(environment))"
-            }
+        let isEmpty = environment[ConfigFile.variable]?.isEmpty == true
+        let reason =
+            isEmpty
+            ? "\(ConfigFile.variable) is empty" : "default: \(ConfigFile.defaultPath(environment))"
+        let isExcluded = ConfigFile.withoutExclusion(words).count != words.count
+        absence = isExcluded ? ConfigFile.exclusion : reason
         self.command = command?.name
         let commands =
             command.map { [$0] } ?? NamedCommand.program.descendants.filter { !$0.isGroup }

@@ -68,17 +68,15 @@ extension PlanCommand {
             if health.iconFiles != nil, report.files == 0 {
                 Console.complain("--icon-files: no icon is a relative name without a base URL")
             }
-            switch health.format ?? (json ? .json : .text) {
+            let (format, paint) = (health.format ?? (json ? .json : .text), colors.output)
+            for kind in HealthFinding.Kind.allCases where !quiet && format != .junit {
+                try report.forEach(kind) { print(format == .json ? $0.json.text : $0.text(paint)) }
+            }
+            switch format {
             case .junit: try report.printJUnit(failing: failing)
-            case .json:
-                if !quiet { try report.forEach { print($0.json.text) } }
-                print(report.json.text)
+            case .json: print(report.json.text)
             case .text:
-                let paint = colors.output
-                if !quiet {
-                    try report.forEach { print($0.text(paint)) }
-                    report.hostLines.forEach { print($0) }
-                }
+                if !quiet { report.hostLines.forEach { print($0) } }
                 print(report.text)
                 if !quiet { report.unfetched.unfetchedLines.forEach { print($0) } }
             }
@@ -88,10 +86,6 @@ extension PlanCommand {
 }
 
 extension HealthReport {
-    package func forEach(_ body: (HealthFinding) throws -> Void) throws {
-        for kind in HealthFinding.Kind.allCases { try forEach(kind, body) }
-    }
-
     var hostLines: [String] {
         otherHosts.map { "third-party  \($0.host)  \($0.icons.of("icon")), not \(ownHost ?? "")" }
     }
