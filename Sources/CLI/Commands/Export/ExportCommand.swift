@@ -186,10 +186,8 @@ struct ResizeOptions: ParsableArguments {
     }
 
     func value(for layout: ExportLayout) throws -> Resize? {
-        guard let resize else {
-            if scales != nil { throw ValidationError("--scales needs --resize.") }
-            return nil
-        }
+        try refuse(if: resize == nil && scales != nil, "--scales needs --resize.")
+        guard let resize else { return nil }
         try refuse("--resize", resize, outside: Resize.allowedPoints)
         try refuse(if: layout == .gallery, "--resize needs a --layout other than gallery.")
         let scales = scales ?? [1, 2, 3]

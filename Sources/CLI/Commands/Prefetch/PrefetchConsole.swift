@@ -92,8 +92,13 @@ struct PrefetchConsole {
         if report.hasRetriableFailures {
             let names = sources.map(\.name)
             let list = names.map(\.shellArgument).joined(separator: " ")
+            // A name such as `/dev/fd/63` does not mean the same manifest in a later command.
+            let canBeTyped = names.allSatisfy { name in
+                !["-", "/dev/std", "/dev/fd/"].contains { name.utf8.starts(with: $0.utf8) }
+                    && name.shownAsURL.isSame(as: name)
+            }
             let command =
-                sources.allSatisfy(\.canBeReadAgain) && names.allSatisfy(Self.canBeTyped)
+                sources.allSatisfy(\.canBeReadAgain) && canBeTyped
                 ? Suggestion.command("prefetch \(list) --retry-failed")
                 : "a prefetch of the same \(names.count == 1 ? "manifest" : "manifests") "
                     + "with --retry-failed, with the same options"
@@ -101,12 +106,6 @@ struct PrefetchConsole {
         }
         if !hasReport { ways.append("to list all icons: --report FILE") }
         return ways.isEmpty ? nil : ways.joined(separator: "; ")
-    }
-
-    /// Whether a name means the same manifest in a later command, unlike `/dev/fd/63`.
-    private static func canBeTyped(_ name: String) -> Bool {
-        !["-", "/dev/std", "/dev/fd/"].contains { name.utf8.starts(with: $0.utf8) }
-            && name.shownAsURL.isSame(as: name)
     }
 
     private func unwritten(_ lock: String, _ report: Report) -> String {

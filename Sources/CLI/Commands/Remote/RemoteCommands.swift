@@ -263,16 +263,14 @@ struct RemoteOptions: ParsableArguments {
     func validate() throws {
         try refuse("--remote-concurrent", remoteConcurrent, outside: 1...256)
         try refuse(if: remoteMaxObjects ?? 1 < 1, "--remote-max-objects must be at least 1.")
-        guard remote == nil else {
-            return try refuse(
-                if: remoteUnsigned && remoteProfile != nil,
-                "--remote-unsigned and --remote-profile cannot be combined.")
-        }
         for (option, isUsed) in [
             ("--remote-endpoint", remoteEndpoint != nil), ("--remote-region", remoteRegion != nil),
             ("--remote-profile", remoteProfile != nil), ("--remote-unsigned", remoteUnsigned),
             ("--remote-max-objects", remoteMaxObjects != nil),
-        ] where isUsed { throw ValidationError("\(option) needs --remote.") }
+        ] where isUsed && remote == nil { throw ValidationError("\(option) needs --remote.") }
+        try refuse(
+            if: remoteUnsigned && remoteProfile != nil,
+            "--remote-unsigned and --remote-profile cannot be combined.")
     }
 
     func remote(_ use: Remote.Use) throws -> Remote? {
