@@ -198,8 +198,7 @@ struct EntryOptions: ParsableArguments {
     func validate() throws {
         for (option, value) in [
             ("--icon-size", Int64(iconSize)), ("--max-entries", Int64(maxEntries)),
-            ("--max-manifest-size", maxManifestSize),
-            ("--max-unpack-ratio", Int64(maxUnpackRatio)),
+            ("--max-manifest-size", maxManifestSize), ("--max-unpack-ratio", Int64(maxUnpackRatio)),
         ] where value <= 0 { throw ValidationError("\(option) must be at least 1.") }
         _ = try rules()
     }

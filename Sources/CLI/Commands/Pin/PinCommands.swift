@@ -28,9 +28,7 @@ struct PinCommand: RunCommand {
     var isQuiet: Bool { false }
 
     func run() async throws {
-        guard !subjects.subjects.isEmpty else {
-            return try cache.open().forEachPin { print($0.shownAsURL) }
-        }
+        if subjects.subjects.isEmpty { return try cache.open().forEachPin { print($0.shownAsURL) } }
         try await CacheRun.of(self, makesCache: true) { run in
             let cache = try Cache.create(at: cache.path, wait: run.wait, log: Log.cache)
             defer { cache.close() }
