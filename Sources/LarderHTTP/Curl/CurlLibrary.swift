@@ -35,10 +35,12 @@ public enum CurlHosts {
     public static func install() { InternationalHosts.install(ascii) }
 
     // Safe because the locale is never changed or freed.
-    private nonisolated(unsafe) static let utf8Locale: locale_t? =
-        ["C.UTF-8", "en_US.UTF-8", "UTF-8"].reduce(nil) { locale, name in
-            locale ?? newlocale(Int32(LC_CTYPE_MASK), name, nil)
+    private nonisolated(unsafe) static let utf8Locale: locale_t? = {
+        for name in ["C.UTF-8", "en_US.UTF-8", "UTF-8"] {
+            if let locale = newlocale(Int32(LC_CTYPE_MASK), name, nil) { return locale }
         }
+        return nil
+    }()
 
     private static func ascii(_ host: String) -> String? {
         guard let handle = curl_url() else { return nil }
