@@ -34,11 +34,7 @@ struct Larder: AsyncParsableCommand {
         }
         var command = parsedCommand(arguments, usesFile: usesFile)
         if let command = command as? any AsyncParsableCommand, !(command is Larder) {
-            let status = await ExitStatus.of((command as? any CacheCommand)?.cache) {
-                var command = command
-                try await command.run()
-            }
-            leave(status.rawValue)
+            leave(await ExitStatus.of(command).rawValue)
         }
         do {
             try command.run()

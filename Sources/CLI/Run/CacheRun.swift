@@ -86,6 +86,13 @@ extension ExitStatus {
         }
     }
 
+    static func of(_ command: some AsyncParsableCommand) async -> ExitCode {
+        await of((command as? any CacheCommand)?.cache) {
+            var command = command
+            try await command.run()
+        }
+    }
+
     /// Prints an error and returns its exit status. Relative names in errors get the path of
     /// `cache`, which is nil if the command uses two caches.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async -> ExitCode {
