@@ -33,7 +33,6 @@ extension Cache {
         return try file.duplicate()
     }
 
-    /// Checks the file's digest and seeks to the start. Returns false if cancelled.
     package func confirm(
         _ file: FileDescriptor, is object: StoredObject, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> Bool {
@@ -44,8 +43,8 @@ extension Cache {
         return true
     }
 
-    /// Opens an object's file without waiting for the disk. Returns nil unless the kernel has
-    /// cached the path (since Linux 5.12) and the file's identity is `known`.
+    /// Opens an object's file without waiting for the disk (since Linux 5.12). Returns nil if the
+    /// kernel has not cached the path, or if the file's identity is not `known`.
     package func lendAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
         #if os(Linux)
             let path = CacheLayout.path(digest)
@@ -77,8 +76,8 @@ extension Cache {
         }
     }
 
-    /// Links an object's file. Returns `errno` on failure. The caller must check the linked file,
-    /// because another process may have replaced it.
+    /// Creates a hard link to an object's file. Returns `errno` on failure. The caller must check
+    /// the linked file, because another process may have replaced it.
     package func link(
         _ digest: Digest, to directory: FileDescriptor, as name: String
     ) throws(CacheError) -> Int32? {
@@ -132,7 +131,7 @@ package final class LentFile: Sendable {
         return (try? file.read(at: offset, into: room)) == count ? count : nil
     }
 
-    /// Returns false if the file is too short or, with `atOnce`, if reading would wait.
+    /// Fills the buffer. Returns false on failure, or if `atOnce` is true and reading would wait.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, atOnce: Bool = false
     ) -> Bool {

@@ -23,7 +23,8 @@ extension Cache {
         }
     }
 
-    /// Returns the first `limit` keys that begin with `text`, and the last if there may be more.
+    /// Returns the first `limit` keys with the prefix `text`, and the last one if there may be
+    /// more.
     package func keys(
         beginningWith text: String, limit: Int, arePinned: Bool
     ) throws(CacheError) -> [String] {
@@ -42,8 +43,8 @@ extension Cache {
         }
     }
 
-    /// Returns the resource with this key, with this URL in the last prefetched manifest, or with
-    /// the key of this URL (`HTTPURL.key` of LarderCore).
+    /// Returns the resource whose key is `text`, whose URL in the last prefetched manifest is
+    /// `text`, or whose key is the normalized form of the URL `text` (`HTTPURL.key` of LarderCore).
     public func resource(spelledAs text: String) throws(CacheError) -> Resource? {
         guard let index else { return nil }
         if let resource = try index.resource(text) { return resource }

@@ -13,7 +13,7 @@ public final class Cache: Sendable {
     private let obstacle: CacheError?
     /// Whether the medium, permissions, a full disk or another writer prevents writing.
     public var isReadOnly: Bool { obstacle != nil || !directory.isWritable }
-    /// The result of rebuilding the index at opening; nil if the index was intact.
+    /// The result of rebuilding the index when the cache was opened; nil if it was not rebuilt.
     public let recovery: RecoveryReport?
 
     private init(
@@ -49,8 +49,9 @@ public final class Cache: Sendable {
     ///   - describe: Returns the media type and dimensions of an image, or nil if the bytes are not
     ///     an image. Called with objects of at most 16 MiB whose dimensions are not in the index.
     ///     Default: always nil.
-    ///   - isCancelled: Called often. True stops the rebuild without changes. Default: never.
-    /// - Throws: A ``CacheError``: `.missing` without a cache, `.locked` if it is in use.
+    ///   - isCancelled: Called often. Returning true stops the rebuild without changes. Default:
+    ///     never.
+    /// - Throws: A ``CacheError``: `.missing` if there is no cache, `.locked` if it is in use.
     public static func reindex(
         at path: String, wait: LockWait = .none, log: CacheLog = .none,
         describe: (([UInt8]) -> ObjectAttributes?)? = nil,
@@ -65,7 +66,8 @@ public final class Cache: Sendable {
             describe: describe, isCancelled: isCancelled, onProgress: onProgress)
     }
 
-    /// Requests a rebuild for an error of a damaged index. Returns a failing disk's error instead.
+    /// If the error means that the index is damaged, requests a rebuild. If the disk is failing,
+    /// returns the disk's error instead.
     package func noteDamage(_ error: CacheError) -> CacheError {
         let error = directory.judged(error)
         guard error.isDamage else { return error }
@@ -117,7 +119,6 @@ public final class Cache: Sendable {
         }
     }
 
-    /// Opens a cache even if its index is damaged. With `isForRepair`, waits for other writers.
     package static func openDamaged(
         at path: String, wait: LockWait = .none, log: CacheLog = .none, isForRepair: Bool = false
     ) throws(CacheError) -> Cache {
@@ -149,7 +150,7 @@ public final class Cache: Sendable {
         return CacheError("write", subject: path, errno: errno)
     }
 
-    /// Closes the index. Later calls fail. The last process leaves a single index file to copy.
+    /// Closes the index. Later calls fail. The last process to close it leaves a single file.
     public func close() { index?.close() }
 
     /// Returns the absolute path of an object's file.
@@ -224,7 +225,6 @@ public final class Cache: Sendable {
         CacheError(corrupt: object.digest, "the file does not have the expected size")
     }
 
-    /// Records the use of up to ``ObjectUse/stepLimit`` objects.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "too many objects for one transaction")
         guard let index, !isReadOnly else { return }
@@ -249,7 +249,7 @@ public final class Cache: Sendable {
     /// time-limited verification.
     ///
     /// - Parameters:
-    ///   - options: Default: every byte of every object.
+    ///   - options: By default, every byte of every object is verified.
     ///   - onProgress: Called a few times a second from any thread, and at the end.
     public func verify(
         _ options: VerifyOptions = VerifyOptions(),
@@ -261,7 +261,6 @@ public final class Cache: Sendable {
         ).run()
     }
 
-    /// Makes the repairs that need no network, and returns the resources to download.
     package func repair(
         _ report: inout VerifyReport, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> [DroppedResource] {

@@ -42,7 +42,7 @@ extension CacheDirectory {
         }
     }
 
-    /// Whether the directory is a cache or empty. Throws if Larder would change another's files.
+    /// Whether the directory is a cache or empty. Throws if files of another program are at risk.
     func isCache() throws(CacheError) -> Bool {
         if try isMarked() { return true }
         for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {

@@ -62,7 +62,6 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Calls `body`, and again with the reopened cache if the index was rebuilt.
     package func using<Value>(_ body: (Cache) throws -> Value) throws -> Value {
         let cache = try open()
         do {
@@ -86,7 +85,6 @@ package final class LiveCache: @unchecked Sendable {
         try using { try $0.manifest(url)?.file }
     }
 
-    /// Returns an object's bytes. Checks the digest of each file only once.
     package func data(
         of object: StoredObject, atMost limit: Int64 = .max
     ) throws -> (data: Data, file: FileIdentity) {

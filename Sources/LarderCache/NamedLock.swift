@@ -1,7 +1,7 @@
 import Foundation
 import LarderCore
 
-/// A lock of one run. Its file is never removed, because other processes may be waiting for it.
+/// A lock that one run holds. Its file is never removed, because processes may wait for it.
 package final class NamedLock: Sendable {
     private let file: FileDescriptor
 

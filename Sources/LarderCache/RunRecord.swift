@@ -41,7 +41,6 @@ package struct RunRecord: Sendable, Equatable, Decodable {
         self.counts = Dictionary(uniqueKeysWithValues: counts.map { ($0.rawValue, $1) })
     }
 
-    /// Saves the record in a writable cache. Ignores errors.
     package func save(inCacheAt path: String) {
         guard
             let directory = try? CacheDirectory(path: path, create: false, lock: .none),

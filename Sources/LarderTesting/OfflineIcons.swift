@@ -63,7 +63,6 @@ public final class OfflineIcons: @unchecked Sendable {
         cache: URL, manifest: URL? = nil, missingList: URL? = nil, strict: Bool = true,
         placeholder: PlaceholderColor = .magenta
     ) throws {
-        // Fails if the cache does not exist.
         try Cache.open(at: cache.path).close()
         self.cache = cache.path
         layer = CacheLayer(path: cache.path, source: .disk, log: .none)
@@ -88,7 +87,7 @@ public final class OfflineIcons: @unchecked Sendable {
     public var missing: [MissingIconError] { lock.withLock { found } }
 
     /// Also answers the requests of `URLSession.shared`, until ``finish()`` or a release. Call it
-    /// before the first request. Throws an ``OfflineIconsError`` if another instance serves it.
+    /// before the first request. Throws an ``OfflineIconsError`` if another instance answers them.
     public func serveSharedSession() throws {
         guard !OfflineInstances.share(protocolClass) else { return }
         throw OfflineIconsError(
@@ -97,7 +96,7 @@ public final class OfflineIcons: @unchecked Sendable {
     }
 
     /// Throws an ``OfflineIconsError`` if icons were missing or their list cannot be written. Then
-    /// forgets missing icons, for another test.
+    /// forgets the missing icons, so that another test can use this instance.
     public func finish() throws {
         OfflineInstances.unshare(protocolClass)
         let (missing, failure) = lock.withLock {
@@ -222,7 +221,6 @@ public struct PlaceholderColor: Sendable, Equatable {
         (self.red, self.green, self.blue) = (red, green, blue)
     }
 
-    /// The PNG image. Only its palette depends on the colour.
     var image: Data {
         let palette = Array("PLTE".utf8) + [red, green, blue]
         var checksum = ~UInt32(0)

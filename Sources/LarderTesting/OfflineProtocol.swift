@@ -68,7 +68,7 @@ final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
     }
 }
 
-/// A number as a type, made of binary digits, which specializes a generic class at run time.
+/// A number as a type, built from binary digits. It specializes a generic class at run time.
 protocol TypeNumber { static var value: Int { get } }
 private enum Zero: TypeNumber { static var value: Int { 0 } }
 private enum Even<Half: TypeNumber>: TypeNumber { static var value: Int { 2 * Half.value } }

@@ -50,7 +50,7 @@ final class CacheDirectory: Sendable {
         "\(databases)/\(CacheLayout.run(run.name, name))"
     }
 
-    /// Removes journals that Larder does not use, because other programs' SQLite would apply them.
+    /// Removes unused journals, because SQLite in other programs would apply them.
     func removeForeignJournals() {
         for name in CacheLayout.foreignJournals { root.removeIfRegular(name) }
     }
@@ -113,7 +113,8 @@ final class CacheDirectory: Sendable {
         return try parent.names().filter { $0 != CacheLayout.partial }.map { (parent, $0) }
     }
 
-    /// Returns `damage`, or a failing disk's error, because lost pages look like damage.
+    /// Returns the disk's error if the disk is failing, because lost pages look like damage.
+    /// Otherwise, returns `damage`.
     func judged(_ damage: CacheError) -> CacheError {
         guard damage.isDamage, isWritable else { return damage }
         guard fsync(root.raw) == 0 else { return CacheError("fsync", subject: path, errno: errno) }
@@ -144,7 +145,7 @@ final class CacheDirectory: Sendable {
         try run.directory.rename(staged, to: parent, as: name)
     }
 
-    /// Creates a file whose space SQLite's log can use during an eviction on a full disk.
+    /// Creates a file that an eviction on a full disk removes, so that SQLite's log has space.
     func takeReserve() {
         #if !canImport(Darwin)
             guard let index = try? root.status(of: CacheLayout.index),

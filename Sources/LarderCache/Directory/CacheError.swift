@@ -159,7 +159,6 @@ extension CacheError {
         var status = statvfs()
         let isKnown = statvfs(path, &status) == 0
         let (size, free) = (Double(status.f_blocks), Double(status.f_bavail))
-        // A tenth of the disk, but at least 1 kB and at most 1 GB.
         let wanted = isKnown ? min(max(1e3, size * Double(status.f_frsize) / 10), 1e9) : 1e9
         let (unit, name) = wanted < 1e6 ? (1e3, "kB") : wanted < 1e9 ? (1e6, "MB") : (1e9, "GB")
         let count = Int(wanted / unit)

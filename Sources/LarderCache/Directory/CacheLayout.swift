@@ -1,14 +1,13 @@
 import Foundation
 import LarderCore
 
-/// The file names of a cache (`docs/cache.md`). To be movable, it contains no absolute paths.
+/// The file names of a cache (`docs/cache.md`). It has no absolute paths, so it can be moved.
 enum CacheLayout {
     static let tag = "CACHEDIR.TAG"
     static let objects = "objects"
     static let algorithm = "sha256"
     static let index = "index.sqlite"
     static let snapshot = "index.snapshot.sqlite"
-    /// The file that requests a rebuild of the index.
     static let damage = "index.damaged"
     static let temporary = "tmp"
     static let partial = "partial"

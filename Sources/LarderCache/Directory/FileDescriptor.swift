@@ -1,6 +1,7 @@
 import Foundation
 
-/// An open file or directory. It never follows links, so that no path leads out of the cache.
+/// An open file or directory. Files in a directory are opened without following links, so that no
+/// path leads out of the cache.
 package final class FileDescriptor: Sendable {
     package let raw: Int32
     /// The file's name in messages: a path that the user named, or a path relative to it.
@@ -39,7 +40,6 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// Opens a file for reading. Does not block on a pipe.
     package func file(_ name: String) throws(CacheError) -> FileDescriptor {
         try open(name, flags: O_RDONLY | O_NONBLOCK)
     }
@@ -91,7 +91,7 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// Reads up to `limit` bytes: repeatedly at `offset`, or once at the file position.
+    /// Reads up to `limit` bytes. Without `offset`, reads only once, at the file position.
     package func read(at offset: Int64? = nil, atMost limit: Int) throws(CacheError) -> [UInt8] {
         var result = Result<Void, CacheError>.success(())
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
@@ -105,7 +105,6 @@ package final class FileDescriptor: Sendable {
         return bytes
     }
 
-    /// Reads until `buffer` is full or the file ends. Does not move the file position.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(CacheError) -> Int {
@@ -126,7 +125,6 @@ package final class FileDescriptor: Sendable {
         return status
     }
 
-    /// Returns the status of a name without following links; nil if it does not exist.
     package func status(of name: String) throws(CacheError) -> stat? {
         var status = stat()
         if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
@@ -286,7 +284,6 @@ package final class FileDescriptor: Sendable {
         return file
     }
 
-    /// Creates or opens a file. Throws if it has other hard links or others could change it.
     func createOrOpen(_ name: String, mode: mode_t = 0o644) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
             return try create(name, mode: mode)
@@ -351,7 +348,6 @@ package final class FileDescriptor: Sendable {
         return (true, bytes + status.freeableBytes)
     }
 
-    /// Empties a directory, and removes it if `name` still leads to it.
     func remove(_ directory: FileDescriptor, named name: String) {
         for name in (try? directory.names()) ?? [] { _ = try? directory.removeTree(name) }
         // If the directory is replaced after this check, at most an empty directory is removed.

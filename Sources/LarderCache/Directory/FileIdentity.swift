@@ -1,6 +1,6 @@
 import Foundation
 
-/// The identity of a file's contents, with the status change time, which programs cannot set back.
+/// The identity of a file's contents. Programs cannot set the status change time back.
 package struct FileIdentity: Sendable, Hashable {
     private let device: UInt64
     private let inode: UInt64
@@ -45,11 +45,11 @@ extension stat {
 
     /// The allocated size. `st_blocks` counts 512 bytes on all systems (stat(2)).
     package var allocatedBytes: Int64 { Int64(st_blocks) * 512 }
-    /// 16 times the allocated bytes, because some file systems compress, plus 1 MiB.
+    /// The maximum size of a file that is not sparse. It is 16 times the allocated bytes, because
+    /// some file systems compress files, plus 1 MiB.
     package var plausibleBytes: Int64 {
         min(max(0, Int64(st_blocks)), 1 << 48) * 512 * 16 + 1 << 20
     }
-    /// The bytes that removing the file frees: 0 if the file has other hard links.
     var freeableBytes: Int64 { isDirectory || st_nlink < 2 ? allocatedBytes : 0 }
 
     #if canImport(Darwin)

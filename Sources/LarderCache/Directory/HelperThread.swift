@@ -1,7 +1,7 @@
 import Foundation
 
-/// Threads that report a failed start, unlike libdispatch, which retries without limit, and
-/// Foundation's `Thread`, which silently never runs.
+/// Threads whose failed start is reported. In the same case, libdispatch retries without limit, and
+/// Foundation's `Thread` silently never runs.
 package enum HelperThread {
     package static var shortage: CacheError { shortage(isOfRoom: !hasRoom(usualThread)) }
 

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A policy for waiting for locks of other processes. Locks have no queue, so a reindex can wait
-/// long if other processes keep opening the cache.
+/// A policy for waiting for locks of other processes. Locks have no queue, so a reindex may wait
+/// for a long time if other processes keep opening the cache.
 public struct LockWait: Sendable {
     /// The maximum waiting time; nil means no limit.
     public var limit: Duration?
@@ -23,7 +23,7 @@ public struct LockWait: Sendable {
 
     var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
 
-    /// Takes the lock. Polls, because only a signal could end a blocked flock(2).
+    /// Takes the lock. Polls, because only a signal can interrupt a blocked flock(2).
     func take(
         _ operation: Int32, on file: FileDescriptor, subject: String, describeHolder: () -> String
     ) throws(CacheError) {
@@ -50,7 +50,7 @@ public struct LockWait: Sendable {
     }
 }
 
-/// The wait for SQLite's lock. It is never shorter than ``grace``, because transactions are short.
+/// The wait for SQLite's lock, by default at least ``grace``, because transactions are short.
 final class WriterWait: Sendable {
     static let grace = Duration.seconds(5)
     static let moment = Duration.milliseconds(100)
@@ -63,7 +63,8 @@ final class WriterWait: Sendable {
         state = Locked((wait.limit.map { max($0, Self.grace) }, .now, false))
     }
 
-    /// Sleeps, and returns whether to retry. SQLite's handler misses an eviction's short pauses.
+    /// Sleeps, and returns whether to retry. SQLite's own handler sleeps for longer and misses the
+    /// short pauses of an eviction.
     func retry(_ attempt: Int) -> Bool {
         let (waited, isOver, isReporting) = state.withLock { state in
             if attempt == 0 { (state.start, state.isReported) = (.now, false) }

@@ -30,7 +30,7 @@ public struct ObjectProgress: Sendable, Equatable {
 public struct ObjectTally: Sendable, Equatable {
     /// The number of objects or files.
     public internal(set) var count = 0
-    /// The size of objects, or the disk space that removing other files frees, in bytes.
+    /// The size of the objects in bytes. For other files, the disk space that their removal frees.
     public internal(set) var bytes: Int64 = 0
 
     package init() {}

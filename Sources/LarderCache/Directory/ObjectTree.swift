@@ -10,7 +10,6 @@ struct ObjectTree {
 
         var path: String { parent.path(of: name) }
         var digest: Digest? { isHome ? named : nil }
-        /// The digest in the file's name, if the file is in the wrong directory.
         var misplaced: Digest? { isHome ? nil : named }
         // On most file systems, a name in upper case is a different file, not an object.
         private var named: Digest? { Digest(hex: name).flatMap { $0.hex == name ? $0 : nil } }
@@ -68,7 +67,7 @@ package final class ObjectReader {
     deinit { buffer.deallocate() }
 
     /// Returns a file's digest and size, or nil if cancelled. Throws ``CacheError/isSparse`` if the
-    /// file exceeds the budget. A file with the `expected` digest gives its bytes back.
+    /// file exceeds the budget. A file with the `expected` digest does not use up the budget.
     package func digest(
         _ file: FileDescriptor, expecting expected: Digest? = nil,
         isCancelled: () -> Bool = { false },
@@ -107,7 +106,7 @@ package final class ObjectPresence: @unchecked Sendable {
     // Unchecked because no lock guards its variables. Use it on one thread or serial queue.
     private let directory: CacheDirectory
     private var tree: FileDescriptor?
-    /// The fan-out directories, by leading byte, that are known not to be links.
+    /// Whether the fan-out directory of each leading byte is known not to be a link.
     private var canEnter = [Bool](repeating: false, count: 256)
 
     init(in directory: CacheDirectory) { self.directory = directory }

@@ -76,7 +76,6 @@ enum CacheRoot {
         return (try root.reopened(as: path, isGuarded: true), true)
     }
 
-    /// Whether a directory has a cache tag. Ignores directories that other users could change.
     private static func isTagged(_ path: String) -> Bool {
         let tag = Array(CacheLayout.tagContents.utf8)
         guard let directory = try? FileDescriptor.open(path, flags: O_RDONLY | O_DIRECTORY),
@@ -98,7 +97,6 @@ enum CacheRoot {
         }
     }
 
-    /// Throws `.unusable` if SQLite's path no longer leads to `root`.
     static func confirm(_ root: FileDescriptor, isAt path: String) throws(CacheError) {
         var status = stat()
         let own = try root.status()

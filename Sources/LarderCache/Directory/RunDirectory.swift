@@ -2,7 +2,7 @@ import Foundation
 
 typealias RunFile = (name: String, descriptor: FileDescriptor)
 
-/// A run's directory in `tmp/`. Its lock ends with the process, so that later runs can sweep it.
+/// A run's directory in `tmp/`. Later runs can sweep it, because its lock ends with the process.
 final class RunDirectory: Sendable {
     let name: String
     let directory: FileDescriptor

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A limit on the bytes read from sparse files beyond their ``stat/plausibleBytes``. Intact objects
-/// return their bytes, because some file systems compress files.
+/// give their bytes back to the budget, because some file systems compress files.
 package final class SparseBudget: @unchecked Sendable {
     // Unchecked because `condition` guards the variables.
     private let condition = NSCondition()
@@ -11,8 +11,9 @@ package final class SparseBudget: @unchecked Sendable {
 
     package init() {}
 
-    /// Takes and returns a file's excess bytes. Throws ``CacheError/isSparse`` if too few are left.
-    /// With `isLent`, first waits for other loans, so that the order of files does not matter.
+    /// Takes a file's excess bytes from the budget, and returns their number. Throws
+    /// ``CacheError/isSparse`` if too few are left. With `isLent`, first waits for bytes that other
+    /// files may return, so that the order of files does not matter.
     package func take(
         _ status: stat, of subject: String, isLent: Bool = false
     ) throws(CacheError) -> Int64 {

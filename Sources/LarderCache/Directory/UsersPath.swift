@@ -71,7 +71,7 @@ package struct UsersPath {
         return String(path: target)
     }
 
-    /// Throws if another user owns a link on the path or, with `isLast`, the last name.
+    /// Throws if another user owns a link on the path. With `isLast`, checks only the last name.
     func checkLinks(isLast: Bool = false) throws(CacheError) {
         guard let foreignLink, foreignLink.isLast || !isLast else { return }
         throw CacheError(

@@ -12,7 +12,6 @@ final class EvictionPlan {
     private let directory: CacheDirectory
     private let database: DatabaseQueue
 
-    /// Creates an empty plan. Without `path`, SQLite chooses where to store it.
     init(
         _ policy: EvictionPolicy, index: CacheIndex, at path: String?, in directory: CacheDirectory
     ) throws {
@@ -50,7 +49,6 @@ final class EvictionPlan {
         );
         """
 
-    /// Plans the removals, and returns the tally of all objects.
     func decide(
         at instant: Date, runStart: Date, free: Int64, into report: inout EvictionReport
     ) throws -> ObjectTally {
@@ -84,7 +82,7 @@ final class EvictionPlan {
                     let since = try row.requireTime()
                     let hold = row.text().flatMap(Hold.init)
                     let mandate = row.text().flatMap(Reason.init)
-                    // The remaining rows are read, too, so that damage is found.
+                    // All other rows are read too, to find damage.
                     guard mandate != nil || excess.reason != nil else { continue }
                     let room = try room(of: digest)
                     // An object that frees no space does not help to reach the minimum free space.
@@ -184,9 +182,9 @@ final class EvictionPlan {
                 """)
     }
 
-    /// Selects the objects in the order of removal: first those with a mandate, then those larger
-    /// than ``EvictionPolicy/maximumBytes``, because removing smaller ones cannot suffice. Objects
-    /// without a valid time are treated as used now.
+    /// Selects the objects in the order of removal. The first are those that must be removed, then
+    /// those larger than ``EvictionPolicy/maximumBytes``, because removing all smaller ones would
+    /// not be enough. Objects without a valid time are treated as used now.
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
         let statement = try db.prepared(
             """

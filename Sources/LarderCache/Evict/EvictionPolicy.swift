@@ -3,7 +3,7 @@ import LarderCore
 
 /// The limits of an eviction, and the objects that it keeps.
 public struct EvictionPolicy {
-    /// Calls `add` with each key of a set of resources, in any order.
+    /// A function that calls `add` with each key of a set of resources, in any order.
     public typealias Keys = (_ add: (String) throws -> Void) throws -> Void
 
     /// The maximum size of all objects in bytes. Default: no limit.

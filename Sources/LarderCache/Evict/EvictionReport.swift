@@ -58,7 +58,6 @@ public struct EvictionReport: Sendable {
         var rank: Int64 = 0
         var object: Int64 = 0
         var usedAt: Double = 0
-        /// The bytes that the removal frees, or 0 without ``EvictionPolicy/minimumFree``.
         var room: Int64 = 0
 
         /// The key and URL of a resource.

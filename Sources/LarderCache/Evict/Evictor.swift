@@ -11,9 +11,10 @@ struct Evictor {
     /// The maximum number of files per step. It is large, because each durable commit makes the
     /// file system write all directories and inodes of removed files.
     static let fileLimit = 4_096
-    /// If a step takes longer, the next one is smaller, because interrupts wait for a step's end.
+    /// If a step takes longer, the next one is smaller, because a cancellation waits for its end.
     private static let fileTime = Duration.milliseconds(500)
-    /// With fewer free bytes, steps are small and no plan is stored, because the log needs space.
+    /// With fewer free bytes on the disk, steps are small and the plan is stored outside the cache,
+    /// because SQLite's log needs the space.
     static let tightness: Int64 = 8 << 20
     private static let tightLimit = 8
     private static let passLimit = 5
@@ -106,7 +107,6 @@ struct Evictor {
         return try DiskSpace(of: directory.root).free
     }
 
-    /// Records a cancellation, or an error of the disk or a lock. Rethrows other errors.
     private mutating func stop(_ error: any Error) throws {
         let cause =
             (error as? DatabaseError).map { CacheError(index: "the eviction plan", $0) }
@@ -128,7 +128,6 @@ struct Evictor {
         report.missed = missed(withFree: (try? room()) ?? disk.free + freed)
     }
 
-    /// Removes the victims, and returns whether all were removed.
     private mutating func remove(_ plan: EvictionPlan, from index: CacheIndex) throws -> Bool {
         var isWhole = true
         var rank: Int64 = 0
@@ -171,8 +170,8 @@ struct Evictor {
         }
     }
 
-    /// Deletes up to `2 * limit` rows, and returns the victims without any rows left. Skips victims
-    /// used or pinned since the plan was made, and then sets `isWhole` to false.
+    /// Deletes up to `2 * limit` rows, and returns the victims that have no rows left. Skips
+    /// victims used or pinned since the plan was made, and then sets `isWhole` to false.
     private func removeRows(
         of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,
         _ isWhole: inout Bool

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The removal of files without rows, in transactions, so that other processes cannot add rows.
+/// A remover of files without rows. It uses transactions to stop other processes from adding rows.
 final class ObjectRemoval {
     /// Opened before rows are deleted, because opening may fail.
     private let objects: FileDescriptor?
@@ -17,8 +17,8 @@ final class ObjectRemoval {
         } catch  where error.isAbsence { objects = nil }
     }
 
-    /// Makes the index durable, then removes the regular files of objects without rows, directory
-    /// by directory, because other orders take several times as long.
+    /// Makes the index durable, and then removes the regular files of objects without rows. Works
+    /// through one directory after another, because other orders take several times as long.
     @discardableResult func removeFiles(
         of digests: [Digest], in index: CacheIndex,
         where isRemovable: @escaping @Sendable (stat) -> Bool = { _ in true },
@@ -52,7 +52,6 @@ final class ObjectRemoval {
 struct FileRemoval: Sendable {
     struct Outcome: Sendable {
         var removed = ObjectTally()
-        /// Objects not removed because time ran out or the removal failed.
         var left: [Digest] = []
         var refusal: CacheError?
         var failure: CacheError?

@@ -3,7 +3,6 @@ import LarderCore
 
 /// The freshness of responses (RFC 9111, section 4.2). Durations are in seconds.
 package enum Freshness {
-    /// The tolerated difference between two clocks in seconds: a minute.
     package static let clockSkew: TimeInterval = 60
 
     /// Returns the time until which a response is fresh. Its age on arrival, including `delay`,
@@ -56,7 +55,8 @@ package struct CacheControl: Equatable, Sendable {
     /// Whether shared caches may store a response to a request with credentials (section 3.5).
     private var isForShared = false
 
-    /// Whether a shared cache may store the response. `isPersonal`: the request had credentials.
+    /// Whether a shared cache may store the response. `isPersonal` means that the request had
+    /// credentials.
     package func mayBeShared(isPersonal: Bool) -> Bool {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }

@@ -61,7 +61,7 @@ public struct Validators: Sendable, Equatable, Codable {
         return opaque(etag).elementsEqual(opaque(known))
     }
 
-    /// Nil if the ETag contains control characters, which would make a request fail.
+    /// The ETag, or nil if it contains control characters, which would make a request fail.
     package var sendableETag: String? {
         etag.flatMap { $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } ? $0 : nil }
     }
@@ -95,8 +95,8 @@ package struct Vary: Equatable, Sendable {
         names = Set(named.map { String(decoding: $0.lowercasedASCII, as: UTF8.self) }).sorted()
     }
 
-    /// Returns a digest of the named request fields, which may be secret; nil without names.
-    /// Combines fields with the same name (RFC 9111, section 4.1).
+    /// Returns a digest of the named request fields, which may be secret, or nil if there are no
+    /// names. Combines fields with the same name (RFC 9111, section 4.1).
     package func variant(for fields: [(name: String, value: String)]) -> Digest? {
         guard !names.isEmpty else { return nil }
         var hasher = RunningDigest()

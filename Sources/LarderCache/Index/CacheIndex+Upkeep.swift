@@ -38,7 +38,7 @@ extension CacheIndex {
         } catch { throw file.failure(error) }
     }
 
-    /// Replaces the snapshot, from which the URLs of a lost index are recovered. Ignores errors.
+    /// Replaces the snapshot, which is used to recover the URLs of a lost index. Ignores errors.
     func trySnapshot(in run: RunDirectory? = nil) {
         guard let run = run ?? (try? RunDirectory(in: directory)) else { return }
         let name = run.uniqueName()
@@ -57,7 +57,7 @@ extension CacheIndex {
         directory.log(.debug, "folded the log into the index")
     }
 
-    /// Writes one transaction of many. Pauses regularly, so that other processes can write.
+    /// Writes one transaction of a series. Pauses regularly, so that other processes can write.
     func writeStep(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         try write(isDurable: isDurable, body)
         guard lastPause.withLock({ ContinuousClock.now - $0 >= WriteStep.time }) else { return }
@@ -96,7 +96,6 @@ extension CacheIndex {
     /// The page cache's size for work on all rows, in KiB.
     private static let roomyCache = 8_000
 
-    /// Removes free pages in steps until only 5 % of all pages, or 64, are free.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
             let free = try read { db in

@@ -5,8 +5,8 @@ import GRDBSQLite
 /// The SQLite database of resources and objects, in WAL mode. Rows are written only after the bytes
 /// of their objects are durable.
 ///
-/// It has one writing and up to four reading connections. GRDB's own pool looks for the log by path
-/// instead of URI, and writes on each opening.
+/// It has one writing and up to four reading connections. GRDB's pool is not used, because it finds
+/// the log by path instead of URI and writes whenever it opens a database.
 final class CacheIndex: Sendable {
     private static let readerLimit = 4
     let writer: DatabaseQueue
@@ -19,13 +19,11 @@ final class CacheIndex: Sendable {
     let isFrozen: Bool
     /// False for a read-only index of an older version, which lacks the table `damaged`.
     let isMigrated: Bool
-    /// The keys of an older version by current key.
     let formerKeys = Locked<[String: String]?>(nil)
     private let wait: WriterWait
     let lastPause = Locked(ContinuousClock.now)
     var directory: CacheDirectory { file.directory }
 
-    /// Opens the index for writing. Waits up to `patience` for other writers.
     init(of directory: CacheDirectory, patience: Duration? = nil) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
@@ -151,7 +149,6 @@ final class CacheIndex: Sendable {
         }
     }
 
-    /// Checks the database. Returns the number of applied migrations; nil without tables.
     static func migrations(in db: Database, _ file: DatabaseFile) throws -> Int? {
         // A flipped bit can mark the database as read-only.
         if !db.configuration.readonly, sqlite3_db_readonly(db.sqliteConnection, "main") == 1,
@@ -186,7 +183,6 @@ final class CacheIndex: Sendable {
         try confirmPlace()
     }
 
-    /// Writes one transaction. Waits only ``WriterWait/moment`` for other writers.
     func writeInPassing(_ body: (Database) throws -> Void) throws(CacheError) {
         try withWriter { db in try wait.limited(to: WriterWait.moment) { try commit(db, body) } }
     }
@@ -217,8 +213,8 @@ final class CacheIndex: Sendable {
         do { return try body() } catch { throw file.failure(error) }
     }
 
-    /// Reads without a transaction, with which reading one row takes five times as long. Many rows
-    /// take less time in a transaction, because otherwise SQLite locks the log for each row.
+    /// A transaction would make reading one row take five times as long. It makes reading many rows
+    /// faster, because otherwise SQLite locks the log for each row.
     func lookUp<Value>(
         inTransaction: Bool = false, _ body: (Database) throws -> Value
     ) throws(CacheError) -> Value {

@@ -21,7 +21,6 @@ enum ConfinedFile {
     private nonisolated(unsafe) static var known:
         [Bool: [UnsafePointer<sqlite3_io_methods>: UnsafeMutablePointer<Methods>]] = [:]
 
-    /// Returns replacements for the original methods. On a frozen file, locking does nothing.
     static func methods(
         over original: UnsafePointer<sqlite3_io_methods>, isFrozen: Bool
     ) -> UnsafePointer<sqlite3_io_methods> {

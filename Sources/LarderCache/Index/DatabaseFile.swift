@@ -6,9 +6,7 @@ import GRDBSQLite
 /// An untrusted database file, which may come from another user.
 struct DatabaseFile: Sendable {
     enum Access {
-        /// Reads and writes the index, with its log.
         case writing
-        /// Creates a database without a log.
         case making
         /// Creates a copy, which SQLite may write with a journal.
         case copying
@@ -77,7 +75,6 @@ struct DatabaseFile: Sendable {
         larder_sqlite_configure(db.sqliteConnection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     }
 
-    /// Opens a temporary database to which an index is attached as `cache`.
     static func openScratch(at path: String?, joining index: CacheIndex?) throws -> DatabaseQueue {
         var configuration = Configuration()
         // The paths are valid only while the root is open.
@@ -104,13 +101,13 @@ struct DatabaseFile: Sendable {
     /// Creates the file, because SQLite would apply the umask to its mode.
     func make() { _ = try? directory.root.create(name) }
 
-    /// Whether SQLite can write the file format, which copies keep (sqlite.org/fileformat2.html).
+    /// Whether SQLite can write the format, which copies keep (sqlite.org/fileformat2.html).
     func hasWrittenFormat() throws -> Bool {
         let header = try directory.root.file(name).read(atMost: 19)
         return header.count == 19 && header[18] <= 2
     }
 
-    /// The size with the log in bytes. Limited by allocated blocks, because files may be sparse.
+    /// The size in bytes with the log, limited by allocated blocks, because files may be sparse.
     var byteCount: Int64 {
         [name, name + "-wal"].reduce(0) { sum, name in
             guard let status = (try? directory.root.status(of: name)) ?? nil else { return sum }

@@ -3,13 +3,12 @@ import GRDB
 import LarderCore
 
 enum FailureTable {
-    /// The maximum number of failures, because a server may answer 404 for all entries.
+    /// The maximum number of failures. A server may answer 404 for all entries.
     static let rowLimit = 100_000
     static let byteLimit = 16 << 20
-    /// The lifetime of failures in seconds: 30 days. It also limits failures in the future.
+    /// The lifetime of failures in seconds: 30 days. It is also the limit for times in the future.
     static let lifetime: TimeInterval = 30 * 86_400
 
-    /// Removes expired and excess failures. Returns the number and size of the others.
     static func trim(_ db: Database, to fraction: Double = 1) throws -> (rows: Int, bytes: Int) {
         let now = Date().timeIntervalSince1970
         // Ages are unknown until the clock is set.

@@ -3,8 +3,8 @@ import LarderCore
 
 /// The migrations that create the index's tables. Released migrations never change.
 enum IndexSchema {
-    /// Compares the schema with the known ones, because any table may be an endless view. Returns
-    /// the number of applied migrations, or nil without tables.
+    /// Compares the schema with the known ones, because a table of an untrusted file may be an
+    /// endless view. Returns the number of applied migrations, or nil if there are no tables.
     static func applied(to db: Database, at path: String) throws -> Int? {
         let made = try statements(of: db)
         if made.isEmpty { return nil }
@@ -27,7 +27,7 @@ enum IndexSchema {
         return applied.isEmpty ? nil : applied.count
     }
 
-    /// The schema's digest by the number of applied migrations. Computing them takes too long.
+    /// The schema's digest by the number of applied migrations. Computing it would take too long.
     static let known = [
         0: "e30fa713fd8f8a9b90b2c2587a67edbebbed5a082c6d2e335a7b4edc220b8d3c",
         5: "7c9975d1d122388b756dadfcdb5906f7dccb5557d2336b60fb2f3d7367a4556a",
@@ -47,7 +47,7 @@ enum IndexSchema {
         return running.digest.hex
     }
 
-    /// Returns up to 64 statements of the schema, more than Larder's schema has.
+    /// Returns up to 64 statements of the schema. Larder's schema has fewer.
     private static func statements(of db: Database) throws -> [[[UInt8]]] {
         try db.prepared(
             """
@@ -98,7 +98,7 @@ enum IndexSchema {
         }
     }
 
-    /// A nil statement calls ``URLKeys/renew(_:)``.
+    /// The SQL statements by migration. Nil stands for a call of ``URLKeys/renew(_:)``.
     static let migrations: KeyValuePairs<String, String?> = [
         "1: objects and resources": """
         CREATE TABLE objects (

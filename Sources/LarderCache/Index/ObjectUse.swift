@@ -4,7 +4,7 @@ import LarderCore
 
 /// The times at which objects were last stored, confirmed, found fresh by a prefetch, or read.
 package enum ObjectUse {
-    /// The minimum seconds between an object's recorded uses, so that frequent runs write nothing.
+    /// The minimum time in seconds between an object's recorded uses. Frequent runs write nothing.
     package static let precision: TimeInterval = 3_600
     package static let stepLimit = 2_000
     /// The beginning of 2020, in seconds since 1970. Earlier times are from an unset clock.
@@ -24,7 +24,7 @@ package enum ObjectUse {
         for object in objects { try update.run(instant.timeIntervalSince1970, object) }
     }
 
-    /// Records uses. Finds rows by number, which takes less time. Skips rows of other objects.
+    /// Records uses. Finds rows by number, which is faster. Skips rows that now have other digests.
     static func record(_ objects: [IndexedObject], at instant: Date, in db: Database) throws {
         let update = try db.prepared(
             """

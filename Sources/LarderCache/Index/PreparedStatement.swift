@@ -216,7 +216,7 @@ package protocol SQLiteValue { func bind(to statement: OpaquePointer, at positio
 /// SQLITE_TRANSIENT, which Swift does not import.
 private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-// GRDB binds these types.
+// These types use GRDB's own bindings.
 extension Int: SQLiteValue {}
 extension Int64: SQLiteValue {}
 extension Bool: SQLiteValue {}
@@ -224,7 +224,7 @@ extension Double: SQLiteValue {}
 
 extension String: SQLiteValue {
     package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
-        // With the count, because GRDB's binding ends at a null character.
+        // The length is passed, because GRDB's own binding ends at a null character.
         withCString { sqlite3_bind_text(statement, position, $0, CInt(utf8.count), transient) }
     }
 }

@@ -14,14 +14,13 @@ public struct Resource: Sendable {
     public package(set) var object: StoredObject
     /// The header fields about the response's age and version.
     public private(set) var validators = Validators()
-    /// The digest of the fields that selected the response. See ``Vary/variant(for:)``.
     package let variant: Digest?
     /// The time of the response or its last confirmation.
     public let receivedAt: Date
     /// The time until which the response is fresh.
     public let freshUntil: Date
 
-    /// Whether the response is fresh. False if the clock was set back before `receivedAt`.
+    /// Whether the response is fresh. Also false if the clock was set back before `receivedAt`.
     public func isFresh(at instant: Date = Date()) -> Bool {
         freshUntil > instant && receivedAt <= instant.addingTimeInterval(Freshness.clockSkew)
     }

@@ -8,7 +8,6 @@ final class StepLimit {
     private static let interval: CInt = 10_000
     private static let least = 4_000_000
     private static let stepsPerByte = 16
-    /// The cancellation of this thread's statements, checked between steps.
     @TaskLocal static var cancellation: Cancellation?
 
     /// A structure, because a task-local closure crashes in release builds with Swift 6.3.

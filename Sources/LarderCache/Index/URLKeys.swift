@@ -6,7 +6,7 @@ import LarderCore
 enum URLKeys {
     private static let mayDiffer = #"key GLOB 'http*' AND key GLOB '*[]"%<>[\^`{|}'']*'"#
 
-    /// Renews the keys of all rows. A row keeps its key if another row has the new key, and is
+    /// Renews the keys of all rows. A row keeps its key if another row has the new key. A row is
     /// copied for each spelling that now has a different key.
     static func renew(_ db: Database) throws {
         for table in ["resources", "failures"] {
@@ -39,8 +39,8 @@ enum URLKeys {
         }
     }
 
-    /// Calls `body` with each key of `table` that differs from its current form; for `spellings`,
-    /// with each URL whose current key differs from its resource's key.
+    /// Calls `body` with each key of `table` that differs from its current form. For `spellings`,
+    /// calls it with each URL whose current key differs from its resource's key.
     static func forEach(
         in table: String, of schema: String = "main", _ db: Database,
         _ body: (_ text: String, _ old: String, _ new: HTTPURL) throws -> Void
@@ -86,7 +86,6 @@ extension CacheIndex {
         }
     }
 
-    /// Creates a table of former keys. Returns false if all keys are current.
     func listFormerKeys(in db: Database) throws -> Bool {
         if isMigrated { return false }
         try db.execute(

@@ -21,7 +21,8 @@ struct IndexRecovery {
         return try isIndexGone(from: directory)
     }
 
-    /// Whether objects exist without an index, which another process may be creating.
+    /// Whether there are objects but no index. With `waiting`, first waits for a process that may
+    /// be creating the index.
     static func isIndexGone(
         from directory: CacheDirectory, waiting: Bool = false
     ) throws(CacheError) -> Bool {
@@ -46,7 +47,6 @@ struct IndexRecovery {
         _ = try? directory.root.createOrOpen(CacheLayout.damage)
     }
 
-    /// Throws `.index` if a newer version wrote the index.
     func rebuild(
         describe: (([UInt8]) -> ObjectAttributes?)? = nil,
         isCancelled: @escaping @Sendable () -> Bool = { false },
@@ -182,7 +182,7 @@ struct IndexRecovery {
                     CREATE TEMP TABLE found (digest BLOB PRIMARY KEY) WITHOUT ROWID
                     """)
             try db.inTransaction {
-                // Deleted first, because added objects can get the missing objects' row numbers.
+                // Deleted first, because an added object can get the row number of a missing one.
                 try DroppedResource.keep(in: db, where: "o.id IS NULL")
                 try db.execute(
                     sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")

@@ -8,7 +8,7 @@ extension Cache {
     ///
     /// - Parameters:
     ///   - path: The destination: a missing or empty directory.
-    ///   - isCancelled: Called often. True stops the copy and removes it. Default: never.
+    ///   - isCancelled: Called often. Returning true stops the copy and removes it. Default: never.
     /// - Throws: A ``CacheError``, for example `.unusable` if the destination is not empty or is
     ///   inside the cache. A `CancellationError` if cancelled.
     public func snapshot(
@@ -105,7 +105,6 @@ extension Cache {
         for name in try objects.names() { try Durability.add(objects.directory(name)) }
     }
 
-    /// Copies an object, and returns its size. Throws `.obstructed` if it is unreadable.
     private func copyBytes(
         of object: StoredObject, into fanOut: FileDescriptor, _ reader: ObjectReader,
         _ isCancelled: () -> Bool
@@ -146,7 +145,7 @@ struct SnapshotPlace {
     private let name: String
     private let parent: FileDescriptor
     private let stagingName: String
-    /// The temporary directory, locked while it is open. Unlocked ones are from killed processes.
+    /// The temporary directory, locked while it is open. Killed processes leave unlocked ones.
     let staging: FileDescriptor
     let stagingPath: String
 

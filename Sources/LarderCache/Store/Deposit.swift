@@ -5,7 +5,6 @@ import LarderCore
 package final class Deposit: Sendable {
     /// Only `staged` and `unchanged` change the resource.
     package enum Content: Sendable {
-        /// New bytes from ``Store/stage(_:digest:attributes:isReplacing:)``.
         case staged(StagedObject)
         case unchanged(Digest)
         case kept(Digest)
@@ -13,7 +12,6 @@ package final class Deposit: Sendable {
         case failed(code: String, status: Int?)
     }
 
-    /// The caller's data, returned with the outcome.
     package let context: (any Sendable)?
     package let key: String
     package let url: String

@@ -29,7 +29,7 @@ struct DepositRows {
             UPDATE objects SET used_at = CASE WHEN ?1 >= used_at THEN ?1 ELSE used_at + 0.001 END
             WHERE id = ?2
             """)
-        // For a DO UPDATE, which could change a foreign key, SQLite would allocate 64 KB each time.
+        // DO UPDATE could change a foreign key, so SQLite would allocate 64 KB for it each time.
         add = try db.prepared(
             """
             INSERT INTO resources (key, url, object, etag, last_modified, date, age,
@@ -46,7 +46,6 @@ struct DepositRows {
             """)
     }
 
-    /// Records a deposit. Objects in `vanished` have no file.
     mutating func record(
         _ deposit: Deposit, vanished: Set<Digest>
     ) throws -> Result<Digest?, CacheError> {
@@ -97,7 +96,6 @@ struct DepositRows {
         if hasFailures { try db.prepared("DELETE FROM failures WHERE key = ?").run(key) }
     }
 
-    /// Records a use. Returns the object's row, or nil if it was evicted.
     private func use(_ digest: Digest, at instant: Date) throws -> Int64? {
         guard let row = try find.firstInteger(digest) else { return nil }
         try touch.run(instant.timeIntervalSince1970, row)

@@ -35,7 +35,6 @@ package final class PartialBodies: Sendable {
         else { return nil }
         let claimed = run.uniqueName()
         guard renameat(partial.raw, name, run.directory.raw, claimed) == 0 else {
-            // The body cannot be moved, so it cannot be resumed.
             unlinkat(partial.raw, name, 0)
             return nil
         }
@@ -133,7 +132,7 @@ package struct PartialTrailer: Codable, Sendable {
     package let fields: Validators
     package let count: Int64
     package let totalBytes: Int64?
-    /// The digest of the body, which detects damage by a power cut, because the file is not synced.
+    /// The digest of the body. It detects damage from a power cut, because the file is not synced.
     let digest: String
 
     /// The size of the JSON text at the end of the file, which is padded with spaces.

@@ -34,7 +34,6 @@ package final class StagedBody: @unchecked Sendable {
         if let expected { buffer.reserveCapacity(max(0, min(expected, Self.capacity))) }
     }
 
-    /// Creates a body that resumes `partial`, which must not be used afterwards.
     package init(
         continuing partial: PartialBody, onDrained: @escaping @Sendable () -> Void
     ) throws(CacheError) {
@@ -49,7 +48,8 @@ package final class StagedBody: @unchecked Sendable {
 
     package var count: Int64 { lock.withLock { received } }
 
-    /// Appends bytes, or returns false if full until `onDrained`. Throws an earlier write's error.
+    /// Appends bytes. Returns false if the body is full; try again after `onDrained`. Throws the
+    /// error of an earlier write.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
         lock.lock()
         defer { lock.unlock() }

@@ -57,7 +57,6 @@ package final class Store: @unchecked Sendable {
 
     package func scratchPath(_ name: String) -> String { directory.path(of: name, in: run) }
 
-    /// Creates a body, which calls `onDrained` when it was full and accepts bytes again.
     package func newBody(
         expecting expected: Int? = nil, onDrained: @escaping @Sendable () -> Void
     ) -> StagedBody { StagedBody(run: run, expecting: expected, onDrained: onDrained) }
@@ -73,7 +72,6 @@ package final class Store: @unchecked Sendable {
         return body
     }
 
-    /// Stages a body. Unless `isReplacing`, uses an object that is already stored.
     package func stage(
         _ body: StagedBody, digest: Digest, attributes: ObjectAttributes, isReplacing: Bool = false
     ) throws(CacheError) -> StagedObject {
@@ -96,7 +94,7 @@ package final class Store: @unchecked Sendable {
         return StagedObject(digest: digest, size: size, attributes: attributes, file: nil)
     }
 
-    /// Adds a deposit. Calls `accepted` when the store can take another deposit.
+    /// Adds a deposit. Calls `accepted` when the store can take another one.
     package func add(
         _ deposit: Deposit, for depositor: (any Depositor)? = nil,
         accepted: @escaping @Sendable () -> Void = {}
@@ -226,7 +224,7 @@ package final class Store: @unchecked Sendable {
         return outcomes
     }
 
-    /// Trims failures. Counts them only at first and when an upper bound exceeds its limit.
+    /// Trims failures. Counts them only the first time and when an upper bound exceeds its limit.
     private func trim(adding added: (rows: Int, bytes: Int), _ db: Database) throws {
         guard added.rows > 0 else { return }
         remembered?.rows += added.rows

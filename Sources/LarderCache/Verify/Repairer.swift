@@ -8,7 +8,7 @@ import LarderCore
 /// which the next repair or prefetch fixes. Every finding is checked again before and during the
 /// transaction that deletes the rows, because other processes may have stored the object.
 struct Repairer {
-    /// The number of objects per transaction, small because other writers wait for the end.
+    /// The number of objects per transaction. It is small, because other writers wait for the end.
     private static let batch = 64
 
     let directory: CacheDirectory
@@ -169,7 +169,6 @@ struct Repairer {
         finding.repair = .removed
     }
 
-    /// Sets an object's mode to 0444. Returns false if the file has other hard links.
     @discardableResult
     private static func makeReadOnly(_ file: FileDescriptor) throws(CacheError) -> Bool {
         guard try file.status().st_nlink == 1 else { return false }

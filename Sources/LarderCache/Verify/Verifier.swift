@@ -1,7 +1,6 @@
 import Foundation
 import LarderCore
 
-/// A comparison of objects with their digests and index rows, on all cores.
 final class Verifier: @unchecked Sendable {
     // Unchecked because `lock` guards the variables that threads share.
     let directory: CacheDirectory
@@ -172,7 +171,7 @@ final class Verifier: @unchecked Sendable {
             known[digest] = known[digest] ?? position
         }
         if report.isInterrupted { return }
-        // A damaged resource has no object that could be named. A plan reports it.
+        // With named objects, the caller adds the findings of damaged resources.
         if case .named = options.selection { return }
         for digest in try index.damagedDigests() {
             if let digest {

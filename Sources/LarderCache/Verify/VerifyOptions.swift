@@ -27,7 +27,7 @@ public enum VerifySelection: Sendable {
     case all
     /// One of several equal parts, numbered from 1 and divided by the leading bits of digests.
     case part(Int, of: Int)
-    /// A random share of the objects, which the seed repeats, and all files that are not objects.
+    /// A random share of the objects, fixed by the seed, and all files that are not objects.
     case share(Double, seed: UInt64)
     /// The objects whose digests the function returns for each leading byte.
     case named(@Sendable (_ leadingByte: UInt8) throws(CacheError) -> Set<Digest>)
@@ -62,7 +62,6 @@ public enum VerifySelection: Sendable {
         }
     }
 
-    /// The name of a selection that can be resumed, or nil.
     var name: String? {
         switch self {
         case .all: "all"

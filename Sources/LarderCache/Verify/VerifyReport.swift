@@ -137,7 +137,7 @@ public struct VerifyReport: Sendable {
             case orphaned
             /// An object in the wrong directory.
             case misplaced
-            /// A file that does not belong here. Repairs move only directories in place of objects.
+            /// A foreign file. Repairs move it only if it is a directory in place of an object.
             case foreign
             /// An intact object whose mode is not 0444, for example after copying.
             case mode

@@ -11,8 +11,8 @@ public final class BundledIcons: Sendable {
     private let layer: CacheLayer
     private let log: CacheLog
 
-    /// Creates a reader of a directory that `larder snapshot` created, which the first look-up
-    /// opens. It may be missing. `log` receives a message for each icon that cannot be read.
+    /// Creates a reader of a directory that `larder snapshot` created. The first look-up opens the
+    /// directory, which may be missing. `log` receives a message for each icon that cannot be read.
     public init(directory: URL, log: CacheLog = .none) {
         layer = CacheLayer(path: directory.path, source: .bundle, log: log)
         self.log = log

@@ -76,8 +76,9 @@ public final class IconCache: @unchecked Sendable {
     public func data(for url: URL) async throws -> Data? { try await entry(for: url)?.data }
 
     /// Returns the icon, or nil if it is not cached. Concurrent calls for an icon share one read.
-    /// Throws `CacheError` if the cached icon cannot be read (`.corrupt` if it is damaged), and
-    /// `CancellationError` as soon as the task is cancelled.
+    ///
+    /// - Throws: `CacheError` if the cached icon cannot be read (`.corrupt` if it is damaged), or
+    ///   `CancellationError` as soon as the task is cancelled.
     public func entry(for url: URL) async throws -> MemoryCache.Entry? {
         if let entry = memory.entry(for: url.absoluteString) { return entry }
         return try await entry(onDiskFor: url)
@@ -86,7 +87,7 @@ public final class IconCache: @unchecked Sendable {
     func entry(onDiskFor url: URL) async throws -> MemoryCache.Entry? {
         guard !layers.isEmpty else { return nil }
         let key = url.absoluteString
-        // Cancelling the caller ends a stream at once.
+        // A stream ends as soon as its caller is cancelled.
         let entries = AsyncThrowingStream<MemoryCache.Entry?, any Error> { join(key, $0) }
         for try await entry in entries { return entry }
         throw CancellationError()

@@ -21,7 +21,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
 
     /// The total size of the waiting icons, in bytes, above which a batch is committed.
     private static let maximumWaitingBytes = 16 << 20
-    /// The seconds until an idle directory is closed, and until a failed writer stores again.
+    /// The time in seconds until an idle directory is closed, or a failed writer tries again.
     private static let idleSeconds: TimeInterval = 30
     private let path: String
     private let log: CacheLog
@@ -51,7 +51,6 @@ final class IconWriter: Depositor, @unchecked Sendable {
     func entry(_ key: String) -> MemoryCache.Entry? { lock.withLock { waiting[key]?.entry } }
     var lastFailure: CacheError? { lock.withLock { failure } }
 
-    /// Queues an icon for storage, or returns false if the response has `no-store`.
     func take(
         _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: HTTPURL, isReplacing: Bool
     ) -> Bool {

@@ -13,8 +13,8 @@
         private let isOwnSession: Bool
         private let maximumBytes: Int
 
-        /// Creates a fetcher of bodies of at most `maximumBytes`. The default session has no cache,
-        /// because Larder caches icons.
+        /// Creates a fetcher that rejects bodies larger than `maximumBytes`. Default: 16 MiB. The
+        /// default session has no cache, because Larder caches icons.
         public init(session: URLSession? = nil, maximumBytes: Int = 16 << 20) {
             let configuration = URLSessionConfiguration.ephemeral
             configuration.urlCache = nil

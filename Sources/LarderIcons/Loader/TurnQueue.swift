@@ -70,7 +70,6 @@ struct FailureMemory {
         let seconds = min(max(lifetime, failure.retryAfter ?? 0), Self.longest)
         if failures.count >= Self.limit { failures = failures.filter { now < $0.value.until } }
         if failures.count >= Self.limit {
-            // The half that expires last remains.
             let median = failures.values.map(\.until).sorted()[failures.count / 2]
             failures = failures.filter { $0.value.until > median }
         }

@@ -105,7 +105,7 @@ public final class MemoryCache: @unchecked Sendable {
         }
     }
 
-    /// The maximum cost of one entry, in bytes, a fraction of ``costLimit``.
+    /// The maximum cost of one entry, in bytes. It is a fraction of ``costLimit``.
     public var entryCostLimit: Int { lock.withLock { store.entryCostLimit } }
 
     /// Returns an entry's cost in bytes: data, media type, key, and 384 bytes of overhead.
@@ -113,7 +113,8 @@ public final class MemoryCache: @unchecked Sendable {
         entry.data.count + (entry.mediaType?.utf8.count ?? 0) + key.utf8.count + entryOverhead
     }
 
-    /// Evicts in short steps, at most as many entries as now, because other threads may insert.
+    /// Evicts in short steps. Evicts at most the current number of entries, because other threads
+    /// may keep inserting.
     private func shrink(to target: (MemoryStore) -> MemoryStore.Limits) {
         var (left, limits) = lock.withLock { (store.counts.entries, target(store)) }
         while left > 0 {
@@ -162,7 +163,7 @@ extension MemoryCache {
         public internal(set) var replacements = 0
         /// The number of entries removed by a limit, a trim or memory pressure.
         public internal(set) var evictions = 0
-        /// The number of entries removed by the app or a refused new entry of the same key.
+        /// The number of entries removed by the app, or because their replacement was refused.
         public internal(set) var removals = 0
         /// The number of entries refused because of ``MemoryCache/entryCostLimit``.
         public internal(set) var refusals = 0

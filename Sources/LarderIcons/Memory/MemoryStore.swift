@@ -20,9 +20,8 @@ struct MemoryStore {
             key: CacheKey(""), entry: MemoryCache.Entry(data: .init(), source: .disk), cost: 0)
     }
 
-    /// The links of a place. Four bytes suffice for 800 GB of entries, and fit into caches.
+    /// The links of a place. Four bytes are enough for 800 GB of entries, and fit into CPU caches.
     private struct Link {
-        /// The next more recently used place.
         var newer: Int32 = 0
         /// The next less recently used place. In a free place, the next free place.
         var older: Int32 = 0
@@ -69,7 +68,7 @@ struct MemoryStore {
     mutating func insert(_ item: Item, _ removed: inout [Item]) -> Bool {
         guard item.cost <= entryCostLimit, limits.count > 0 else {
             tally.refusals += 1
-            // The previous item of the key is outdated.
+            // The key's previous item is outdated.
             _ = remove(item.key, &removed)
             return false
         }
@@ -117,7 +116,6 @@ struct MemoryStore {
         }
     }
 
-    /// Removes all entries and adds their number to `counter`. Returns the previous store.
     mutating func empty(_ counter: WritableKeyPath<MemoryCache.Counts, Int>) -> MemoryStore {
         let previous = self
         self = MemoryStore(limits, entryShare: entryShare)
