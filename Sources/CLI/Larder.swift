@@ -16,7 +16,7 @@ struct Larder: AsyncParsableCommand {
         ProcessMemory.releaseText()
         SharedMemory.guardAgainstFailingDisk()
         CurlHosts.install()
-        // On Linux, Swift adds an empty argument to an empty list, and needs /proc.
+        // On Linux, Swift reads the arguments from /proc, and adds an empty one if there are none.
         if CommandLine.arguments.allSatisfy(\.isEmpty) {
             leave(
                 saying: "Error: The system passed no arguments to larder. "
@@ -51,8 +51,7 @@ struct Larder: AsyncParsableCommand {
         leave(status.rawValue)
     }
 
-    /// Calls a subcommand's parser directly, because the root's parser would take a quarter of the
-    /// time of a short run.
+    /// Calls a subcommand's parser directly. The root's would take a quarter of a short run's time.
     private static func parsedCommand(
         _ arguments: [String], usesFile: Bool
     ) -> any ParsableCommand {
@@ -99,7 +98,7 @@ struct Larder: AsyncParsableCommand {
         _exit(status)
     }
 
-    /// Such as `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`. Only packaged programs have a commit.
+    /// For example `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`. Only packages have a commit.
     private static var versionText: String {
         let commit = larder_commit().map { String(cString: $0) } ?? "unknown commit"
         return "larder \(LarderVersion.current) (\(commit), libcurl \(CurlLibrary.version))"
@@ -142,7 +141,7 @@ struct Larder: AsyncParsableCommand {
 extension NamedCommand { static let program = NamedCommand(name: "", type: Larder.self) }
 
 /// The check that arguments and environment variables are UTF-8. Swift would replace invalid bytes,
-/// and a path would lead to a different file. On Linux, the path of the cache keeps its bytes.
+/// so a path would name a different file. On Linux, the cache's path can contain any bytes.
 enum ForeignBytes {
     private static let cacheVariable = "LARDER_CACHE"
     private static let variables = [

@@ -9,8 +9,7 @@ import Synchronization
 package final class CacheServer: Sendable {
     /// The size of the kernel's send buffer in bytes. By default, it can reach several megabytes.
     private static let sendBuffer = 128 << 10
-    /// The size of a read in bytes, small because all its requests are parsed before the first
-    /// answer.
+    /// The size of a read in bytes, small because it is parsed whole before the first answer.
     private static let receiveBuffer = 4 << 10
 
     private let configuration: ServerConfiguration

@@ -6,10 +6,9 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// The connection of one client, used only on its event loop.
-///
-/// To limit memory, the handler does not read while requests are waiting or the client does not
-/// read responses. It buffers at most the channel's high watermark and one small icon.
+/// The connection of one client, used only on its event loop. To limit memory, the handler does not
+/// read while requests are waiting or the client does not read responses. It buffers at most the
+/// channel's high watermark and one small icon.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = IOData
@@ -19,7 +18,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private static let crowdedIdleTimeout = TimeAmount.seconds(2)
     private static let closeTimeout = TimeAmount.seconds(2)
-    /// The maximum size in bytes of a body in the head's buffer. Sending two buffers takes longer.
+    /// The maximum size in bytes of a body in the head's buffer. Two buffers would be slower.
     private static let smallBody = 16 << 10
 
     private let answerer: RequestAnswerer
@@ -325,7 +324,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func abort() { context?.close(promise: nil) }
 
-    /// Closes the connection after its timeout, which is shorter if it is idle in a full server.
     func checkTime(_ now: NIODeadline, isCrowded: Bool) {
         guard let context else { return }
         let bytes =

@@ -7,7 +7,7 @@ import NIOPosix
 
 struct RequestAnswerer: Sendable {
     private static let health = Response(200, text: "ok")
-    /// Prevents content sniffing, and scripts and loads in SVG images.
+    /// Prevents content sniffing, and keeps SVG images from running scripts or loading resources.
     private static let harmless = [
         ("X-Content-Type-Options", "nosniff"),
         ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),

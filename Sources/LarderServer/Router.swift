@@ -165,8 +165,8 @@ struct OwnNames: Sendable {
         host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
     }
 
-    /// Whether an authority names this server. Accepts any port and any numeric address, and unless
-    /// the server is a mirror or listens on a loopback address, any name.
+    /// Whether an authority names this server. Accepts any port and any numeric address. Accepts
+    /// any name unless the server is a mirror or listens on a loopback address.
     func isOwn(_ authority: some Collection<UInt8>) -> Bool {
         if authorities.contains(where: { $0.elementsEqual(authority) }) { return true }
         let authority = authority.lowercasedASCII

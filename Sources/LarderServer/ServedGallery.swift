@@ -81,7 +81,6 @@ final class ServedGallery: Sendable {
             ] + fields, body: text.body)
     }
 
-    /// Returns the latest build's description, or ``GalleryText/notYet`` during a new build.
     func description() -> GalleryText {
         let manifests: [String?] = configuration.manifests.map { manifest in
             guard case .file(let path) = manifest.source else { return nil }

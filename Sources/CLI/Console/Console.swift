@@ -51,7 +51,7 @@ enum Console {
         if let failure { throw CacheError.ofStandardOutput(failure) }
     }
 
-    /// Writes the buffered output. If any output was lost, throws, but only once.
+    /// Writes the buffered output. If any was lost, throws on the first call only.
     static func flush() throws {
         let failure = output.withLock { output in
             output.flush()
@@ -64,10 +64,9 @@ enum Console {
     }
 }
 
-/// Replaces Swift's `print`, which ignores errors. C's buffer can drop text without an error.
+/// Replaces Swift's `print`, which ignores errors. C's buffer can also lose text silently.
 func print(_ text: String, terminator: String = "\n") { Console.add(text + terminator) }
 
-/// Returns the texts whose count is not zero, or the first text if there are none.
 func nonzero(_ counts: [(Int, String)]) -> [String] {
     let texts = counts.filter { $0.0 != 0 }.map { $0.1 }
     return texts.isEmpty ? counts.prefix(1).map { $0.1 } : texts
@@ -79,7 +78,6 @@ func counted(_ counts: [(Int, String)]) -> [String] {
 
 func sizeClause(_ bytes: Int64) -> String { bytes > 0 ? ", \(ByteText.describe(bytes))" : "" }
 
-/// A missing or unreadable input: exit status 66.
 struct MissingInputError: Error, CustomStringConvertible {
     let description: String
 
@@ -144,7 +142,7 @@ extension JSONObject {
 extension CacheError {
     var json: JSONObject { JSONObject(errorCode: code.rawValue, message: description) }
 
-    /// Has no `errno`, because errors with one get the path of the cache.
+    /// Drops the `errno`, because errors with an `errno` get the path of the cache.
     var ofOutput: CacheError {
         let folder = subject.parentDirectory
         let isMissing = errno == ENOENT && access(folder, F_OK) != 0
@@ -152,7 +150,7 @@ extension CacheError {
         return CacheError(code, subject: subject, message: isMissing ? advice : message)
     }
 
-    /// Has the code `.storage` for every error number, because part of the result is lost.
+    /// Uses the code `.storage` for every error number, because part of the result is lost.
     static func ofStandardOutput(_ errno: Int32) -> CacheError {
         CacheError(
             .storage, subject: "standard output",

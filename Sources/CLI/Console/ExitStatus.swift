@@ -46,7 +46,7 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
-    /// The parser would add the usage to a thrown `ValidationError`.
+    /// Returns the status, because the parser would print the usage for a thrown `ValidationError`.
     static func code(of error: any Error) -> ExitCode {
         error is ValidationError ? .validationFailure : ExitCode(ExitStatus(error).rawValue)
     }

@@ -27,7 +27,7 @@ enum ProcessMemory {
     }
 }
 
-/// The handlers of signals. A dispatch source would hang if it could not start a thread.
+/// Signal handlers. A dispatch source would hang if it could not start a thread.
 enum SignalWatch {
     private static let handlers = Mutex<[Int32: @Sendable () -> Void]>([:])
 

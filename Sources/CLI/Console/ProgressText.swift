@@ -7,8 +7,8 @@ import LarderCore
 package struct ProgressText: Sendable {
     private var parts: [(forms: [String], rank: Int)] = []
 
-    /// `forms` are the texts of a figure, the longest first. Figures with the highest `rank` are
-    /// shortened or omitted first, figures with rank 0 never.
+    /// `forms` lists the texts of a figure, longest first. Figures with the highest `rank` are
+    /// shortened or omitted first. Figures with rank 0 are never shortened.
     mutating func add(_ forms: String..., rank: Int) { parts.append((forms, rank)) }
 
     package var whole: String { parts.map { $0.forms[0] }.joined(separator: "  ") }
@@ -53,8 +53,8 @@ package struct Paint: Sendable {
 }
 
 extension StringProtocol {
-    /// The number of columns on a terminal, for a text without control characters. A wide character
-    /// takes two. Each part of an emoji sequence is counted, because many terminals draw each part.
+    /// The width in terminal columns of text without control characters. Wide characters take two.
+    /// Each part of an emoji sequence counts, because many terminals draw the parts separately.
     package var columns: Int {
         if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
         return CharacterWidths.withLocale { unicodeScalars.reduce(0) { $0 + $1.columns } }

@@ -3,7 +3,6 @@ import Foundation
 enum Terminal {
     static let isThere = isatty(STDERR_FILENO) == 1
 
-    /// Whether the terminal supports no control sequences, or `$TERM` is not set.
     static let isDumb = ["", "dumb"].contains(environment("TERM") ?? "")
 
     static var isInForeground: Bool {
@@ -43,7 +42,7 @@ enum StandardStreams {
     /// If a stream stayed closed (`larder … 2>&-`), the next opened file would get its messages.
     static func ensureOpen() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // open(2) returns the closed stream's number. With the opposite mode, its use fails.
+            // open(2) returns the closed stream's number. The opposite mode makes its use fail.
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
@@ -110,7 +109,7 @@ enum StandardStreams {
 }
 
 extension String {
-    /// Continued lines get `hanging` more columns, unless the longest word needs the space.
+    /// Indents continuation lines by `hanging` columns, unless the longest word needs the space.
     func wrapped(to width: Int, hanging: Int) -> String {
         split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
             guard line.columns > width else { return String(line) }

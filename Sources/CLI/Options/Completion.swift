@@ -25,7 +25,6 @@ extension CompletionKind {
     static let manifest = file(extensions: [
         "gz", "json", "jsonl", "ndjson", "opml", "plist", "rss", "txt", "xml", "yaml", "yml",
     ])
-    /// The URLs and keys in the cache. For `unpin`, only the pinned ones.
     static let cachedNames = custom { words, index, prefix in
         // A slow cache must not delay the shell for longer than 2 s.
         alarm(2)

@@ -4,7 +4,7 @@ import LarderCache
 import LarderCore
 import Synchronization
 
-/// The user's configuration file, with options for all commands or for a section's command.
+/// The user's configuration file: options for all commands, and sections for single commands.
 struct ConfigFile {
     struct Line: Equatable {
         let number: Int
@@ -27,7 +27,6 @@ struct ConfigFile {
     let lines: [Line]
     var used: [Line] = []
 
-    /// Removes `--no-config`, which may be anywhere before `--`.
     static func withoutExclusion(_ arguments: [String]) -> [String] {
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
         return arguments[..<end].filter { $0 != exclusion } + arguments[end...]
@@ -41,7 +40,7 @@ struct ConfigFile {
         if named?.isEmpty == true { return nil }
         let path = named?.expandingHome ?? defaultPath(environment)
         var status = stat()
-        // The home directory can be another user's, as after `su`. A broken link is an error.
+        // After `su`, the home directory may be unreadable. A broken link is an error.
         let isMissing = lstat(path, &status) != 0 && [ENOENT, ENOTDIR, EACCES].contains(errno)
         if isMissing, named == nil { return nil }
         return try ConfigFile(path, bytes(of: path), for: command)
@@ -59,7 +58,7 @@ struct ConfigFile {
         do throws(CacheError) {
             // Opening a pipe would block until another process writes to it.
             let file = try FileDescriptor.open(path, flags: O_RDONLY | O_NONBLOCK)
-            // A device such as /dev/null is an empty file.
+            // A device such as /dev/null counts as an empty file.
             guard [S_IFREG, S_IFCHR].contains(try file.status().st_mode & S_IFMT) else {
                 throw CacheError(.unusable, subject: path, message: "not a regular file")
             }
@@ -73,7 +72,6 @@ struct ConfigFile {
     }
 
     init(_ path: String, _ bytes: [UInt8], for command: NamedCommand) throws {
-        // Some editors write a byte order mark.
         let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...]
         let newline = UInt8(ascii: "\n")
         try refuse(
@@ -96,7 +94,6 @@ struct ConfigFile {
         let commands: [NamedCommand]
         var section: NamedCommand?
 
-        /// Parses a line. Returns nil for an empty line, a comment or a section.
         mutating func line(_ row: ArraySlice<UInt8>, number: Int) throws(ValidationError) -> Line? {
             let row = (row.last == UInt8(ascii: "\r") ? row.dropLast() : row).trimmingBlanks
             guard let text = String(validating: row, as: UTF8.self) else {

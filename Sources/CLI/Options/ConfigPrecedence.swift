@@ -9,8 +9,7 @@ extension ConfigFile {
         "--force": "--revalidate", "--revalidate": "--force",
     ]
 
-    /// Sets ``used``. Skips lines that contradict a later line or the command line, or that need a
-    /// missing option.
+    /// Sets ``used``. Skips lines that a later option contradicts, or that need a missing option.
     mutating func parse(
         _ words: [String], of command: NamedCommand,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -26,8 +25,8 @@ extension ConfigFile {
         }
     }
 
-    /// Returns the option whose lines cause a parser's message: for `--a and --b cannot be
-    /// combined`, the option whose last line is earlier; for `--a needs --b`, the option `--a`.
+    /// Returns the option whose lines must be dropped. For `--a needs --b`, this is `--a`.
+    /// For `--a and --b cannot be combined`, it is the one whose last line is earlier.
     private func unusable(because message: String) -> String? {
         let text = message.prefix { $0 != "\n" }
         let names =
@@ -40,7 +39,7 @@ extension ConfigFile {
             .min { $0.number < $1.number }?.name
     }
 
-    /// Returns the lines that have an effect without other options.
+    /// Returns the lines that have an effect if no other options are given.
     func effectiveLines(for command: NamedCommand, environment: [String: String]) -> [Line] {
         var file = self
         var lines = lines(for: command, besides: [], environment: environment)
@@ -100,7 +99,6 @@ extension ConfigFile {
         names.union(names.compactMap { opposites[$0] })
     }
 
-    /// Adds the line numbers of the file's options that a message names.
     func locating(_ message: String) -> String {
         let end = message.firstRange(of: "\nUsage:")?.lowerBound ?? message.endIndex
         let words = message[..<end].split { !$0.isLetter && $0 != "-" }

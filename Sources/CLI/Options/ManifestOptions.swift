@@ -86,8 +86,8 @@ struct LocalManifests {
         try refuse(if: count > 1, "Standard input (-) can be read only once.")
     }
 
-    /// Returns whether there are no keys. With `mustBeUsable`, throws if an entry is unusable or if
-    /// there are no icons.
+    /// Calls `body` with each key. Returns whether there were none. If `mustBeUsable`, throws if an
+    /// entry is unusable or there are no icons.
     @discardableResult
     func forEachKey(mustBeUsable: Bool = false, _ body: (String) throws -> Void) throws -> Bool {
         var isEmpty = true

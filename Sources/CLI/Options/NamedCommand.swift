@@ -4,7 +4,7 @@ import Synchronization
 
 /// A command and its full name: `verify`, or `remote verify`.
 struct NamedCommand {
-    /// The known options, because the parser takes a millisecond to describe a command.
+    /// A cache, because the parser takes a millisecond to describe a command.
     private static let described = Mutex<[String: [String: NamedOption]]>([:])
 
     let name: String
@@ -112,7 +112,7 @@ struct NamedCommand {
         return next.find(Array(words.dropFirst()))
     }
 
-    /// Scripts may use `push` and `pull` from before they belonged to `remote`.
+    /// Older scripts use `push` and `pull`, which now belong to `remote`.
     static func withGroup(_ words: [String]) -> [String] {
         ["push", "pull"].contains(words.first) ? ["remote"] + words : words
     }
@@ -156,7 +156,7 @@ struct NamedCommand {
             "'\(option)' belongs after the command, for example: \(command.line) \(written)")
     }
 
-    /// The parser would report other errors first, and quote a value that may be a password.
+    /// The parser would first report other errors, or quote a value that may be a password.
     func messageOnUnknownOption(in words: [String]) -> String? {
         guard let name = givenOptions(in: words).unknown else { return nil }
         let namesake = Self.program.descendants.first {
@@ -177,7 +177,7 @@ struct NamedCommand {
             """
     }
 
-    /// A command group alone requests its help.
+    /// A command group without a subcommand prints its help.
     static func help(requestedBy arguments: [String]) -> String? {
         let words = arguments.prefix { $0 != "--" }
         let isHelpCommand = words.first == "help"

@@ -61,8 +61,8 @@ struct TransferOptions: ParsableArguments {
     }
 }
 
-/// `plan` makes no requests, but request headers select the variant of an icon. The option groups
-/// are not nested, because a debug build's parser takes long for nested groups.
+/// A command with network options. `plan` needs them because request headers select an icon's
+/// variant. Option groups are not nested, because a debug build's parser is slow for nested groups.
 protocol NetworkCommand: CacheCommand {
     var transfer: TransferOptions { get }
     var connections: ConnectionOptions { get }
@@ -71,7 +71,7 @@ protocol NetworkCommand: CacheCommand {
 }
 
 extension NetworkCommand {
-    /// Returns unused options that may prevent a failure.
+    /// Returns the options that are not in use and could prevent the failure.
     func missingOptions(for code: String, _ message: String) -> String? {
         typealias Code = TransferError.Code
         let options: [(name: String, isUsed: Bool)] =

@@ -113,9 +113,8 @@ struct ShardOptions: ParsableArguments {
     }
 }
 
-/// A worker's number and the number of workers: `0/8`, or from a scheduler (`auto`, `auto/8`).
+/// A worker's number and the number of workers: `0/8`, or `auto` or `auto/8` with a scheduler.
 struct ShardName: Equatable {
-    /// Nil if a scheduler's variables have the number.
     var index: Int?
     var count: Int?
 
@@ -143,7 +142,7 @@ struct ShardName: Equatable {
                 "--shard auto: \(task.variable) does not include the number of workers. Add it, as "
                     + "in auto/8.")
         }
-        // Indices count from the first task, so they are wrong if only a part is resubmitted.
+        // If only a part of an array is resubmitted, its indices differ, so the counts must match.
         let said = task.count ?? count
         try refuse(
             if: said != count,

@@ -5,7 +5,7 @@ struct Quantity {
     let number: Decimal
     let unit: Substring
 
-    /// Removes a quantity of at most 38 digits, the precision of `Decimal`.
+    /// Removes a quantity from `text`. It has at most 38 digits, the precision of `Decimal`.
     init?(takenFrom text: inout Substring) {
         guard let match = text.prefixMatch(of: /([0-9]*)(\.[0-9]+)?([^0-9.]*)/) else { return nil }
         let digits = match.output.1 + (match.output.2 ?? "")
@@ -95,7 +95,7 @@ enum ByteCount {
         return quantity.counted(in: size)
     }
 
-    /// The size of each unit in bytes, in lower case. `Mb` is refused: it may mean a megabit.
+    /// Units in lower case, and their sizes in bytes. `Mb` is refused: it may mean a megabit.
     private static let units: [String: Int64] = [
         "": 1, "b": 1, "k": 1_000, "kb": 1_000, "kib": 1 << 10, "m": 1_000_000, "mb": 1_000_000,
         "mib": 1 << 20, "g": 1_000_000_000, "gb": 1_000_000_000, "gib": 1 << 30,
@@ -123,7 +123,7 @@ enum ByteCount {
 enum TimeSpan {
     private static let longest: Int64 = 36_525 * 86_400_000_000
 
-    /// The length of each unit in microseconds, in lower case. `M` is refused: it may mean a month.
+    /// Units in lower case, and their lengths in microseconds. `M` is refused: it may mean a month.
     private static let units: [String: Int64] = [
         "ms": 1_000, "": 1_000_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000,
         "d": 86_400_000_000, "w": 604_800_000_000,

@@ -5,7 +5,6 @@ import LarderPrefetch
 import Logging
 import Synchronization
 
-/// A command that takes locks, can be interrupted, and leaves a record.
 protocol RunCommand: CacheCommand {
     var locks: LockOptions { get }
     var isQuiet: Bool { get }
@@ -93,8 +92,8 @@ extension ExitStatus {
         }
     }
 
-    /// Prints an error and returns its exit status. Relative names in errors get the path of
-    /// `cache`, which is nil if the command uses two caches.
+    /// Runs `body`, prints its error, and returns the exit status. Relative names in errors get the
+    /// path of `cache`, which is nil if the command uses two caches.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async -> ExitCode {
         do {
             var exit = ExitCode.success
@@ -160,7 +159,7 @@ final class Interrupts: Sendable {
         }
     }
 
-    /// Whether to stop. The first access calls ``ask(_:_:)``, because the run stops by itself.
+    /// Whether to stop. The first access calls ``ask(_:_:)``, as the run can now stop by itself.
     var isAsked: Bool {
         let (isAskable, isAsked) = state.withLock { ($0.ask != nil, $0.signal != nil) }
         if !isAskable { ask() }

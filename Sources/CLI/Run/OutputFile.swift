@@ -30,7 +30,7 @@ enum OutputFile {
         do throws(CacheError) {
             let folder = try UsersPath(path.parentDirectory).folder()
             let file = try folder.file(path.lastName)
-            // Checked after opening the file: another run creates `other` before it replaces it.
+            // Checked after the open: another run creates `other` before replacing the file.
             if let status = try folder.status(of: other.lastName) {
                 guard status.isRegularFile else {
                     throw CacheError(.unusable, subject: other, message: "is not a regular file")
@@ -81,7 +81,6 @@ enum OutputFile {
         }
     }
 
-    /// Returns the device and inode of a regular file (for `-`, standard input), or nil.
     private static func identity(_ path: String) -> [UInt64]? {
         var status = stat()
         guard path == "-" ? fstat(STDIN_FILENO, &status) == 0 : stat(path, &status) == 0,

@@ -8,12 +8,12 @@ import LarderManifest
 struct ExportedIcon {
     var id: Int64 = 0
     let name: String
-    /// The URL as an app spells it; nil for an inline icon.
+    /// The URL as an app spells it, or nil for an inline icon.
     let url: String?
     let key: String
     /// The common prefix of the icon's file names, from the library or ``ExportList/nameAll()``.
     let stem: String?
-    /// The readable name that the stem is made from; nil for a library.
+    /// The readable name that the stem is made from, or nil for a library.
     var base: String?
     var object: StoredObject?
 
@@ -95,7 +95,6 @@ final class ExportList {
         try database.hasRow("SELECT 1 FROM o WHERE folded_stem = ? LIMIT 1", SafeName.folded(stem))
     }
 
-    /// Adds the icons of manifests, under the URLs as the manifests spell them.
     func add(_ manifests: [ManifestSource], rules: ManifestRules) throws {
         for manifest in manifests {
             let source = manifest.cached { [cache] in try cache.manifest($0)?.file }
@@ -121,7 +120,7 @@ final class ExportList {
             cache.resource(key)?.object)
     }
 
-    /// Adds all images; for a library, also under the other recorded spellings of their URLs.
+    /// Adds all images. For a library, also adds the other recorded spellings of their URLs.
     func addAll() throws {
         try cache.forEachResource { resource in
             let url = resource.url

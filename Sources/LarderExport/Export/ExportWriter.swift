@@ -58,8 +58,7 @@ final class ExportWriter {
 
     func checkCancellation() throws { if isCancelled() { throw CancellationError() } }
 
-    /// Creates a file with an image's verified bytes, unless it exists. Calls `body` before the
-    /// file gets its name.
+    /// Creates a file of verified bytes unless it exists. Calls `body` before naming the file.
     func place(
         _ rendition: Rendition, as name: String, in directory: FileDescriptor? = nil,
         before body: () throws -> Void = {}
@@ -139,8 +138,7 @@ final class ExportWriter {
         return true
     }
 
-    /// Opens a file, or returns nil if it cannot be read or has other bytes. The status is from
-    /// before the file was read.
+    /// Opens a file, or returns nil if it has other bytes. The status was taken before the read.
     private func file(
         _ name: String, in directory: FileDescriptor, _ digest: Digest, size: Int64
     ) throws -> (file: FileDescriptor, status: stat)? {
@@ -209,7 +207,7 @@ final class ExportWriter {
         } catch  where [EISDIR, EPERM, EACCES].contains(error.errno) {}
     }
 
-    /// Makes all files durable. One call is enough, because the next export replaces lost files.
+    /// Makes all files durable. One call at the end is enough: the next export replaces lost files.
     func flush() throws(CacheError) {
         guard isDirty else { return }
         try Durability.add(folder)

@@ -38,7 +38,7 @@ package struct Exporter {
             } else {
                 var resize = configuration.resize
                 if library != nil, let all = resize {
-                    // A library has only the largest file of an icon.
+                    // A library stores one file for each icon, so only the largest is made.
                     resize = Resize(points: all.points * (all.scales.last ?? 1), scales: [1])
                 }
                 let renditions = try Renditions(resize, with: program, writer)
@@ -216,7 +216,7 @@ package struct ExportReport: Sendable {
         icons - linked - cloned - copied - resized - unchanged - duplicates - skipped - failed
     }
 
-    /// Counts an icon by the last placement of its files in the order of ``Placement``.
+    /// Counts an icon under the highest ``Placement`` of its files.
     mutating func note(_ files: [PlacedFile]) {
         for file in files where file.placement != .unchanged { bytes += file.size }
         switch files.map({ $0.placement }).max() {

@@ -55,7 +55,7 @@ struct ImageSets: ExportedFiles {
     }
 
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
-        // Xcode may have written an existing description, so it is kept.
+        // An existing description is kept, because Xcode may have written it.
         if try folder.status(of: ImageSet.contentsFile) == nil {
             try writer.write(Array(ImageSet.contents().utf8), as: ImageSet.contentsFile)
         }

@@ -13,7 +13,7 @@ final class KeyedFiles: ExportedFiles {
         journal = try layout.journal.map(Journal.init)
     }
 
-    /// Removes unfinished entries, which the library would remove with files of this export.
+    /// Removes unfinished entries. Otherwise, the library would also remove files of this export.
     func begin(_ list: ExportList) throws {
         guard let journal else { return }
         try journal.read(in: folder, writer.checkCancellation)
@@ -58,7 +58,7 @@ final class KeyedFiles: ExportedFiles {
                     for name in journal.form.files(stem) {
                         guard try folder.sizeOfFile(name) != nil else { return }
                     }
-                    // Files whose names are not of the layout stay, so their entries do, too.
+                    // Files with names of other layouts are kept, so their entries are kept too.
                     let isOther = try prune && !list.has(stem)
                     if isOther, layout.stem(ofFile: layout.file(stem)) != nil { return }
                     try file.write("CLEAN \(stem)\(sizes)\n")
@@ -167,7 +167,7 @@ final class Journal {
         return true
     }
 
-    /// Adds a complete entry. An existing one keeps its position. `size` is that of the last file.
+    /// Adds a complete entry. An existing one keeps its position. `size` is the last file's size.
     func add(_ stem: String, size: Int64) throws {
         last += 1
         let sizes = String(repeating: " 0", count: form.valueCount - 1) + " \(size)"

@@ -84,7 +84,7 @@ struct NamedFiles: ExportedFiles {
             guard try !prune || isWanted(earlier, list),
                 try isUnchanged(earlier, readsBytes: earlier.hasOtherDigest)
             else { return }
-            // With an empty stem, the file does not replace earlier files with its stem.
+            // With an empty stem, the line does not replace earlier files with the same stem.
             try database.run(
                 """
                 INSERT OR IGNORE INTO current
@@ -157,7 +157,7 @@ struct NamedFiles: ExportedFiles {
         let size: Int64
         let isReplaced: Bool
         let isRespelled: Bool
-        /// Whether another line, of an interrupted export, has a different digest.
+        /// Whether a line of an interrupted export has a different digest.
         let hasOtherDigest: Bool
     }
 
@@ -206,7 +206,7 @@ struct NamedFiles: ExportedFiles {
 /// The `index.json` of the layout `files`: a JSON array with one file per line, sorted by name.
 enum FileIndex {
     static let file = "index.json"
-    /// The files that an export may write or remove, for the next export if this one is killed.
+    /// A list of the files that an export may write or remove. It remains if the export is killed.
     static let pendingFile = ".larder-pending.json"
     /// The maximum size of a line in bytes. Names and URLs are shorter, even when escaped.
     private static let longestLine = 128 << 10
@@ -272,8 +272,7 @@ extension FileIndex.Line {
             width: rendition.width, height: rendition.height)
     }
 
-    /// Reads a line like ``json``. Finds the keys as bytes and builds no dictionary, because
-    /// comparing untrusted keys can take minutes.
+    /// Parses a line without a dictionary, because comparing untrusted keys can take minutes.
     init?(_ text: some Collection<UInt8>) {
         var rest = Array(text)[...]
         // The bytes before each key: nothing, and the values of the first four keys.

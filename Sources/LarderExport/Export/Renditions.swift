@@ -3,11 +3,9 @@ import LarderCache
 import LarderCore
 import LarderImages
 
-/// The files of each icon of an export: the icon itself, or resized images.
-///
-/// Lists the resized images in a file, so that the next export makes only new ones, also after a
-/// killed export. A wrong line can at most leave an icon in its original size, because files must
-/// have the listed digest.
+/// The files of each icon of an export: the icon itself, or resized images. A file lists the
+/// resized images, so that the next export makes only new ones, even after a killed export. A wrong
+/// line can only leave an icon in its original size, because files must match the listed digest.
 final class Renditions {
     /// A hidden name, which image libraries and Xcode ignore.
     private static let list = ".larder-resized"
@@ -80,7 +78,7 @@ final class Renditions {
         return max(cores, 8 * cores / resize.scales.count)
     }
 
-    /// Returns the scales and longest sides of an icon's images. Vectors fit any size.
+    /// Returns the scales and longest sides of an icon's images, or none for a vector.
     private func sizes(of object: StoredObject) -> [(scale: Int, side: Int)] {
         guard let resize, images[.init(digest: object.digest, side: 0)] == nil,
             let format = ImageFormat.of(mediaType: object.mediaType), !format.isVector,
@@ -105,7 +103,7 @@ final class Renditions {
         }
     }
 
-    /// Returns an icon's files, without resized images that do not exist yet.
+    /// Returns an icon's files, except resized images that do not exist yet.
     func known(_ object: StoredObject) -> [Rendition] {
         let sizes = sizes(of: object)
         if sizes.isEmpty { return [Rendition(object)] }

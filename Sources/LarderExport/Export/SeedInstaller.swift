@@ -5,14 +5,13 @@ import LarderCore
 // all text: generated source code for an app that reads its own files.
 
 /// A Swift source file that installs an exported directory for an app's image library at launch.
-///
 /// The app writes new files because the bundle may lose dates and permissions, and the library
 /// cannot replace a read-only file.
 package struct SeedInstaller: Sendable {
     package let source: String
 
-    /// Returns nil if the layout has no installer or if cancelled. The app's bundle has a copy of
-    /// `directory`.
+    /// Returns nil if the layout has no installer or if cancelled. The last component of
+    /// `directory` is the name of the copy in the app's bundle.
     package init?(
         _ report: ExportReport, directory: String, folder: String? = nil,
         isCancelled: () -> Bool = { false }
@@ -173,8 +172,8 @@ package struct SeedInstaller: Sendable {
             """
     }
 
-    /// Returns an order-independent digest of the names and bytes of visible files; nil if
-    /// cancelled. Throws for sparse files, whose reading can take too long.
+    /// Returns an order-independent digest of the names and bytes of visible files, or nil if
+    /// cancelled. Throws for sparse files, because reading them can take too long.
     private static func fingerprint(
         of directory: String, isCancelled: () -> Bool
     ) throws -> Digest? {

@@ -67,7 +67,6 @@ package struct Gallery {
         return report
     }
 
-    /// Calls `body` with the icons of manifests, then with other cached icons, and counts them.
     private func forEachItem(
         address: (StoredObject) throws -> String?, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {

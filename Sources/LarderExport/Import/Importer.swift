@@ -88,7 +88,7 @@ package struct ImportConfiguration: Sendable {
     }
 
     /// Checks the directory before a cache is created. Throws `.missing` if the directory or its
-    /// `index.json` does not exist, `.unusable` if it is or contains the cache.
+    /// `index.json` does not exist, or `.unusable` if the directory is or contains the cache.
     package func check(besideCacheAt path: String) throws(CacheError) {
         let folder = try folder(besideCacheAt: path)
         if library == nil, try folder.status(of: FileIndex.file) == nil {
@@ -266,9 +266,9 @@ private final class StoreOutcomes: Depositor, Sendable {
 
 struct ImportPlace {
     let name: String
-    /// The digest that `index.json` lists for the file; nil without a list.
+    /// The digest that `index.json` lists for the file, or nil without a list.
     var digest: Digest?
-    /// The file with response metadata; nil if the library needs none.
+    /// The file with response metadata, or nil if the library needs none.
     var metadata: String?
     /// Whether the metadata begins with a response status, possibly an error status.
     var hasStatus = false
@@ -324,7 +324,6 @@ struct ListedFiles {
 }
 
 extension ImportPages {
-    /// Stages a file, or returns nil if the file or its metadata does not exist.
     private func stage(_ place: ImportPlace, _ expectation: Expectation) throws -> StagedObject? {
         guard let file = try open(place.name) else { return nil }
         if let metadata = place.metadata, try !hasMetadata(metadata, hasStatus: place.hasStatus) {
@@ -393,7 +392,7 @@ extension ImportPages {
         do {
             #if os(Linux)
                 // O_NOATIME, because libraries evict by access date. Only owners may use it
-                // (open(2)). The Glibc module lacks it.
+                // (open(2)). The Glibc module lacks the constant.
                 let flags = O_RDONLY | O_NONBLOCK | 0o1000000
                 let file = try (try? directory.open(name, flags: flags)) ?? directory.file(name)
             #else

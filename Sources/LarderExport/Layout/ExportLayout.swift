@@ -19,7 +19,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the library's naming rules with the directory's name, or the default for nil.
+    /// Returns the library's naming rules, with `folder` as the directory's name unless it is nil.
     func library(in folder: String?) -> KeyedLayout? {
         var library = library
         if let folder {

@@ -3,7 +3,6 @@ import LarderCore
 import LarderImages
 
 /// An image set of an asset catalog: a directory with `Contents.json` and images.
-///
 /// Source: Apple's "Asset Catalog Format Reference", "Contents.json" and "Image Set Type".
 enum ImageSet {
     static let suffix = ".imageset"
@@ -57,7 +56,7 @@ enum ImageSet {
         return images.allSatisfy { ($0["filename"] as? String).flatMap(stem(ofImage:)) != nil }
     }
 
-    /// Returns an image's name without extension and scale, or nil if exports never create it.
+    /// Returns an image's name without extension and scale, or nil if no export creates the name.
     static func stem(ofImage file: String) -> String? {
         guard ImageFile.isSuffix(PathExtension.ofText(file)),
             file.utf8.first != UInt8(ascii: "."), !file.utf8.contains(UInt8(ascii: "/"))

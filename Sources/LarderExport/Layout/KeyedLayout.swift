@@ -15,7 +15,7 @@ struct KeyedLayout: Sendable {
     var modified: Date?
     /// The format of the directory's list of files. Default: nil (no list).
     var journal: JournalForm?
-    /// Whether the first metadata file begins with a status, possibly of an error.
+    /// Whether the first metadata file begins with a response status, possibly an error.
     var storesErrors = false
     var seed: AppSeed?
 
@@ -111,7 +111,7 @@ extension KeyedLayout {
     static let coil2 = KeyedLayout(
         folders: ["image_cache"], digits: 64, journal: JournalForm(appVersion: 1, valueCount: 2))
 
-    /// Glide's default `DiskLruCacheWrapper`, original data (`DataCacheKey`) without a signature.
+    /// Original data (`DataCacheKey`, unsigned) in Glide's default `DiskLruCacheWrapper`.
     /// Source: Glide 5.0.9, DataCacheKey.java, GlideUrl.java, EmptySignature.java (which adds
     /// nothing to the digest), SafeKeyGenerator.java, DiskLruCacheWrapper.java, and
     /// third_party/disklrucache.
@@ -126,7 +126,7 @@ struct JournalForm: Sendable {
     /// The library reads this file if the journal is missing.
     static let backup = "journal.bkp"
 
-    /// The version in the journal. For another one, the library deletes all entries.
+    /// The version in the journal. If the library's version differs, it deletes all entries.
     let appVersion: Int
     /// The number of files per key. The last file contains the bytes. The other files are empty.
     let valueCount: Int

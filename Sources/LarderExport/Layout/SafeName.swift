@@ -6,7 +6,7 @@ enum SafeName {
     /// The maximum length in bytes, without a disambiguating suffix and the extension.
     private static let longest = 100
 
-    /// Returns a name without an extension from the entry's name, else from the URL.
+    /// Returns a name without an extension from the entry's name, or else from the URL.
     static func of(_ name: String, url: String?) -> String {
         let safe = clean(name)
         guard safe.isEmpty, let url else { return safe.isEmpty ? "icon" : safe }
@@ -15,7 +15,7 @@ enum SafeName {
         return [last, host].map(clean).first { !$0.isEmpty } ?? "icon"
     }
 
-    /// Returns a short name in ASCII without a dot, from the URL.
+    /// Returns a short ASCII name without a dot, made from the URL.
     static func stem(of url: String) -> String {
         let words = of("", url: url).utf8.split {
             !$0.isASCIILetterOrDigit && $0 != UInt8(ascii: "_")
@@ -64,7 +64,6 @@ enum SafeName {
         }
     }
 
-    /// Whether the name without its extension is a device name on Windows.
     private static func isReserved(_ name: String) -> Bool {
         let stem = Array(name.utf8.prefix { $0 != UInt8(ascii: ".") }).lowercasedASCII
         return ["con", "prn", "aux", "nul"].contains { stem.elementsEqual($0.utf8) }

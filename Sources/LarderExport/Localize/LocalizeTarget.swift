@@ -29,7 +29,7 @@ package enum LocalizeTarget: Sendable {
     }
 
     package static func url(of key: String, at server: String) -> String {
-        // The unescaped bytes have no meaning in a query (RFC 3986).
+        // The unescaped bytes have no special meaning in a query (RFC 3986).
         let key = key.utf8.percentEncoded { $0.isUnreserved || "/:".utf8.contains($0) }
         return "\(server)/icon?url=\(key)"
     }

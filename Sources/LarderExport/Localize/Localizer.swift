@@ -3,9 +3,8 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A writer of localized manifests, which refer to icons from a cache.
-///
-/// Values that are never fetched stay the same. Icons that are missing or damaged keep their URLs.
+/// A writer of localized manifests, which refer to icons from a cache. Values that are never
+/// fetched stay the same. Missing and damaged icons keep their URLs, or get a placeholder.
 package final class Localizer {
     package let edits: CatalogueEdits
     private let cache: Cache
@@ -71,7 +70,7 @@ package final class Localizer {
         (report.format, report.shape) = (summary.format, summary.places?.shape)
         report.hasBase = summary.places?.hasOwnBase ?? false
         try replace(page)
-        // Failed spans whose other values were counted as localized.
+        // The usable values of failed spans were counted as localized.
         try edits.database.forEachRow(
             """
             SELECT i.code, s.usable FROM spans s JOIN icons i ON i.id = s.icon
@@ -228,7 +227,7 @@ package final class Localizer {
 
     private func writer(in directory: String) throws -> ExportWriter {
         if let writer { return writer }
-        // The icons are published, so others may change their modes and owners.
+        // The icons are published, so other programs may change their modes and owners.
         let made = try ExportWriter(
             directory, cache: cache, mayLink: false, isCancelled: isCancelled)
         writer = made
@@ -358,7 +357,7 @@ package final class CatalogueEdits {
         return edit
     }
 
-    /// Calls `body` with each value and its only replacement, or nil if it was kept everywhere.
+    /// Calls `body` with each value and its replacement (nil if kept). Omits values with several.
     package func forEachIcon(_ body: (_ written: String, _ new: String?) throws -> Void) throws {
         try database.forEachRow(
             """

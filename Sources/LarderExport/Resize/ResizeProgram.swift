@@ -3,14 +3,14 @@ import LarderCache
 import LarderCore
 import LarderImages
 
-/// The program `vipsthumbnail`. Images are untrusted, so it has limits and no network.
+/// The program `vipsthumbnail`. It has limits and no network, because images are untrusted.
 struct ResizeProgram {
     /// The time between two checks of a process, in microseconds. A resize takes at least 30 ms.
     private static let pause: UInt32 = 2000
 
-    /// The program's version and the number of the rules in `make`, for the list of images.
+    /// The versions of the program and of the rules in `make`, written to the list of images.
     private(set) var recipe = ""
-    /// The command that disconnects the network; empty if users may not do this.
+    /// The command that disconnects the network. Empty if users are not permitted to do this.
     private var isolation = ["unshare", "-rn"]
     private let path: String
     private let seconds: Int
@@ -117,11 +117,9 @@ struct ResizeProgram {
                 + ["setpriv", "--no-new-privs", "--pdeathsig=KILL"]
         }
 
-        /// Starts a program in a new process group.
-        ///
-        /// Does not use Foundation's `Process`: its children inherit the signals that worker
-        /// threads block, such as SIGXCPU, and it reaps a child at any time, so the group's number
-        /// could belong to a different process.
+        /// Starts a program in a new process group. Does not use Foundation's `Process`: its
+        /// children inherit the signals that worker threads block, such as SIGXCPU, and it reaps a
+        /// child at any time, so the group's number could belong to a different process.
         private func start(_ arguments: [String], streams: [FileDescriptor]) throws -> pid_t {
             var actions = posix_spawn_file_actions_t()
             posix_spawn_file_actions_init(&actions)
@@ -186,7 +184,7 @@ extension ResizeProgram {
     typealias Job = (object: StoredObject, sides: Set<Int>)
     typealias Made = (source: ResizedImage.Source, image: ResizedImage, bytes: [UInt8])
 
-    /// Returns the format of a resized image: the icon's if that is JPEG or WebP, else PNG.
+    /// Returns the format of a resized image: the icon's if it is JPEG or WebP, or else PNG.
     static func format(of object: StoredObject) -> MediaType {
         [MediaType.jpeg, .webp].first { object.mediaType?.isSame(as: $0.rawValue) == true } ?? .png
     }
@@ -242,7 +240,7 @@ extension ResizeProgram {
         }
         let format = Self.format(of: object)
         if format != .png {
-            // Converts to PNG first. Otherwise, the decoder makes the image smaller, with a loss of
+            // Converts to PNG first. Otherwise, the decoder would shrink the image and lose
             // quality. A photograph's orientation can swap the sides, so both get the longer one.
             icon = try run(
                 side: max(width, height), ["-o", ".png[compression=1]"],
@@ -305,7 +303,7 @@ extension ResizeProgram {
 struct ResizedImage {
     struct Source: Hashable {
         let digest: Digest
-        /// The length of the longest side in pixels; 0 for an icon that is never resized.
+        /// The length of the longest side in pixels, or 0 for an icon that is never resized.
         let side: Int
     }
 

@@ -20,7 +20,7 @@ final class IconStore: Sendable {
         var hot: HotIcons
         /// Files that do not match their digests. They are not read again.
         var damaged: [Digest: FileIdentity] = [:]
-        /// Recently sent files, closed after a change of the cache to free evicted objects.
+        /// Recently sent files. They are closed when the cache changes, to free evicted objects.
         var open: [Digest: LentFile] = [:]
         var generation = 0
         var reported: Set<Digest> = []

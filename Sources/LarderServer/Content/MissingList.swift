@@ -17,7 +17,7 @@ final class MissingList: Sendable {
         var isChanged = false
         var isFull = false
         var isFullReported = false
-        /// The cache's generation when all URLs were last looked up; nil if a look-up failed.
+        /// The cache's generation when all URLs were last looked up, or nil if a look-up failed.
         var generation: Int?
 
         mutating func makeRoom(for count: Int) -> Bool {

@@ -28,7 +28,7 @@ package enum OpenFileLimit {
         return taken.count
     }
 
-    /// Throws if fewer descriptors are free. NIO traps if an event loop gets no descriptor.
+    /// Throws if fewer than `count` descriptors are free. NIO traps if an event loop gets none.
     static func require(_ count: Int, for cache: String) throws(CacheError) {
         let missing = count - free(upTo: count)
         guard missing > 0 else { return }

@@ -43,7 +43,7 @@ final class ServedManifests: Sendable {
         try current(manifest.spool, of: manifest.manifest) { try read(manifest.manifest) }
     }
 
-    /// Returns a manifest's catalogue, as in ``spool(of:)``, or nil before the first version.
+    /// Returns a manifest's catalogue like ``spool(of:)``, or nil before the first version.
     func catalogue(of manifest: Manifest, base: String) throws -> CatalogueSpool? {
         let manifest = manifest.manifest
         let key = Array("\(manifest.name)\0\(base)".utf8)
@@ -147,7 +147,6 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         var factor = 0
         /// The maximum lifetime, even with an unchanged source.
         var most: TimeAmount?
-        /// Whether a failed build is retried with an unchanged source.
         var retriesFailures = true
     }
 
@@ -181,7 +180,7 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Ends a build of the earlier `source`. A failed build (nil) keeps the last value.
+    /// Ends a build that began with `source`. A failed build (nil) keeps the last value.
     func end(_ value: Value?, of source: Source, since start: NIODeadline) {
         state.withLock { state in
             state.isBuilding = false

@@ -8,12 +8,12 @@ package struct ServerConfiguration: Sendable {
     package var port = 8080
     package var manifests: [ServedManifest] = []
     package var manifestRules = ManifestRules()
-    /// The URL that clients use, without a trailing slash. Default: nil (the `Host` field).
+    /// The URL that clients use, without a trailing slash. Default: nil (from the `Host` field).
     package var publicURL: String?
     package var isMirror = false
     package var hasGallery = true
     package var fallback = MissingIcon.notFound
-    /// `Access-Control-Allow-Origin`. Default: nil, so other origins cannot read icons.
+    /// The value of `Access-Control-Allow-Origin`. Default: nil (other origins cannot read icons).
     package var allowedOrigin: String?
     /// The maximum total size of icons in memory, in bytes. If 0, icons are read from the disk.
     package var memoryLimit = 64 << 20

@@ -70,7 +70,7 @@ struct EntityTagList {
 
     init(_ field: String) { self.field = field }
 
-    /// Whether the list contains the tag, also in weak form if `weakly`, or is `*`.
+    /// Whether the list is `*` or contains the tag. If `weakly`, weak tags match too.
     func matches(_ tag: String, weakly: Bool) -> Bool {
         var rest = field.utf8[...]
         while true {

@@ -1,7 +1,7 @@
 import LarderCore
 
-/// A target or URL with its secrets masked, also in URLs that it contains. Masking runs on an event
-/// loop, in time proportional to the limited length.
+/// A target or URL with its secrets masked, including secrets in nested URLs. Masking runs on an
+/// event loop, so its time is proportional to the length, which is limited.
 struct TargetMask {
     /// The maximum length of a target in bytes. Most percent-encoded URLs of 8 KiB fit.
     static let longest = 16 << 10
@@ -96,7 +96,7 @@ struct TargetMask {
         name.count > longestName || name.holds("%25") || SecretParameter.isOne(name, value)
     }
 
-    /// Decodes each segment. If `decoded` returns nil, masks it except the name before `=`.
+    /// Decodes each segment. If `decoded` returns nil, masks all but the name before `=`.
     private mutating func decode(_ decoded: (Substring.UTF8View) -> String?) {
         text = Self.mapSegments(of: text) { segment, isAuthority in
             if let decoded = decoded(segment) { return decoded }

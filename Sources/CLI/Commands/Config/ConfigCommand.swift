@@ -71,7 +71,7 @@ struct ConfigSummary {
         var source: String { line.map { "line \($0)" } ?? "$\(variable ?? "")" }
     }
 
-    /// Options, each with equivalent environment variables. The first variable that is set is used.
+    /// Options and their environment variables. The first variable that is set is used.
     static let variables = [
         ("--cache", ["LARDER_CACHE"]), ("--proxy", ["http_proxy", "all_proxy", "ALL_PROXY"]),
         ("--proxy", ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]),

@@ -119,7 +119,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
         if data { return .data(limit: maxData ?? 64 << 10) }
         let folder = path?.parentDirectory ?? "."
         let name = path?.lastName ?? ""
-        // Omits extensions: the icons of `index.json.gz` are in `index-icons`.
+        // Drops all extensions: the icons of `index.json.gz` are in `index-icons`.
         let rest = name.utf8.dropFirst().drop { $0 != UInt8(ascii: ".") }
         let stem = name.utf8.prefix(name.utf8.count - rest.count)
         return .icons(icons ?? "\(folder)/\(Substring(stem))-icons", seenFrom: folder)
@@ -181,7 +181,6 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
             "F-Droid index v1": "index-v1.jar", "F-Droid index v2": "entry.json",
             "addons.xml": "addons.xml.md5",
         ]
-        // A file that probably contains the manifest's digest or signature.
         let file: String? =
             ["md5", "sha1", "sha256", "sha512", "sha256sum", "asc", "sig"]
             .map { "\(manifest).\($0)" }

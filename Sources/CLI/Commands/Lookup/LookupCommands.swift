@@ -89,7 +89,7 @@ struct CatCommand: CacheCommand {
     private func requireText(of object: StoredObject, in cache: Cache) throws {
         var last: [UInt8] = []
         try cache.forEachPiece(of: object) { piece in
-            // A character may continue in the next piece. A part of one is not a control character.
+            // A character may continue in the next piece. Its first part does not count as binary.
             let bytes = last + piece
             last = Array(bytes.suffix(3))
             try refuse(
@@ -121,7 +121,7 @@ struct Lookup: ParsableArguments {
 }
 
 extension String {
-    /// The resource key for a URL, `key:NAME`, `ni:…` as in `list --json`, or a manifest's key.
+    /// Returns the resource key for a URL, for `key:NAME` or `ni:…`, or for a manifest's key.
     static func spelled(_ text: String) -> String {
         if let url = try? HTTPURL(text) { return url.key }
         if let name = ResourceKey.name(in: text) { return ResourceKey.named(name.removingUserinfo) }

@@ -89,8 +89,7 @@ struct PinSubjects: ParsableArguments {
 
     func validate() throws { try LocalManifests.validateStandardInput(subjects) }
 
-    /// A subject that is neither a URL nor a file is a key if the cache contains it, and a missing
-    /// manifest otherwise.
+    /// A subject that is neither a URL, a file nor a cached key is a missing manifest.
     func forEachKey(in cache: Cache, rules: ManifestRules, _ body: (String) throws -> Void) throws {
         for subject in subjects {
             let key = String.spelled(subject)

@@ -108,7 +108,7 @@ extension HealthReport {
         ]
     }
 
-    /// Findings of other kinds than `failing`, and icons that are never fetched, are skipped tests.
+    /// Findings of other kinds, and icons that are never fetched, become skipped tests.
     func printJUnit(failing: Set<HealthFinding.Kind>) throws {
         typealias Suite = HealthFinding.Kind?
         let suites: [Suite] = HealthFinding.Kind.allCases + [nil]

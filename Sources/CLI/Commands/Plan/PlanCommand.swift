@@ -216,7 +216,6 @@ extension PlannedEntry {
 }
 
 extension PastFailure {
-    /// A clause such as `failed 3 times, last http-503 2 h 5 min ago`.
     var text: String {
         count == 1
             ? "failed once, \(code) \(age) ago" : "failed \(count) times, last \(code) \(age) ago"

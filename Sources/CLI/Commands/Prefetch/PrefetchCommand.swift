@@ -161,7 +161,7 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
 }
 
 extension CacheRun {
-    /// With `isPart`, the summary is a message, because the command prints its results later.
+    /// If `isPart`, prints the summary as a message, because the command prints its results later.
     func carry(
         _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
         _ command: some ReportingCommand, _ purpose: PrefetchConsole.Purpose, isPart: Bool = false
@@ -190,7 +190,7 @@ extension CacheRun {
             if case .finished(let report) = event { last = report }
             guard case .planned = event else { continue }
             ProcessMemory.releaseText()
-            // Until now, a signal ends the process, because reading a pipe may block forever.
+            // Before this call, a signal ends the process: reading a pipe may block forever.
             interrupts.ask("transfers in flight have 2 s to finish") { prefetcher.cancel() }
         }
         var counts: [RunRecord.Count: Int64] = [
@@ -238,7 +238,7 @@ final class ReportFile {
         flush()
     }
 
-    /// Keeps the previous report until all manifests are read.
+    /// Truncates the file. The previous report is kept until all manifests have been read.
     private func begin() {
         guard !isBegun, failure == nil, let file else { return }
         isBegun = true
@@ -250,7 +250,7 @@ final class ReportFile {
         }
     }
 
-    /// Must be called before threads create files, because umask(2) changes the mask to read it.
+    /// Must be called before threads create files: umask(2) reads the mask by changing it.
     private static func umask() -> mode_t {
         let mask = Foundation.umask(0o077)
         _ = Foundation.umask(mask)

@@ -141,7 +141,7 @@ struct PrefetchConsole {
     }
 }
 
-/// The number of failures by code and host, after the first failures of each code.
+/// Failure counts by code and host. The first failures of each code are shown individually.
 struct FailureGroups {
     private static let shownPerCode = 5
     private static let maximumHosts = 8
@@ -192,7 +192,6 @@ struct FailureGroups {
     }
 }
 
-/// Messages that several failed entries have in common, each shown once.
 struct CommonFailures {
     private static let maximumConflicts = 4096
 
@@ -270,7 +269,7 @@ extension Report {
 }
 
 extension [String: Int] {
-    /// For each kind of icon that is never fetched, the number of icons and advice.
+    /// Returns the number of icons and advice for each kind of icon that is never fetched.
     var notes: [(kind: String, note: String)] {
         let advice = [
             "icon-set": "; --icon-set maps a set to URLs",

@@ -103,7 +103,6 @@ struct ServeCommand: CacheCommand {
             : URL(fileURLWithPath: manifest).lastPathComponent
     }
 
-    /// Checks a URL, and returns it without a slash at the end.
     static func base(_ text: String, of option: String = "--public-url") throws -> String {
         let rest = text.split(separator: "/", omittingEmptySubsequences: false)
         let isPlain = text.utf8.allSatisfy {

@@ -96,7 +96,6 @@ extension CacheStatus {
 }
 
 extension RunRecord {
-    /// A line such as `prefetch   ended 2026-11-21T02:00:05Z after 12 s with status 0`.
     fileprivate func text(_ paint: Paint) -> String {
         let name = command.rawValue.padding(toLength: 11, withPad: " ", startingAt: 0)
         return "\(name)ended \(UTCTime.timestamp(ended)) after \(DurationText.describe(seconds))"

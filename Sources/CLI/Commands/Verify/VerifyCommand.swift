@@ -98,7 +98,7 @@ struct VerifyCommand: ReportingCommand, NetworkCommand {
             } else if !output.quiet {
                 try report.printText(colors.output)
             }
-            // If the index is damaged, it is already among the findings.
+            // Damage to the index is already among the findings.
             if let failure, !report.isInterrupted, (failure as? CacheError)?.code != .damaged {
                 throw failure
             }
@@ -176,7 +176,7 @@ extension VerifyReport {
         let named = entries > 0 ? "\(entries.of("entry", "entries")), " : ""
         let read = isQuick ? ", sizes only" : sizeClause(bytes)
         let checked = entries > 0 || resources == 0 ? "" : ", \(resources.of("resource"))"
-        // The counts by kind include missing objects.
+        // `objects` excludes missing objects, but the counts include them.
         let all = objects + findings.count { $0.kind == .missing }
         lines.append(
             "\(named)\(all.of("object"))\(read)\(checked)"

@@ -161,8 +161,7 @@ globalThis.larder = (() => {
     state: (a, b) => states.indexOf(b.state) - states.indexOf(a.state),
   };
 
-  /// Returns sorted icons. Comparing all names with a collator takes a second, so later sorts
-  /// compare the ranks from the first sort.
+  /// Returns sorted icons. Comparing all names with a collator takes a second, so ranks are saved.
   function inOrder(some, sort) {
     const compare = comparisons[sort];
     if (!compare) return some;
@@ -188,7 +187,6 @@ globalThis.larder = (() => {
     if (find("direction").getAttribute("aria-pressed") === "true") shown.reverse();
   }
 
-  /// Whether a word of at least 7 digits is the start of an icon's digest.
   function isDigest(word, icon) {
     return word.length >= 7 && icon.digest !== undefined && icon.digest.startsWith(word);
   }
@@ -221,8 +219,7 @@ globalThis.larder = (() => {
     remember();
   }
 
-  /// Replaces the icons on the page if they have changed. The focus stays on the focused icon, or
-  /// moves to the first icon if the focused icon is gone.
+  /// Replaces the icons on the page if they changed. Focus stays on its icon or moves to the first.
   function lay(some, first) {
     const places = some.map((icon) => icon.place);
     const sheet = find("sheet");
@@ -381,7 +378,6 @@ globalThis.larder = (() => {
     delete awaited.page;
     page = Number.isInteger(to) ? Math.min(Math.max(0, to), pageCount() - 1) : 0;
     draw();
-    // Start each page at its top.
     if (find("sheet").getBoundingClientRect().top < 0) find("sheet").scrollIntoView();
   }
 
