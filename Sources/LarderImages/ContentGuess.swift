@@ -48,7 +48,6 @@ package enum ContentGuess {
         (0, Array("ID3".utf8), "an MP3 file"),
     ]
 
-    /// Returns the start of the text in lower case, or nil if the content is not text.
     private static func text(_ start: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
         let isUTF16 = start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF])
         // The guess needs only ASCII characters.

@@ -31,8 +31,8 @@ enum HEIFStructure {
     }
 
     /// Checks that the bytes of all images are inside the file. Returns the primary item's size,
-    /// rotated by its `irot`. Ignores a clean aperture (`clap`). An image sequence also needs a
-    /// still image. Bytes after it are ignored unless they are a box, as in libavif and libheif.
+    /// rotated by its `irot`. Ignores a clean aperture (`clap`), and trailing bytes that are not a
+    /// box, as libavif and libheif do. An image sequence must also have a still image.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         let claimed = recognise(bytes) ?? .heic
         var reader = ByteReader(bytes, of: claimed)
@@ -163,7 +163,7 @@ struct HEIFItems {
         return nil
     }
 
-    /// The maximum number of metadata items outside the file. Each needs a search.
+    /// The maximum number of metadata extents beyond the end of the file. Each needs a search.
     private static let lostMetadataLimit = 16
 
     func checkLocations(fileLength: Int) throws(ImageError) {
@@ -352,7 +352,6 @@ private struct BitReader {
         if try flag() { try skip(3) }
     }
 
-    /// Skips six optional descriptions of light levels and viewing conditions.
     mutating func skipLight() throws(ImageError) {
         let (hasLevels, hasMastering, hasVolume) = (try flag(), try flag(), try flag())
         let (hasAmbient, hasReference, hasWhite) = (try flag(), try flag(), try flag())

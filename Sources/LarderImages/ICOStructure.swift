@@ -19,7 +19,7 @@ enum ICOStructure {
             guard range.upperBound <= bytes.count
             else { throw .truncated(.ico, "ends inside an image") }
             guard checked.insert(range).inserted else { continue }
-            // Overlapping images could otherwise cause endless work.
+            // Overlapping images could otherwise multiply the work.
             total += length
             guard total <= 4 * bytes.count else { throw reader.damaged("has overlapping images") }
             let size = try imageSize(UnsafeRawBufferPointer(rebasing: bytes[range]))

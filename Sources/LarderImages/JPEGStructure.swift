@@ -1,8 +1,8 @@
 /// JPEG (ITU-T T.81): marker segments and entropy-coded scans from SOI to EOI.
 enum JPEGStructure {
-    /// Walks the segments and scans. Ignores bytes after EOI, where cameras store further images
-    /// and videos, as every decoder does. Ignores bytes between segments, which follow a comment or
-    /// profile with too small a length, as libjpeg does. The size ignores the Exif orientation.
+    /// Walks the segments and scans. Like all decoders, ignores bytes after EOI, where cameras
+    /// store further images and videos. Like libjpeg, ignores bytes between segments, which occur
+    /// if a comment or profile declares too small a length. The size ignores the Exif orientation.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .jpeg)
         try reader.skip(2)
@@ -49,7 +49,7 @@ enum JPEGStructure {
         }
     }
 
-    /// Returns the second byte of the next marker, after fill bytes 0xFF.
+    /// Skips fill bytes (0xFF), and returns the second byte of the next marker.
     private static func nextMarker(_ reader: inout ByteReader) throws(ImageError) -> Int {
         while true {
             reader.skip(to: 0xFF)
@@ -70,7 +70,6 @@ enum JPEGStructure {
         return try reader.part(length - 2, place)
     }
 
-    /// Skips entropy-coded data with stuffed zeros, fill bytes and restart markers.
     private static func skipScan(_ reader: inout ByteReader) throws(ImageError) {
         let start = reader.offset
         var nextRestart = 0xD0

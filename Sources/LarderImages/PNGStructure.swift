@@ -93,7 +93,7 @@ enum PNGStructure {
     }
 
     /// Whether the image is complete without chunks of this type. Animation frames are required,
-    /// although they are ancillary. So are critical types in a different case, as after a bit flip.
+    /// although they are ancillary. So are critical types after a bit flip in a letter's case.
     private static func isExpendable(_ type: FourCC) -> Bool {
         type.value & ancillaryBit != 0 && !["acTL", "fcTL", "fdAT"].contains(type)
             && !["IHDR", "PLTE", "IDAT", "IEND"].contains(FourCC(value: type.value & ~letterCase))

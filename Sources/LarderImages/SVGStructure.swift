@@ -10,7 +10,7 @@ enum SVGStructure {
     }
 
     /// Checks the whole document. The root needs no namespace, as in native decoders. The size is
-    /// `width` and `height` if both are in px or without a unit, else the size of the `viewBox`.
+    /// `width` and `height` if both are in px or have no unit, or else the size of the `viewBox`.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         guard let isBigEndian = isBigEndianUTF16(bytes)
         else { return try inspect(bytes, of: bytes) }
@@ -52,7 +52,7 @@ enum SVGStructure {
         return bytes[1] == 0 || bytes.starts(with: [0xFF, 0xFE]) ? false : nil
     }
 
-    /// Whether an XML declaration names another encoding. Markup after a readable one is ASCII.
+    /// Whether the declaration names another encoding. If it is readable, all markup is ASCII.
     private static func declaresOtherThanUTF8(_ text: UnsafeRawBufferPointer) -> Bool {
         let start = text.prefix(256).lowercasedASCII
         let declaration = start[
@@ -63,8 +63,8 @@ enum SVGStructure {
         return !["utf-8", "utf8", "utf-16"].contains { letters.starts(with: $0.utf8) }
     }
 
-    /// Whether the root element is `svg` in the SVG namespace. Any entity is accepted as the
-    /// namespace, because some drawing programs declare it by an entity.
+    /// Whether the root element is `svg` in the SVG namespace. Accepts any entity as the namespace,
+    /// because some drawing programs declare the namespace in an entity.
     private static func isSVG(_ root: XMLWellFormedness.Element) -> Bool {
         let parts = root.name.split(separator: UInt8(ascii: ":"))
         guard parts.count <= 2, parts.last?.elementsEqual("svg".utf8) ?? false else { return false }
@@ -92,7 +92,6 @@ enum SVGStructure {
         return (width, height)
     }
 
-    /// Returns a length in px or without a unit, rounded to at least 1.
     private static func pixels(_ text: some Collection<UInt8>) -> Int? {
         var digits = text.filter { !$0.isSpace }
         if digits.suffix(2).elementsEqual("px".utf8) { digits.removeLast(2) }

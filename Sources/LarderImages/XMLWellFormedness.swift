@@ -1,11 +1,10 @@
 import LarderCore
 
-/// A check that an XML 1.0 document is well-formed. Loads nothing and expands no entities.
-/// libxml2 can take many minutes for 16 MB of untrusted bytes, because its time grows with the
-/// square of the number of attributes in a tag, of names in a declaration, and of distinct names.
-/// Here, every byte is read a fixed number of times.
+/// A check that an XML 1.0 document is well-formed. Loads nothing and expands no entities. libxml2
+/// can take many minutes for 16 MB, because its time grows with the square of the numbers of
+/// attributes in a tag, names in a declaration, and distinct names. Here, the time is linear.
 struct XMLWellFormedness {
-    /// A name, cut to ``keptLimit`` bytes, and raw attribute values by name, without longer ones.
+    /// A name, cut to ``keptLimit`` bytes, and raw attribute values. Omits longer attributes.
     typealias Element = (name: [UInt8], attributes: [[UInt8]: [UInt8]])
 
     private(set) var root: Element?
@@ -19,7 +18,7 @@ struct XMLWellFormedness {
     private static let attributeLimit = 256
     /// The maximum length of a value in bytes, as in libxml2. Embedded images can take megabytes.
     private static let valueLimit = 10_000_000
-    /// The maximum bytes of a kept name or value of the root. Sizes and namespaces are shorter.
+    /// The maximum size in bytes of a kept name or value. Image sizes and namespaces are shorter.
     private static let keptLimit = 1024
 
     /// - Parameter bytes: A document in UTF-8 or another encoding with ASCII markup.
@@ -63,7 +62,6 @@ struct XMLWellFormedness {
         }
     }
 
-    /// Skips `<?xml version="1.0" …?>`, which is allowed only at the start.
     private mutating func skipDeclaration() throws(ImageError) {
         guard reader.rest.starts(with: "<?xml".utf8), reader.remaining > 5,
             reader.rest[5].isMarkupBlank
@@ -159,7 +157,7 @@ struct XMLWellFormedness {
         }
     }
 
-    /// Skips text and references to the next `end` or `<`, which is returned.
+    /// Skips text and references up to the next `end` or `<`. Returns that byte, or nil at the end.
     private mutating func skipText(to end: UInt8) throws(ImageError) -> UInt8? {
         while true {
             reader.skip { $0 != end && $0 != UInt8(ascii: "<") && $0 != UInt8(ascii: "&") }
@@ -168,7 +166,6 @@ struct XMLWellFormedness {
         }
     }
 
-    /// Skips `&name;`, `&#1;` or `&#x1;`.
     private mutating func skipReference() throws(ImageError) {
         try reader.skip(1)
         if try accept("#") {

@@ -2,9 +2,9 @@ extension ManifestSource {
     /// Calls `body` with the cache key of each icon, including duplicates. Skips unusable entries,
     /// because a prefetch stores nothing for them, unless `mustBeUsable` is true (default: false).
     ///
-    /// - Throws: The errors of `body`. ``ManifestError`` if the manifest cannot be read, needs a
-    ///   base URL, IPFS gateway or icon paths that the rules lack, or has an unusable entry that
-    ///   must be usable.
+    /// - Throws: The errors of `body`, or ``ManifestError`` if the manifest cannot be read, needs a
+    ///   base URL, IPFS gateway or icon paths that the rules lack, or has an entry that must be
+    ///   usable but is not.
     public func forEachKey(
         rules: ManifestRules = .init(), mustBeUsable: Bool = false, _ body: (String) throws -> Void
     ) throws {

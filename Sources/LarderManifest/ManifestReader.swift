@@ -21,7 +21,6 @@ public struct ManifestReader: Sendable {
         try read(opened: { _ in }, body)
     }
 
-    /// Reads the manifest, and throws `CancellationError` soon after `isCancelled` returns true.
     package func read(
         unless isCancelled: () -> Bool, _ body: (ManifestItem) throws -> Void
     ) throws -> ManifestSummary {
@@ -38,8 +37,7 @@ public struct ManifestReader: Sendable {
         }
     }
 
-    /// - Parameter values: Called for each entry before `body`, with the values at its icon paths
-    ///   in document order, including blank and unselected values.
+    /// - Parameter values: Called before `body` with all values at an entry's icon paths, in order.
     package func read(
         opened: (ByteInput) -> Void,
         values: ((_ position: Int, _ values: [IconValue]) throws -> Void)? = nil,

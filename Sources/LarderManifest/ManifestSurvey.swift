@@ -74,7 +74,6 @@ struct ManifestSurvey {
     private static let maximumTrials = 8
     private static let maximumSuggestions = 3
 
-    /// Returns suggestions, each of which was tested on the source.
     static func suggestions(
         for source: ManifestSource, isPart: Bool, rules: ManifestRules
     ) -> [ManifestSuggestion] {

@@ -15,7 +15,6 @@ final class SurveyedPlace {
     /// The places of members and elements. All members of a map have the place `.members`.
     private(set) var inner: [ManifestPath.Segment: SurveyedPlace] = [:]
     private var hasMappedValues = false
-    /// The number of icons, including those in descendants.
     var totalIcons: Int { inner.values.reduce(icons) { $0 + $1.totalIcons } }
     private var totalPlaces: Int { inner.values.reduce(1) { $0 + $1.totalPlaces } }
     private let rank: Int?
@@ -219,8 +218,8 @@ struct SurveyCandidate {
         for (name, member) in place.inOrder { go(to: member, by: .member(name)) }
     }
 
-    /// Chooses the entry on the path: the innermost repeated dictionary with a name, else the
-    /// outermost repeated dictionary, else the icon itself if it is repeated, else its parent.
+    /// Chooses the entry on the path: the innermost repeated dictionary with a name, or else the
+    /// outermost repeated dictionary, the icon itself if it is repeated, or its parent.
     private init(_ path: [ManifestPath.Segment], _ places: [SurveyedPlace]) {
         func isRepeated(_ length: Int) -> Bool {
             guard length > 0 else { return places[0].count > 1 }

@@ -5,14 +5,14 @@ package struct XMLAttribute: Equatable, Sendable {
     package let name: String
     /// The value, with references replaced. Foreign text.
     package let value: String
-    /// The offsets in the file of the value with its quotation marks. Nil if unknown.
+    /// The offsets in the file of the value with its quotation marks, or nil if unknown.
     package let place: Range<Int>?
 }
 
 /// A conversion from the decoded text to offsets in the file.
 package struct XMLOffsets: Sendable {
     let start: Int
-    /// The bytes in a code unit: 1 in ISO-8859-1, 2 in UTF-16. Nil if the file has the same bytes.
+    /// The bytes in a code unit: 1 in ISO-8859-1, 2 in UTF-16. Nil if decoding keeps the length.
     let unitSize: Int?
 
     package init(from start: Int, unitSize: Int? = nil) {
@@ -31,7 +31,6 @@ package struct XMLOffsets: Sendable {
 struct XMLTextPlace {
     /// The start of the current part. Comments and instructions divide a text into parts.
     var start: Int
-    /// Whether the current part has visible text.
     private var hasText = false
     private var isDivided = false
     /// At most two previous parts with visible text.
@@ -57,17 +56,16 @@ struct XMLTextPlace {
 }
 
 struct XMLPassedTag {
-    /// The index in ``XMLRules/elements``. Nil for other elements.
+    /// The element's index in ``XMLRules/elements``, or nil if it is not listed there.
     let element: Int?
     let line: Int
-    /// The offsets in the file of the text before the tag. Nil if unknown.
+    /// The offsets in the file of the text before the tag, or nil if unknown.
     let text: Range<Int>?
     let attributes: [XMLAttribute]
     let size: Int
 }
 
 package enum XMLReference {
-    /// Returns the character code of digits such as `65` or `x41`.
     static func code(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> UInt64? {
         let isHex = digits.first == UInt8(ascii: "x")
         let digits = digits.dropFirst(isHex ? 1 : 0)
@@ -162,7 +160,7 @@ struct XMLAttributeParser {
         return String(decoding: name, as: UTF8.self)
     }
 
-    /// Replaces references, and white space as XML 1.0 (section 3.3.3) requires.
+    /// Replaces references, and normalizes white space as XML 1.0 (section 3.3.3) requires.
     private mutating func value(
         _ text: Slice<UnsafeBufferPointer<UInt8>>
     ) throws(XMLError) -> String {

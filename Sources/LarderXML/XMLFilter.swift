@@ -1,14 +1,13 @@
 import LarderCore
 
-/// A filter that reduces a document to UTF-8 text and tags without attributes.
-/// libxml2 hangs in document type declarations, keeps all comments, processing instructions, names
-/// and texts in memory, compares all attributes of a tag with each other, and accepts any encoding.
-/// The filter removes or refuses such input.
+/// A filter that reduces a document to UTF-8 text and tags without attributes. Without it, libxml2
+/// would hang in document type declarations, keep all comments, processing instructions, names and
+/// texts in memory, compare all attributes of a tag with each other, and accept any encoding.
 final class XMLFilter {
     private(set) var hasForbiddenReference = false
     private let input: BufferedBytes
     private let rules: XMLRules
-    /// The ``XMLTag/number`` of each of ``XMLRules/elements``, the root first.
+    /// The ``XMLTag/number`` of each element in ``XMLRules/elements``, the root first.
     private let elements: [UInt64]
     private var permitsAll: Bool
     private let containers: [UInt64]
@@ -32,8 +31,8 @@ final class XMLFilter {
     private var textLength = 0
     private let maximumText: Int
     private var skippedBytes = 0
-    /// The number of removed line breaks. They are added in a tag or in comments, so that libxml2's
-    /// line numbers are correct. As a text, they would all be in memory.
+    /// The number of removed line breaks to restore inside tags and comments, so that libxml2's
+    /// line numbers are correct. Restored as text, they would all stay in memory.
     private var pendingLines = 0
     private var failure: (any Error)?
     /// The error that ended the document, set after libxml2 has read all output.
@@ -46,7 +45,7 @@ final class XMLFilter {
     /// The maximum size in bytes of document types, names, and tags whose attributes are removed.
     private static let maximumMarkup = 4 << 10
     private static let maximumPendingLines = 2 << 10
-    /// The size in bytes of waiting tags with attributes at which the filter pauses.
+    /// The filter pauses when the waiting tags with attributes reach this size in bytes.
     private static let maximumWaiting = 64 << 10
     static let maximumReference = 16
     /// libxml2 parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c), and drops parsed bytes
@@ -93,7 +92,7 @@ final class XMLFilter {
         return count
     }
 
-    /// Returns the next tag. libxml2 reports each tag once.
+    /// Returns the next tag. Call this once for each tag that libxml2 reports.
     func takeTag() -> XMLPassedTag? {
         guard taken < tags.count else { return nil }
         let tag = tags[taken]
@@ -187,7 +186,7 @@ final class XMLFilter {
         consume(length)
     }
 
-    /// Counts bytes as text. Returns how many fit without splitting a character.
+    /// Counts bytes as text. Returns the number that fit without splitting a character.
     private func wholeCharacters(_ length: Int) -> Int {
         guard length > textRoom else {
             textLength += length
@@ -351,7 +350,7 @@ final class XMLFilter {
         omit(count)
     }
 
-    /// Removes markup including `ending`, which must end with `>`.
+    /// Removes markup up to and including `ending`, which must end with `>`.
     private func omit(_ count: Int, to ending: String) throws {
         text.divide(at: offset)
         defer { text.start = offset }

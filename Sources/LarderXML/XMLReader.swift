@@ -12,13 +12,13 @@ package final class XMLReader {
     private let filter: XMLFilter
     private let linesBefore: Int
     private var isAfterStart = false
-    /// The index in ``XMLRules/elements`` of the current element. Nil for other elements.
+    /// The current element's index in ``XMLRules/elements``, or nil if it is not listed there.
     package private(set) var element: Int?
     package private(set) var line: Int
     /// The attributes of the current start tag. Empty unless the rules keep attributes.
     package private(set) var attributes: [XMLAttribute] = []
-    /// At the end of an element without child elements, the offsets of its content in the file. If
-    /// comments or instructions divide it, the offsets of the only part with text. Nil if unknown.
+    /// At the end of an element without child elements, the offsets of its content in the file, or
+    /// of the only part with text if comments or instructions divide it. Nil if unknown.
     package private(set) var content: Range<Int>?
 
     /// - Parameter read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end.
@@ -57,7 +57,7 @@ package final class XMLReader {
     }
 
     /// Moves to the next node. Skips text of only white space unless `keepingBlanks` is true.
-    /// Throws ``XMLError``, or the error of the `read` closure.
+    /// - Throws: ``XMLError``, or the error of the `read` closure.
     package func advance(keepingBlanks: Bool = false) throws -> Node {
         while true {
             switch xmlTextReaderRead(reader) {
@@ -135,12 +135,11 @@ package struct XMLRules: Sendable {
     package var maximumTextBytes: Int
     /// The root has depth 1. libxml2's limit is 256.
     package var maximumDepth = 256
-    /// The maximum size in bytes of comments, processing instructions, attributes, the document
-    /// type, and excess white space between elements.
+    /// The maximum size in bytes of skipped comments, instructions, attributes and other parts.
     package var maximumSkippedBytes = 64 << 20
     /// Declarations in a document type are always refused.
     package var permitsDocumentType = false
-    /// Replaces references to forbidden characters, such as `&#1;`. If nil, libxml2 refuses them.
+    /// The replacement of references to forbidden characters, such as `&#1;`. If nil, they fail.
     package var forbiddenReference: UInt8?
     /// The maximum number of different element names. libxml2 keeps and compares all names.
     package var maximumNames = 256

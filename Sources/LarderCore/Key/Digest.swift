@@ -79,7 +79,7 @@ package struct RunningDigest: Sendable {
     package var digest: Digest { Digest(hash.finalize()) }
 }
 
-// Digests in file names of other programs. Contents are compared only by SHA-256.
+// Digests in other programs' file names. Contents are compared only by SHA-256.
 extension String {
     package var md5Hex: String { Self.hex(Insecure.MD5.hash(data: Array(utf8))) }
     package var sha1Hex: String { Self.hex(Insecure.SHA1.hash(data: Array(utf8))) }

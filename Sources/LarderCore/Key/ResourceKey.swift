@@ -11,7 +11,7 @@ package enum ResourceKey {
 
     package static func named(_ key: String) -> String { own + key }
 
-    /// Returns the manifest entry's `key` in a resource key, or nil in the other namespaces.
+    /// Returns the manifest entry's `key` from a resource key, or nil in the other namespaces.
     package static func name(in key: String) -> String? {
         // Compares bytes, because a `Character` could consist of the colon and a combining mark.
         guard key.utf8.starts(with: own.utf8) else { return nil }
@@ -38,8 +38,8 @@ package enum ResourceKey {
         !key.starts(with: bytes.utf8) || key.elementsEqual(name(of: digest).utf8)
     }
 
-    /// Returns the URL for output. If `url` is nil, `key` is the URL. If an entry has a `key`, its
-    /// URL is signed or changes often, so the query is masked.
+    /// Returns the URL for output. If `url` is nil, `key` is the URL. Masks the whole query if an
+    /// entry has a `key`, because its URL is then signed or changes often.
     package static func shownURL(_ url: String?, key: String?, hasCredentials: Bool) -> String? {
         let isKeyed = url != nil && (key.map(isSpelledOut) ?? true)
         let shown = isKeyed ? url?.maskingQuery : (url ?? key)?.maskingSecretsInQuery
@@ -55,7 +55,7 @@ package struct CacheKey: Hashable, Sendable {
 
     package var byteCount: Int { text.utf8.count }
 
-    /// Converts a Foundation string now, instead of at each lookup.
+    /// Makes a Foundation string contiguous once, instead of at each lookup.
     package init(kept text: String) {
         var text = text
         text.makeContiguousUTF8()

@@ -72,7 +72,7 @@ package final class BufferedBytes {
         lineOffset = offset
     }
 
-    /// Makes the part of the current line that is still in the buffer unread again.
+    /// Marks the part of the current line that is still in the buffer as unread.
     package func unconsumeLine() {
         let count = min(offset - lineOffset, start)
         start -= count

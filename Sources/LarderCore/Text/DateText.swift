@@ -4,7 +4,7 @@ import Foundation
 package enum UTCTime {
     /// Returns a text such as `2026-11-21T06:15:00Z` (RFC 3339).
     package static func timestamp(_ date: Date) -> String {
-        // Limits the date to years of four digits.
+        // Limits the date to four-digit years.
         var seconds = time_t(min(max(date.timeIntervalSince1970, -62_135_596_800), 253_402_300_799))
         var parts = tm()
         gmtime_r(&seconds, &parts)
@@ -20,7 +20,7 @@ package enum UTCTime {
         }
     }
 
-    /// Returns, for example, `20261121T061500Z`, for file names.
+    /// Returns a text for file names, such as `20261121T061500Z`.
     package static func name(_ date: Date) -> String {
         timestamp(date).filter { !"-:".contains($0) }
     }
@@ -63,7 +63,6 @@ package enum HTTPDate {
         Array(text.utf8).split(separator: 0x20).map(word)
     }
 
-    /// Returns the first three letters as a number, ignoring case.
     private static func word(_ bytes: Part) -> UInt32 {
         bytes.prefix(3).reduce(0) { $0 << 8 | UInt32($1 | 0x20) }
     }

@@ -64,7 +64,6 @@ extension Array: JSONRepresentable where Element: JSONRepresentable {
     }
 }
 
-/// The members are sorted by key.
 extension Dictionary: JSONRepresentable where Key == String, Value: JSONRepresentable {
     package func addJSON(to text: inout String) {
         var object = JSONObject()

@@ -19,7 +19,6 @@ package enum ByteText {
 }
 
 extension Int {
-    /// Examples: `1 object`, `2 objects`. The default plural is `one` with an s.
     package func of(_ one: String, _ several: String? = nil) -> String {
         "\(self) \(self == 1 ? one : several ?? one + "s")"
     }

@@ -10,8 +10,7 @@
 ///   invalid UTF-8 are rejected.
 /// - ``InternationalHosts`` converts non-ASCII hosts. `xn--` labels are not validated.
 ///
-/// URLs with equal canonical spellings are equal, regardless of credentials. Unequal URLs can have
-/// equal ``key``s.
+/// Equality compares canonical spellings, not credentials. Unequal URLs can have equal ``key``s.
 public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// The canonical spelling in ASCII, without credentials.
     public let string: String
@@ -47,8 +46,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The key for lookups: ``string`` with upper-case hexadecimal digits and without escapes of
-    /// unreserved characters (RFC 3986, sections 6.2.2.1 and 6.2.2.2). Escapes of reserved
-    /// characters remain.
+    /// unreserved characters (RFC 3986, sections 6.2.2.1 and 6.2.2.2).
     public var key: String { hasEscapes ? string.normalizingEscapes : string }
 
     /// The scheme, host and port.
@@ -134,7 +132,6 @@ extension HTTPURL {
 
     private static func resolve(_ reference: ByteSlice, _ base: HTTPURL) -> HTTPURL {
         var spelling = Array(base.string.utf8)
-        // The start of the path, which a canonical spelling always has.
         let root = spelling[8...].firstIndex(of: UInt8(ascii: "/")) ?? spelling.endIndex
         let pathEnd = spelling[root...].firstIndex(of: UInt8(ascii: "?")) ?? spelling.endIndex
         switch reference.first {

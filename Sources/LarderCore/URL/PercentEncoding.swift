@@ -1,5 +1,5 @@
 extension String {
-    /// Decodes UTF-8. If a byte is invalid, percent-encodes non-ASCII bytes, like the URL parser.
+    /// Decodes UTF-8. If any byte is invalid, percent-encodes non-ASCII bytes, like the URL parser.
     package init(urlBytes bytes: some Collection<UInt8>) {
         self = String(valid: bytes) ?? bytes.percentEncoded { $0 < 0x80 }
     }
@@ -60,7 +60,7 @@ extension Collection<UInt8> {
         return bytes
     }
 
-    /// The scheme before a colon (RFC 3986, section 3.1). Nil for a relative URL.
+    /// The scheme before the colon (RFC 3986, section 3.1), or nil for a relative URL.
     package var urlScheme: SubSequence? {
         guard let first, first.isASCIILetterOrDigit, !first.isDigit,
             let colon = firstIndex(where: {

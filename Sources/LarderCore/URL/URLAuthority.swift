@@ -65,7 +65,7 @@ extension Credentials: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// A cipher for credentials in the plan's file, which remains after a crash. The key is in memory.
+/// A cipher for credentials in the plan file, which a crash leaves behind. The key stays in memory.
 package struct CredentialSeal: Sendable {
     private let key = SymmetricKey(size: .bits256)
 

@@ -60,7 +60,7 @@ enum URLHost {
         return (0..<4).map { String(address >> (24 - 8 * $0) & 255) }.joined(separator: ".")
     }
 
-    /// Parses a decimal, octal or hexadecimal number. Returns at least 2^32 for a larger number.
+    /// Parses a decimal, octal or hexadecimal number. Returns 2^32 for one that exceeds 64 bits.
     private static func number(_ label: ByteSlice) -> UInt64? {
         guard !label.isEmpty else { return nil }
         var digits = label
@@ -85,7 +85,7 @@ enum URLHost {
         }
     }
 
-    /// Returns an IPv6 address, in which `::` replaces the first longest run of at least two zeros.
+    /// Returns the IPv6 address, with the first longest run of at least two zeros written as `::`.
     private static func serialized(_ pieces: [UInt16]) -> String {
         var (longest, start) = (0..<1, 0)
         for (index, piece) in pieces.enumerated() {

@@ -102,7 +102,7 @@ extension String {
 
     package var shownAsURL: String { maskingSecretsInQuery.sanitizedForTerminal }
 
-    /// Masks the query, and all from the scheme to the last `@`: a password may have delimiters.
+    /// Masks the query, and user information up to the last `@`, as passwords may contain slashes.
     package var maskingSecrets: String {
         guard let at = utf8.lastIndex(of: UInt8(ascii: "@")) else { return maskingQuery }
         let start = authorityStart
@@ -128,7 +128,7 @@ extension String {
         return start..<(utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex)
     }
 
-    /// The index after the slashes at the start or after the scheme. Without them, the start index.
+    /// The index after the slashes at the start or after the scheme, or else the start index.
     private var authorityStart: Index {
         guard let slash = utf8.firstIndex(where: HTTPURL.isSlash),
             slash == startIndex || utf8[utf8.index(before: slash)] == UInt8(ascii: ":")

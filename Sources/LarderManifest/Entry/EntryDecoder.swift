@@ -149,7 +149,7 @@ final class EntryDecoder {
 
         var isFile: Bool { target == .file }
 
-        /// False for AppStream's local icons, which belong to installed packages.
+        /// Whether a folder may contain the icon. AppStream installs local icons with packages.
         var mayBeInFolder: Bool {
             if place.target == .convention { return place.template != nil }
             guard place.target == .typed, let type else { return true }
@@ -158,7 +158,7 @@ final class EntryDecoder {
 
         private var type: String? { text("@type") }
 
-        /// Whether `medium`, `type` or, without both, the file name indicates an image.
+        /// Whether `medium`, or else `type`, or else the file name indicates an image.
         var isImage: Bool {
             if let kind = text("@medium") ?? type { return kind.begins(with: "image") }
             guard case .string(let url, _) = match.value else { return false }
@@ -298,7 +298,7 @@ final class EntryDecoder {
     }
 
     /// Parses a list of `<algorithm>-<base64>[?<options>]` (Subresource Integrity, section 3.5).
-    /// Accepts only one SHA-256 digest, although W3C allows several. Nil for an empty list.
+    /// Accepts only one SHA-256 digest, although W3C allows several. Returns nil for an empty list.
     private func digest(integrity value: ManifestValue) throws(EntryError) -> Digest? {
         guard value != .null else { return nil }
         guard case .string(let list, _) = value
@@ -330,7 +330,7 @@ final class EntryDecoder {
         return size
     }
 
-    /// Returns the key without credentials. Ignores keys with a null character, which C truncates.
+    /// Returns the key without credentials. Ignores a key with a null, which would end a C string.
     private func key(_ value: ManifestValue) -> String? {
         guard value != .null else { return nil }
         guard case .string(let key, _) = value, key.utf8.count <= ManifestLimits.maximumURLSize,
@@ -356,7 +356,7 @@ extension String {
 }
 
 extension ManifestValue {
-    /// The integer. Accepts `4.0`, because some formats lack integers.
+    /// Accepts `4.0` as an integer, because some formats have no integers.
     fileprivate var exactInteger: Int? {
         switch self {
         case .integer(let integer): integer
@@ -389,9 +389,9 @@ final class IgnoredMembers {
 }
 
 extension PathMatch {
-    /// The icon's width in pixels, or 0 if unknown. Sources, in order: `sizes` as in a web app
-    /// manifest (`any` is the largest), `width`, `attributes.height` as in Apple's feeds, digits in
-    /// a name such as `artworkUrl512`.
+    /// The icon's width in pixels, or 0 if unknown. The first of these that exists is used: `sizes`
+    /// as in a web app manifest (`any` is the largest), `width`, `attributes.height` as in Apple's
+    /// feeds, and the digits in a name such as `artworkUrl512`.
     var pixels: Int {
         if case .string(let sizes, _) = container["sizes"] ?? container["@sizes"] {
             return sizes.utf8.split(whereSeparator: \.isSpace).reduce(0) { largest, size in

@@ -2,13 +2,13 @@ import LarderCore
 import LarderImages
 
 enum IconLikeness {
-    /// Returns a high rank for `icon_url`, and 1 for `screenshots`.
+    /// Returns the rank of a member's name, which is high for `icon_url` and 1 for `screenshots`.
     static func rank(of name: String) -> Int? {
         let name = name.utf8.prefix(64).lowercasedASCII
         return ranks.first { _, words in words.contains { name.holds($0) } }?.rank
     }
 
-    /// Returns a member's rank inside another one. In screenshots, only icons keep their rank.
+    /// Returns the rank of a member inside another one. In screenshots, only icons keep their rank.
     static func rank(_ own: Int?, in outer: Int?) -> Int? {
         outer == 1 && own != rankOfIcon ? 1 : own ?? outer
     }

@@ -51,7 +51,7 @@ final class IconURLs {
         }
         var text = ofSet ?? value.text
         if let template { text = try Self.fill(template, text, icon.match, entry) }
-        // URL parsers ignore white space, so placeholders and the stored spelling have none.
+        // URL parsers ignore white space, so it is removed before placeholders are filled.
         if !value.isPlain {
             text = String(decoding: text.bytesOfURL, as: UTF8.self)
             if text.utf8.count <= ManifestLimits.maximumURLSize {

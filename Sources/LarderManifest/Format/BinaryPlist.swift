@@ -6,14 +6,13 @@
 /// objects (8), root object (8), offset of the offset table (8).
 final class BinaryPlist {
     let root: Int
-    /// The current entry's number, for errors.
     var position: Int?
     let bytes: BinaryPlistBytes
     let objectCount: Int
     let referenceSize: Int
     private let offsetSize: Int
     private let offsetTable: Int
-    /// The remaining lookups. They are limited, because shared objects can expand without bound.
+    /// The number of remaining lookups, limited because shared objects can expand without bound.
     private var lookupsLeft: Int
 
     typealias Element = (reference: Int, span: SourceSpan)
@@ -78,7 +77,7 @@ final class BinaryPlist {
         case (0x0, 0x0): return try scalar(.null)
         case (0x0, 0x8): return try scalar(.bool(false))
         case (0x0, 0x9): return try scalar(.bool(true))
-        // Reading a number before the check stays in the file, because the trailer is longer.
+        // Numbers are read before the check, but inside the file, because the trailer is longer.
         case (0x1, 0...4):
             return try scalar(integer(at: offset + 1, size: 1 << low), size: 1 << low)
         case (0x2, 2...3):

@@ -1,7 +1,7 @@
 final class BinaryPlistCursor: ManifestCursor {
     let plist: BinaryPlist
     private(set) var progress = 0
-    /// The number of elements is limited, because millions of them can be the same empty array.
+    /// Limited, because millions of elements can be the same empty array.
     private var elementsSeen = 0
     private static let elementWeight = 1024
     private let limits: ManifestLimits

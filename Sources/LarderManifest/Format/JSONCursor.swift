@@ -1,5 +1,4 @@
 final class JSONCursor: ManifestCursor {
-    /// The line of the last consumed token.
     private(set) var lastLine = 0
     var mayBeJSONLines: () -> Bool = { false }
     private let window: ByteWindow

@@ -1,9 +1,8 @@
 import LarderCore
 
-/// A parser of JSON values in contiguous bytes. It is strict (RFC 8259), but accepts comments,
-/// trailing commas and invalid strings.
-/// A string with invalid UTF-8, an unpaired escaped surrogate (section 8.2), a control character
-/// or an unknown escape (section 7) becomes ``ManifestValue/invalidText``. A key with such text
+/// A strict parser of JSON (RFC 8259) that also accepts comments, trailing commas and invalid
+/// strings. A string with invalid UTF-8, an unpaired escaped surrogate (section 8.2), a control
+/// character or an unknown escape (section 7) becomes ``ManifestValue/invalidText``. Such a key
 /// matches no known key. Integers outside the range of `Int` become doubles.
 struct JSONParser {
     let bytes: UnsafeBufferPointer<UInt8>

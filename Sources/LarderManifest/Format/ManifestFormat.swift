@@ -9,7 +9,7 @@ extension ManifestFormat {
         return (try detected(in: window, limits), window)
     }
 
-    /// The search is limited, because JSON is then parsed again from its start.
+    /// Limited, because JSON is parsed again from its start after this check.
     private static let flowStyleLookahead = 64 << 10
 
     /// Detects the format, and consumes a UTF-8 byte order mark and white space. JSON Lines count
@@ -53,8 +53,8 @@ extension ManifestFormat {
         }
     }
 
-    /// Whether the text is YAML in flow style. The file name must end in `.yaml` or `.yml`. Either
-    /// the first value is not JSON, or a comment or another document follows it.
+    /// Whether the text is YAML in flow style: the file name ends in `.yaml` or `.yml`, and the
+    /// first value is not JSON, or a comment or another document follows it.
     private static func isYAML(_ window: ByteWindow, _ limits: ManifestLimits) throws -> Bool {
         // The name can be a URL with a query.
         let path = window.input.name.utf8.prefix { $0 != UInt8(ascii: "?") }
@@ -123,11 +123,10 @@ extension ManifestFormat {
 /// A cursor before a value, which the caller must take, skip or enter. Values are in file order.
 protocol ManifestCursor {
     func kind() throws -> ValueKind
-    /// The current line. Nil in a binary plist.
+    /// The current line, or nil in a binary plist.
     var line: Int? { get }
     /// The position in bytes. Only differences are meaningful.
     var progress: Int { get }
-    /// Returns the value, or an error if it exceeds an entry's limits.
     func take() throws -> Result<ManifestValue, EntryError>
     /// Skips the value. Returns an error if it is found to be invalid.
     @discardableResult func skip() throws -> EntryError?

@@ -60,7 +60,7 @@ final class XMLCursor: ManifestCursor {
         return nil
     }
 
-    /// The depth of the value's element. Nil if its end was already read.
+    /// The depth of the value's element, or nil if its end was already read.
     private var openDepth: Int? {
         switch place {
         case .value: nil
@@ -122,7 +122,7 @@ final class XMLCursor: ManifestCursor {
     }
 
     private func value(depth: Int, size: inout Int) throws -> ManifestValue {
-        // Only elements have tags. Attributes and the text of elements with attributes have none.
+        // Charges for tags, which attributes and the text of elements with attributes do not have.
         if case .value = place {} else { try limits.charge(8, to: &size) }
         _ = try kind()
         if case .value(let result) = place {

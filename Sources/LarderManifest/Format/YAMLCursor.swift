@@ -1,9 +1,9 @@
 import LarderCore
 
-/// A cursor over the values of all documents in a YAML stream.
-/// In an entry, a merge key (`<<`, YAML 1.1) adds the members of the named mappings. They keep
-/// their places in the file. Own members take precedence, then members of earlier mappings. Outside
-/// entries, `<<` is an ordinary member. Members whose key is not a scalar are skipped.
+/// A cursor over the values of all documents in a YAML stream. In an entry, a merge key (`<<`, YAML
+/// 1.1) adds the members of the named mappings, which keep their places in the file. The entry's
+/// own members take precedence, then those of earlier mappings. Outside entries, `<<` is an
+/// ordinary member. Members whose key is not a scalar are skipped.
 final class YAMLCursor: ManifestCursor {
     private static let maximumKeySize = 8 << 10
 
@@ -123,7 +123,7 @@ final class YAMLCursor: ManifestCursor {
         return merged.isEmpty ? members : merged + members
     }
 
-    /// Returns the members of merged mappings in reverse, because the last member of a name counts.
+    /// Returns merged mappings' members in reverse order, because the last of equal keys counts.
     private static func merged(_ value: ManifestValue) -> [ManifestValue.Member]? {
         switch value {
         case .dictionary(let members): return members

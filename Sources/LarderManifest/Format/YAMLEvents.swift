@@ -71,7 +71,6 @@ final class YAMLEvents {
         try advance()
     }
 
-    /// Returns the current scalar, or the scalar that an alias repeats.
     func scalar() throws -> YAMLParser.Event {
         guard kind == .alias else { return event }
         let scalar = kept[anchors[event.target].start]
@@ -122,7 +121,6 @@ final class YAMLEvents {
         throw parser.error(.tooLarge, "anchored values have more than \(Self.maximumKept) bytes")
     }
 
-    /// Keeps the current event for aliases, and closes the anchors that end with it.
     private func keep() {
         keptSize += Self.eventSize + event.text.utf8.count
         guard keptSize <= Self.maximumKept else {

@@ -10,7 +10,7 @@ final class YAMLParser {
         var kind: Kind
         let line: Int
         var text = ""
-        /// Whether a scalar's text decides its type.
+        /// Whether a scalar's text determines its type.
         var isPlain = false
         var anchor: String?
         /// The number of an alias's anchor, set by ``YAMLEvents``.
@@ -49,7 +49,7 @@ final class YAMLParser {
     /// The start mark of the current event, in characters. Later marks are not before it.
     private var start = 0
     private var depth = 0
-    /// In an entry, the limit is higher, so that a deep entry fails without ending the reading.
+    /// Entries have a higher depth limit, so that a deep entry fails without ending the reading.
     var isInEntry = false
     private var isInDocument = false
     private var hasContent = false
@@ -247,7 +247,6 @@ final class YAMLParser {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Returns the position after a number of characters.
     fileprivate func position(after count: Int, from start: Int) -> Int {
         var position = start
         var rest = count

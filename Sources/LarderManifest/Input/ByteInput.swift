@@ -6,7 +6,6 @@ package final class ByteInput {
     let baseURL: HTTPURL?
     var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
     private(set) var first: [UInt8] = []
-    /// The number of bytes to keep in ``first``.
     var keepsFirst = 0
     package var isCancelled: () -> Bool = { false }
     private let source: Source
@@ -39,7 +38,7 @@ package final class ByteInput {
 
     deinit { if case .descriptor(let descriptor, isOwned: true) = source { close(descriptor) } }
 
-    /// The size for `read(into:at:)`. Nil unless the source is in memory or a file at its start.
+    /// The size for `read(into:at:)`, or nil if the source is neither in memory nor a whole file.
     var seekableSize: Int? {
         if case .bytes(let bytes) = source { return bytes.count }
         guard let file, lseek(file, 0, SEEK_CUR) == position else { return nil }
@@ -99,7 +98,7 @@ package final class ByteInput {
 }
 
 extension ManifestSource {
-    /// Throws ``ManifestError``, and for a URL also `CacheError` and `CancellationError`.
+    /// - Throws: ``ManifestError``, and for a URL also `CacheError` and `CancellationError`.
     func open() throws -> ByteInput {
         switch self {
         case .file(let path):

@@ -9,7 +9,6 @@ final class ByteWindow {
         bytes = BufferedBytes(capacity: capacity, line: 1) { try input.read(into: $0) }
     }
 
-    /// Returns a window of the decompressed input, and whether the input was compressed.
     static func unpacking(
         _ input: ByteInput, _ limits: ManifestLimits
     ) throws -> (window: ByteWindow, isPacked: Bool) {
@@ -54,7 +53,6 @@ final class ByteWindow {
         } while try fill()
     }
 
-    /// Copies the rest of the input to a temporary file.
     func saved(limit: Int64) throws -> (input: ByteInput, count: Int) {
         let file = try UnnamedFile(for: input.name)
         let copy = ByteInput(

@@ -28,7 +28,7 @@ final class TextDecoder {
         return count
     }
 
-    /// Adds `count` bytes to ``rest``, and the remaining bytes of the last character.
+    /// Decodes `count` bytes into ``rest``, or slightly more to complete the last character.
     private func decode(_ count: Int) throws {
         while rest.count < count {
             try window.fill(to: 4)
@@ -59,7 +59,6 @@ final class TextDecoder {
         }
     }
 
-    /// Returns nil if the first character is damaged or incomplete.
     private func character(_ bytes: UnsafeBufferPointer<UInt8>) -> (Unicode.Scalar, size: Int)? {
         switch encoding {
         case .utf8:

@@ -2,7 +2,7 @@ import LarderCore
 
 /// An app whose icon is at a URL.
 public struct Entry: Equatable, Sendable {
-    /// Empty if unknown. Foreign text.
+    /// The app's name, or empty if unknown. Foreign text.
     package let name: String
     package let icon: HTTPURL
     /// Higher priorities are fetched first.
@@ -13,12 +13,11 @@ public struct Entry: Equatable, Sendable {
     /// The manifest's spelling of an absolute URL that is not canonical and has no credentials.
     package let writtenSpelling: String?
 
-    /// Nil with a ``key``, because then only the key finds the icon.
+    /// Nil if there is a ``key``, because only the key then finds the icon.
     package var spelling: String? { key == nil ? writtenSpelling : nil }
 
     package var writtenURL: String { writtenSpelling ?? icon.string }
 
-    /// The icon's cache key (a `ResourceKey`).
     package var resourceKey: String { key.map(ResourceKey.named) ?? icon.key }
 }
 
@@ -27,12 +26,12 @@ public struct InlineEntry: Equatable, Sendable {
     /// The maximum size of an icon in bytes, so that its Base64 fits into a lock file entry.
     package static let maximumSize = 764 << 10
 
-    /// Empty if unknown. Foreign text.
+    /// The app's name, or empty if unknown. Foreign text.
     package let name: String
     package let bytes: [UInt8]
     /// Higher priorities are stored first.
     package let priority: Int
-    /// With a key, it has a digest, because the cache may contain another icon under that key.
+    /// Has a digest if there is a key, because the cache may contain another icon under that key.
     package let expectation: Expectation
     /// The cache key: the manifest's key, or else `ni:///sha-256;<base64url>` (RFC 6920).
     public let resourceKey: String
@@ -54,7 +53,7 @@ public struct ManifestItem: Sendable {
     public let position: Int
     /// The number of the icon in its element, from 1. It is 1 without an icon.
     public internal(set) var icon = 1
-    /// The line where the element starts. Nil in a binary plist.
+    /// The line where the element starts, or nil in a binary plist.
     public let line: Int?
     /// The element's name, if readable. Foreign text.
     public internal(set) var name: String?

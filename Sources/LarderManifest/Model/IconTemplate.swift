@@ -3,8 +3,8 @@ import LarderCore
 /// A template of icon URLs that contains members of the entry, such as
 /// `https://icons.example/{id}/icon.png`.
 ///
-/// The braces contain a path in the entry. But `{size}`, `{width}`, `{height}`, `{w}` and `{h}`
-/// mean ``ManifestRules/iconSize``. For a member with one of these names, write `{@.size}`.
+/// Braces contain a path in the entry, except that `{size}`, `{width}`, `{height}`, `{w}` and `{h}`
+/// mean ``ManifestRules/iconSize``. For a member named `size`, write `{@.size}`.
 public struct IconTemplate: Equatable, Sendable {
     private static let sizes = ["size", "width", "height", "w", "h"]
 
@@ -70,8 +70,8 @@ public struct IconTemplate: Equatable, Sendable {
     }
 }
 
-/// The URLs of the icons in a set. `mdi:home`, `mdi-home`, `fas fa-house` and `bi bi-house` name
-/// icons in the sets `mdi`, `fas` and `bi`.
+/// The URLs of the icons in a set. For example, `mdi:home`, `mdi-home`, `fas fa-house` and
+/// `bi bi-house` name icons in the sets `mdi`, `fas` and `bi`.
 public struct IconSet: Equatable, Sendable {
     private let name: String
     private let template: String

@@ -14,7 +14,7 @@ public struct IconValue: Equatable, Sendable {
         case iconSet = "icon-set"
         /// A text with an unfilled placeholder, such as `{{ icon }}`.
         case template
-        /// A URL with any other scheme. Fetched only from a gateway, if its scheme is `ipfs`.
+        /// A URL with any other scheme. Fetched only if it is an `ipfs` URL and there is a gateway.
         case otherScheme = "other-scheme"
         /// A blank text, which does not count as an icon.
         case empty
@@ -36,7 +36,7 @@ public struct IconValue: Equatable, Sendable {
     /// The offsets of the value's bytes in the decompressed manifest. Empty if unknown.
     package var span: Range<Int> { source.bytes }
 
-    /// - Parameter isFileName: Whether the value names a file in a directory of the shape.
+    /// - Parameter isFileName: Whether the value names a file in one of the shape's directories.
     init(
         _ text: String, at source: SourceSpan, isFileName: Bool = false,
         isThemeName: Bool = false, isKeyed: Bool = false

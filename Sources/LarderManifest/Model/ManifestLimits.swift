@@ -1,10 +1,10 @@
 /// Memory limits for reading a manifest.
 public struct ManifestLimits: Equatable, Sendable {
     /// The maximum depth of arrays and dictionaries in an entry, which itself has depth 1. Deeper
-    /// entries fail. YAML has this limit outside entries, too, and XML has 256. Default: 64.
+    /// entries fail. Outside entries, the limit is the same in YAML and 256 in XML. Default: 64.
     public var maximumDepth: Int
-    /// The maximum size of an entry in bytes. JSON counts from brace to brace. Other formats count
-    /// all texts, plus 8 bytes for each value. A larger entry fails. Default: 1 MiB.
+    /// The maximum size of an entry in bytes: the length from brace to brace in JSON, and in other
+    /// formats the size of all texts plus 8 bytes per value. Larger entries fail. Default: 1 MiB.
     public var maximumEntrySize: Int
     /// The maximum number of icons in an entry. Entries with more icons fail.
     public static let maximumIcons = 1_000
@@ -21,8 +21,7 @@ public struct ManifestLimits: Equatable, Sendable {
     /// lists reach 60. Default: 200.
     public var maximumUnpackingRatio = 200
     static let freelyUnpackedSize = 16 << 20
-    /// The maximum size in bytes of a binary plist from a pipe, which is copied to a temporary
-    /// file. Default: 64 MiB.
+    /// The maximum size in bytes of a binary plist from a pipe. Default: 64 MiB.
     public var maximumPipedSize: Int
 
     /// Creates limits, with defaults for omitted ones.

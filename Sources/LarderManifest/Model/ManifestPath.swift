@@ -10,7 +10,7 @@ public struct ManifestPath: Equatable, Sendable {
     enum Segment: Hashable, Sendable {
         case member(String)
         case elements, members
-        /// The value and all values in it. Occurs once, not at the end, so that none is read twice.
+        /// The value and its descendants. Occurs once, but not last, so that none is read twice.
         case descendants
         /// The elements whose member has a value. In XML, the member is an attribute (`@name`).
         case elementsWhere(String, String)
@@ -65,7 +65,7 @@ public struct ManifestPath: Equatable, Sendable {
         left.segments == right.segments
     }
 
-    /// Whether a filter precedes the path's end. Such a path to entries finds nothing, because
+    /// Whether a filter precedes the last segment. Such a path to entries finds nothing, because
     /// elements are read one by one.
     public var isFilter: Bool {
         segments.dropLast().contains { if case .elementsWhere = $0 { true } else { false } }
@@ -114,7 +114,7 @@ public struct ManifestPath: Equatable, Sendable {
         self.init(segments: segments, notation: notation)
     }
 
-    /// Only XPath has slashes outside brackets, or attributes.
+    /// Whether the path has slashes outside brackets, or attributes. Only XPath has them.
     private static func isXPath(_ text: String) -> Bool {
         let start = text.prefix { $0 != "[" }
         if start.first == "@", let next = start.dropFirst().first, next != "." { return true }
@@ -222,7 +222,7 @@ struct PathMatch {
             wildcard: wildcard ?? self.wildcard)
     }
 
-    /// Does not collect the values, because a hostile array has half a million elements.
+    /// Does not collect the values, because a hostile array can have half a million elements.
     fileprivate func forEachInner(
         _ segment: ManifestPath.Segment, isXML: Bool, _ body: (PathMatch) -> Void
     ) {

@@ -5,9 +5,8 @@ public struct ManifestRules: Equatable, Sendable {
     /// The base URL of relative icon URLs. If nil, the base URL in the manifest applies, or else
     /// the manifest's own URL. If neither exists, relative names are not fetched. Default: nil.
     public var baseURL: HTTPURL?
-    /// The paths to the entries, or to arrays of entries, which can be nested. A path with a filter
-    /// before its end (``ManifestPath/isFilter``) finds nothing. If empty, the shape's paths apply.
-    /// Default: empty.
+    /// The paths to entries or to arrays of entries, which can be nested. A path with
+    /// ``ManifestPath/isFilter`` finds nothing. If empty, the shape's paths apply. Default: empty.
     public var entries: [ManifestPath] = []
     /// The path to an entry's name. If nil, the shape's paths apply. Default: nil.
     public var nameKey: ManifestPath?
@@ -18,16 +17,14 @@ public struct ManifestRules: Equatable, Sendable {
     public var iconTemplate: IconTemplate?
     /// The icon sets that are fetched. The first set that matches a value is used. Default: none.
     public var iconSets: [IconSet] = []
-    /// The path to an entry's priority. If nil, only `priority` in the plain form is read. Default:
-    /// nil.
+    /// The path to an entry's priority. If nil, only the plain form has priorities. Default: nil.
     public var priorityKey: ManifestPath?
     /// The path to an entry's digest, as Subresource Integrity or 64 hexadecimal digits. If nil,
     /// the digest next to the icon is read if the shape has digests. Default: nil.
     public var integrityKey: ManifestPath?
-    /// The pixels for `{size}`, `{width}`, `{height}`, `{w}` and `{h}` in URLs. Default: 512.
+    /// The size in pixels for `{size}`, `{width}`, `{height}`, `{w}` and `{h}`. Default: 512.
     public var iconSize = 512
-    /// The gateway for `ipfs:` URLs, such as `https://ipfs.io`. If nil, they are not fetched.
-    /// Default: nil.
+    /// The gateway for `ipfs:` URLs, which are not fetched if it is nil. Default: nil.
     public var ipfsGateway: HTTPURL?
     /// The icons to use from an entry. Default: all.
     public var icons = IconSelection.all
@@ -44,7 +41,7 @@ public struct ManifestRules: Equatable, Sendable {
         return known.enumerated().compactMap { number, known in
             var shape = known
             if !entries.isEmpty {
-                // With --entries, only icons identify a shape, so it may not need other members.
+                // With --entries, only icons identify a shape, so it must not need other members.
                 guard shape.base == nil || !shape.needsBase, shape.requires.isEmpty,
                     !shape.isGroup, number == 0 || shape.name != ManifestShape.plain.name
                 else { return nil }

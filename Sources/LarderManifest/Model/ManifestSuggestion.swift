@@ -2,7 +2,7 @@ import LarderCore
 
 /// Options that find icons in a manifest of unknown shape.
 package struct ManifestSuggestion: Equatable, Sendable {
-    /// Nil if `--entries` is not needed.
+    /// The path for `--entries`, or nil if it is not needed.
     let entries: ManifestPath?
     let icon: ManifestPath
     let name: ManifestPath?
@@ -19,7 +19,6 @@ package struct ManifestSuggestion: Equatable, Sendable {
         "use --entries and --icon-key to say where the icons are,"
         + " or --icon-template to build their URLs"
 
-    /// The options, quoted for a shell.
     package var options: String {
         let options = [("--entries", entries), ("--icon-key", icon), ("--name-key", name)]
         return options.compactMap { option, path in

@@ -6,12 +6,12 @@ public struct ManifestSummary: Equatable, Sendable {
     public internal(set) var format = ManifestFormat.json
     /// The number of entries, including skipped and failed entries.
     public internal(set) var entries = 0
-    /// Nil for an unknown shape.
+    /// The paths that were used, or nil if the shape is unknown.
     package internal(set) var places: ManifestPlaces?
     /// The options whose path matched nothing.
     package internal(set) var unmet: [NamedPart] = []
     var unusedEntries: [ManifestPath] = []
-    /// The best first. Empty unless the shape is unknown or no icon is usable.
+    /// Suggestions, the best first. Empty unless the shape is unknown or no icon is usable.
     package internal(set) var suggestions: [ManifestSuggestion] = []
     /// The number of unread values that look like icons, such as those in a second list.
     package internal(set) var unread = 0
@@ -60,7 +60,6 @@ public struct ManifestSummary: Equatable, Sendable {
         }
 
         package let name: Name
-        /// The number of icons or entries for which the member was ignored.
         package internal(set) var count: Int
         /// The number of the first entry whose member was ignored, from 1.
         package let position: Int

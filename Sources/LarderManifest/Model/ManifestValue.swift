@@ -86,7 +86,7 @@ struct RawEntry {
 /// The place of a value in the decompressed manifest: the token with its quotation marks. In a
 /// binary plist, it is the reference to the value, because references may share an object.
 struct SourceSpan: Equatable, Sendable {
-    /// The start in 40 bits and the length in 24 bits, because each string has a span.
+    /// The start in 40 bits and the length in 24, to save memory, because each string has a span.
     private let packed: UInt64
 
     static let unknown = SourceSpan(0..<0)

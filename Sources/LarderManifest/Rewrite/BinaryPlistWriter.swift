@@ -52,7 +52,6 @@ struct BinaryPlistWriter {
         try flush()
     }
 
-    /// Returns the references at the end of an object. Scalars and strings have none.
     private func extent(
         _ object: Int
     ) throws -> (references: BinaryPlist.References, textStart: Int?) {
@@ -87,10 +86,10 @@ struct BinaryPlistWriter {
         if textStart != nil, !isUsed { return try put([0x50]) }
         var start = try plist.offset(of: object)
         while start < references.offset {
-            // The length before the text is read separately, because its bytes can be letters.
+            // The bytes before the text are copied separately, because they can look like letters.
             let end = if let textStart, start < textStart { textStart } else { references.offset }
             let part = try plist.bytes.run(at: start, count: min(64 << 10, end - start))
-            // Without the zeros, URLs are found in UTF-16, too.
+            // Without the zeros, URLs are also found in UTF-16.
             if let textStart, start >= textStart {
                 part.filter { $0 != 0 }.withUnsafeBytes(images.add)
             }

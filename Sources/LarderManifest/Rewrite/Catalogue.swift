@@ -35,8 +35,8 @@ package final class Catalogue {
         }
     }
 
-    /// Copies the manifest, compressed or not, with edits in the order of spans. Equal edits give
-    /// equal bytes. Returns the number of remaining http and https URLs of images.
+    /// Copies the manifest with edits in the order of their spans. A gzip file stays compressed.
+    /// Equal edits give equal bytes. Returns the number of remaining http and https URLs of images.
     package func copy(
         as format: ManifestFormat, replacing nextEdit: () throws -> CatalogueEdit?,
         to sink: @escaping (UnsafeRawBufferPointer) throws -> Void

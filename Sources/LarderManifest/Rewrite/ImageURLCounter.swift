@@ -1,11 +1,9 @@
 import LarderCore
 import LarderImages
 
-/// A counter of http and https URLs of images in any text, including Markdown and HTML.
-///
-/// A URL counts if its path ends like an image's file name, or if it is in `![…](…)`, `[label]: …`
-/// for an `![…][label]`, `src` or `srcset` of `<img>` or `<source>`, or CSS's `url(…)`. The text
-/// can be escaped as in JSON, YAML or XML.
+/// A counter of http and https URLs of images in any text. A URL counts if its path ends like an
+/// image's file name, or if it is in `![…](…)`, `[label]: …` for an `![…][label]`, `src` or
+/// `srcset` of `<img>` or `<source>`, or CSS's `url(…)`. JSON, YAML or XML may escape the text.
 package final class ImageURLCounter {
     private(set) var count = 0
     private var labels = ImageLabels()

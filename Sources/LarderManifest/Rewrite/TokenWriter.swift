@@ -51,8 +51,8 @@ final class TokenWriter {
         return header.firstIndex(of: UInt8(ascii: "#")).map { [0x20] + header[$0...] } ?? []
     }
 
-    /// Whether a value can be a plain scalar anywhere in YAML 1.1 and 1.2. The required letter, and
-    /// dot or slash, exclude numbers, dates and booleans. Parsers disagree about `:` and `?`.
+    /// Whether a value can be a plain scalar anywhere in YAML 1.1 and 1.2. Requiring a letter, and
+    /// a dot or slash, rules out numbers, dates and booleans. Parsers disagree about `:` and `?`.
     private static func isPlain(_ value: String) -> Bool {
         let bytes = value.utf8
         guard let first = bytes.first else { return false }

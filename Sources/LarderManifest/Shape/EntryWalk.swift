@@ -43,7 +43,6 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Forgets the document, before the next one is read.
     func restart() {
         dropHeld()
         root.clear()
@@ -202,7 +201,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Skips a value and counts its icons. Scalars outside lists describe the manifest itself.
+    /// Skips a value and counts its icons, unless it is a scalar outside a list, such as a title.
     private func skip(_ place: [ManifestPath.Segment]) throws {
         let kind = try cursor.kind()
         guard !recognition.isExplicit, kind != .scalar || place.contains(.elements) else {

@@ -1,6 +1,6 @@
 import LarderCore
 
-/// JSON or JSON Lines. Read without lookahead, so that pipes work and a long line takes no memory.
+/// Reads JSON or JSON Lines without lookahead, so that pipes work and a long line takes no memory.
 /// If the first object has no list of entries, the manifest is JSON Lines. A document followed by
 /// another value is refused, because that value's icons would be missing.
 extension ManifestDocument {

@@ -1,7 +1,7 @@
-/// A path of a shape, with the ``rest`` to follow. Nested in the generic ``EntryWalk``, this type
-/// would need a metadata lookup for each XML element.
+/// A path of a shape, with the ``rest`` that is still to be followed. Nested in the generic
+/// ``EntryWalk``, this type would need a metadata lookup for each XML element.
 struct Trail {
-    /// The shape that has the path. Nil with `--entries`, which gives all shapes the same paths.
+    /// The shape that has the path, or nil with `--entries`, which gives all shapes the same paths.
     let shape: Int?
     let path: ManifestPath
     let isBase: Bool
@@ -36,7 +36,7 @@ extension [Trail] {
         var found: [Trail] = []
         for var trail in self {
             if trail.rest.first == .descendants {
-                // The trail is kept once for each member: for its name, not for `.members`.
+                // Each member is followed by name and as `.members`. Only the name keeps the trail.
                 if segment != .members { found.append(trail) }
                 trail.rest.removeFirst()
             }
@@ -56,7 +56,7 @@ struct NestedEntries {
 
     init(_ recognition: ShapeRecognition) { self.recognition = recognition }
 
-    /// Adds the entries of a value. Returns its rest, or nil if the value itself is an entry.
+    /// Adds the entries of a value. Returns the rest of it, or nil if the value itself is an entry.
     mutating func take(
         _ content: Content, _ key: String?, _ line: Int?, _ trails: [Trail]
     ) -> Content? {

@@ -70,7 +70,6 @@ final class ShapeRecognition {
         return shapes.count - 1
     }
 
-    /// Returns the shape if a member is one of Munki's icon hashes.
     func hashes(_ name: String, _ value: ManifestValue, isFirst: Bool) -> Int? {
         guard case .string(let hex, _) = value, Digest(hex: hex) != nil, !namesIcons,
             isHashes || settled == nil && isFirst && IconLikeness.hasImageExtension(name.utf8)
