@@ -10,7 +10,6 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
     package enum Code: String, CaseIterable, Sendable {
         case nameNotResolved = "name-not-resolved"
         case connectionRefused = "connection-refused"
-        /// Another failure to connect, such as an unreachable network.
         case connectFailed = "connect-failed"
         case connectTimeout = "connect-timeout"
         case stalled
@@ -26,7 +25,6 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         case malformedResponse = "malformed-response"
         case connectionLost = "connection-lost"
         case cancelled
-        /// The receiver refused the rest of the response.
         case abandoned
         case outOfFiles = "out-of-files"
         case invalidRequest = "invalid-request"

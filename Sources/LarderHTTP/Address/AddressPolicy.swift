@@ -1,9 +1,8 @@
 import Foundation
 import LarderCore
 
-/// The addresses that Larder may connect to. Each is checked between its lookup and the connection,
-/// so that no name, unusual notation or second lookup bypasses the check. URLs are checked, too,
-/// because a proxy hides addresses.
+/// The addresses that Larder may connect to. Each is checked between lookup and connection, so no
+/// name, notation or second lookup bypasses it. URLs are checked too, as a proxy hides addresses.
 public struct AddressPolicy: Sendable {
     /// Allows public internet addresses only, so that manifests cannot reach the local network.
     public static let publicOnly = AddressPolicy(allowsAll: false, hosts: [])
@@ -50,7 +49,7 @@ public struct HostPattern: Hashable, Sendable {
     package let host: String
     package let port: Int?
 
-    /// Parses a pattern, or returns nil.
+    /// Parses a pattern. Returns nil if it is invalid.
     public init?(_ text: String) {
         let isBareIPv6 = text.count { $0 == ":" } > 1 && !text.hasPrefix("[")
         guard !text.contains(where: { "/?#@\\ \t\r\n".contains($0) }),
@@ -72,7 +71,7 @@ public struct HostPattern: Hashable, Sendable {
 public struct ConnectToRule: Hashable, Sendable {
     let text: String
 
-    /// Parses a rule, or returns nil.
+    /// Parses a rule. Returns nil if it is invalid.
     public init?(_ text: String) {
         let rule = /(\[[^\]]*\]|[^:]*):([^:]*):(\[[^\]]*\]|[^:]*):([^:]*)/
         guard let parts = text.wholeMatch(of: rule)?.output,
@@ -92,7 +91,7 @@ public struct ConnectToRule: Hashable, Sendable {
 public struct ResolveRule: Hashable, Sendable {
     let text: String
 
-    /// Parses a rule, or returns nil.
+    /// Parses a rule. Returns nil if it is invalid.
     public init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let port = UInt16(parts[1]), port > 0,

@@ -2,7 +2,6 @@ import Foundation
 
 struct IPAddress: Sendable, CustomStringConvertible {
     fileprivate let number: UInt128
-    /// The number of bits, 32 or 128.
     fileprivate let width: Int
 
     fileprivate init(_ number: UInt32) { (self.number, width) = (UInt128(number), 32) }
@@ -107,8 +106,8 @@ extension IPAddress {
         networks.map { (network: IPNetwork($0[...])!, kind: kind) }
     }
 
-    /// The non-public networks. The first match counts, because the reserved ones contain others.
-    /// The private, link-local and NAT networks include metadata services of clouds.
+    /// The non-public networks. The first match counts, because reserved networks contain others.
+    /// Private, link-local and NAT networks include the metadata services of clouds.
     private static let kinds: KeyValuePairs<String, [String]> = [
         "an unspecified address": ["0.0.0.0/8", "::"],
         "a loopback address": ["127.0.0.0/8", "::1"],

@@ -10,7 +10,6 @@ package enum CurlLibrary {
     /// Never followed by `curl_global_cleanup`, because other code may use libcurl.
     static let initialization = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-    /// The first readable file of certificate authorities: libcurl's default or a distribution's.
     static let certificateBundle: String? = {
         let own = larder_version_info()?.pointee.cainfo.map { String(cString: $0) }
         return ([own].compactMap(\.self) + distributionBundles).first { access($0, R_OK) == 0 }

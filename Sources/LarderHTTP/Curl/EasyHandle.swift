@@ -1,7 +1,7 @@
 import CCurl
 import Foundation
 
-/// A libcurl easy handle, which is reused. Used only on the loop's queue.
+/// A reusable libcurl easy handle. Used only on the loop's queue.
 final class EasyHandle {
     private(set) var transfer: Transfer?
     let pointer: UnsafeMutableRawPointer
@@ -128,8 +128,8 @@ final class EasyHandle {
         case .get: break
         case .head: try set(CURLOPT_NOBODY, 1)
         case .put(let body):
-            // libcurl 7 sends "Expect: 100-continue" and waits a second for the answer. With a
-            // shorter wait, Ceph's gateway could refuse the request and read its body as another.
+            // libcurl 7 sends "Expect: 100-continue" and waits a second. With a shorter wait,
+            // Ceph's gateway could refuse the request and read its body as another request.
             try set(CURLOPT_UPLOAD, 1)
             try set(CURLOPT_INFILESIZE_LARGE, offset: body.count)
         case .delete: try set(CURLOPT_CUSTOMREQUEST, "DELETE")

@@ -23,7 +23,7 @@ final class MultiHandle {
         try set(CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumConnectionsPerHost))
         try set(CURLMOPT_MAXCONNECTS, total)
         try set(CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        // Without a descriptor for wakeups, this call fails, but later calls fail silently.
+        // Without a descriptor for wakeups, this call fails. Later calls would fail silently.
         try check(curl_multi_wakeup(pointer))
     }
 

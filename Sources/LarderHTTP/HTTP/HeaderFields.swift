@@ -46,7 +46,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         words(of: "Content-Encoding", except: ["identity", "none"])
     }
 
-    /// The first coding that is not decoded. Some servers send words such as `UTF-8`.
+    /// The first content coding that is not supported. Some servers send words such as `UTF-8`.
     package var unknownContentCoding: String? { contentCodings.first { !BodyDecoder.knows($0) } }
 
     var transferCodings: [String] {

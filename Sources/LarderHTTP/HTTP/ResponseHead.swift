@@ -1,7 +1,6 @@
 /// The head of a final response (not 1xx).
 package struct ResponseHead: Sendable {
     package var status: Int
-    /// `1.0`, `1.1`, `2` or `3`.
     package var protocolVersion: String
     package var headers: HeaderFields
     /// For a redirect, the request's cookies and the cookies accepted from the response.
@@ -9,7 +8,6 @@ package struct ResponseHead: Sendable {
     var isSuccess: Bool { (200..<300).contains(status) }
 }
 
-/// A parser for interim heads (1xx), the final head and trailers.
 struct ResponseHeadParser {
     /// The limits apply to the total of all heads and trailers.
     private let maximumBytes: Int

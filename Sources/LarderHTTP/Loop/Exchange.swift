@@ -1,10 +1,9 @@
 import Dispatch
 import Synchronization
 
-/// Receives body bytes. If it returns false, it receives the same bytes again after `resume()`.
+/// A receiver of body bytes. If it returns false, it gets the same bytes again after `resume()`.
 package typealias ByteSink = @Sendable (_ bytes: UnsafeRawBufferPointer) throws -> Bool
 
-/// One request and its response, for an async caller.
 package final class Exchange: TransferReceiver, @unchecked Sendable {
     // Unchecked because the variables are used only on the loop's queue.
 
@@ -24,7 +23,7 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
     private var failure: (any Error)?
     private static let maximumErrorBytes: Int64 = 64 << 10
 
-    /// - Parameter maximumBytes: A second limit, for the body of a successful response.
+    /// - Parameter maximumBytes: An additional limit on the body of a successful response.
     package init(on loop: TransferLoop, maximumBytes: Int64 = .max, onHead: @escaping HeadHandler) {
         (self.loop, self.maximumBytes, self.onHead) = (loop, maximumBytes, onHead)
     }

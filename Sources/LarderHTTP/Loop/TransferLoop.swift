@@ -5,10 +5,10 @@ import LarderCore
 import Logging
 import Synchronization
 
-/// A loop that runs transfers concurrently. Transfers start immediately, so callers limit their
-/// number. Redirects are returned as responses, so that the next request passes the same checks.
+/// A loop that runs transfers concurrently. Transfers start immediately, so callers must limit
+/// their number. Redirects are returned as responses, so the next request passes the same checks.
 /// The loop is a chain of blocks on a serial queue. Each block is a round, which ends with a wait
-/// for the network. Other threads must use ``perform(_:)`` unless they can wait for its end.
+/// for the network. To end the wait, other threads must call ``perform(_:)``.
 package final class TransferLoop: @unchecked Sendable {
     // Unchecked because all variables are atomic or are used only on the queue.
 
@@ -47,8 +47,9 @@ package final class TransferLoop: @unchecked Sendable {
     /// After a longer wait, libcurl may deliver HTTP/2 bytes a second late (curl/curl#17636).
     private static let firstWait = Duration.milliseconds(10)
 
-    /// Programs must first check that threads can be created, because Dispatch waits for a thread.
-    /// `queue` is serial. Throws if a file of the configuration is unreadable or libcurl too old.
+    /// Programs must first check that threads can be created, because Dispatch waits for one.
+    /// `queue` must be serial.
+    /// - Throws: An error if a configured file is unreadable or libcurl is too old.
     package init(
         configuration: TransferConfiguration = .init(),
         queue: DispatchQueue = DispatchQueue(label: "larder.loop")
@@ -75,7 +76,6 @@ package final class TransferLoop: @unchecked Sendable {
         queue.setSpecific(key: Self.queueOfThread, value: ObjectIdentifier(queue))
     }
 
-    /// Runs `body` on the queue. Can be called on any thread.
     package func perform(_ body: @escaping @Sendable () -> Void) {
         posted.add(1, ordering: .sequentiallyConsistent)
         queue.async { [self] in
@@ -116,7 +116,7 @@ package final class TransferLoop: @unchecked Sendable {
 
     package func resume(_ id: TransferID) { post(.resume(id)) }
 
-    /// Cancels all transfers, also later ones. Waits for their end, unless called on the queue.
+    /// Cancels all transfers, even later ones. Waits for their end, unless called on the queue.
     package func shutdown() {
         // On the queue, the caller may be a libcurl callback, which must not end transfers.
         if isOnQueue { perform { [self] in stop() } } else { sync { stop() } }

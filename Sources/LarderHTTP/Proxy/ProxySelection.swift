@@ -25,9 +25,9 @@ public struct ProxySelection: Sendable {
         (self.http, self.https, self.exceptions) = (http, https, exceptions)
     }
 
-    /// Reads options (`proxy` for all URLs, or an empty text for no proxy, and the ``NoProxyList``
-    /// `noProxy`), and instead of a nil option, environment variables like curl. `HTTP_PROXY` is
-    /// ignored, because CGI sets it to a client's field.
+    /// Reads the options, or else the environment variables that curl reads. `proxy` applies to all
+    /// URLs, and an empty string means no proxy. `noProxy` is a ``NoProxyList``. `HTTP_PROXY` is
+    /// ignored, because CGI sets it from a header field of the client.
     public init(
         proxy: String?, noProxy: String?, environment: [String: String]
     ) throws(SelectionError) {
@@ -63,7 +63,7 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
     public enum ParseError: Error, Equatable, Sendable {
         /// The scheme is not http, https, socks4, socks4a, socks5 or socks5h.
         case unsupportedScheme
-        /// The text is not a URL of a host and an optional port.
+        /// The text is not a URL with only a host and an optional port.
         case malformed
     }
 
@@ -75,7 +75,7 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
 
     private static let schemes: Set = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
 
-    /// Parses a URL. Default scheme: http. Default port: 443 for https, else 1080.
+    /// Parses a URL. The default scheme is http. The default port is 443 for https, else 1080.
     public init(_ text: String) throws(ParseError) {
         var (scheme, rest) = ("http", text.utf8[...])
         if let mark = text.utf8.firstRange(of: "://".utf8) {

@@ -39,7 +39,7 @@ public struct RetryPolicy: Sendable {
         return min(cap, base * (1 << min(max(failures, 1) - 1, 30)))
     }
 
-    /// Returns when to try again, not before `hold`, or a failure if no attempt or time is left.
+    /// Returns the time of the next attempt, not before `hold`, or a failure if none may follow.
     package func nextAttempt<Failure: RetriableFailure>(
         after failure: Failure, attempt: Int, since start: ContinuousClock.Instant,
         hold: ContinuousClock.Instant?, now: ContinuousClock.Instant = .now
@@ -52,7 +52,6 @@ public struct RetryPolicy: Sendable {
         return .success(instant)
     }
 
-    /// Calls `body` until it succeeds or throws an error that cannot be retried.
     package func attempt<Answer, Failure: RetriableFailure>(
         _ body: () async throws -> Answer,
         onRetry: (_ failure: Failure, _ attempt: Int, _ delay: Duration) -> Void
@@ -84,7 +83,6 @@ package protocol RetriableFailure: Error {
     var isTransient: Bool { get }
     var isOverload: Bool { get }
     var retryAfter: Duration? { get }
-    /// The failure to report if no time remains.
     var outOfTime: Self { get }
 }
 

@@ -5,7 +5,7 @@ import Logging
 public struct TransferConfiguration: Sendable {
     /// Maximum number of connections, in addition to ``maximumIdleConnections``. Default: 16.
     public var maximumConnections = 16
-    /// Maximum number of connections to one origin. Timeouts include the wait for one. Default: 6.
+    /// Maximum connections to one origin. Timeouts include the wait for a connection. Default: 6.
     public var maximumConnectionsPerHost = 6
     /// Maximum number of connections opened before a slot is free, each to a different host, and at
     /// most half of ``maximumIdleConnections``. Default: 16.
@@ -37,9 +37,9 @@ public struct TransferConfiguration: Sendable {
     public var connectTo: [ConnectToRule] = []
     /// Addresses to use without a lookup. Default: none.
     public var resolve: [ResolveRule] = []
-    /// Maximum bytes of a response's head, interim heads and trailers in total. Default: 64 KiB.
+    /// Maximum total size of a response's heads and trailers, in bytes. Default: 64 KiB.
     public var maximumHeaderBytes = 64 << 10
-    /// Maximum encoded body bytes per second of all transfers together. Default: nil, no limit.
+    /// Maximum rate of all transfers, in encoded body bytes per second. Default: nil, no limit.
     public var maximumBytesPerSecond: Int64?
     /// The logger. Logs contain no credentials, queries or header fields. Default: nil.
     public var logger: Logger?

@@ -12,17 +12,16 @@ package struct TransferRequest: Sendable {
     package var method = Method.get
     /// The URL. Its credentials are sent as basic authentication.
     package var url: HTTPURL
-    /// An AWS Signature Version 4 to send instead of the URL's credentials. libcurl computes it
-    /// (lib/http_aws_sigv4.c). libcurl 7.88 requires the field `x-amz-content-sha256`, a sorted
-    /// query, and no field name that starts with another.
+    /// The region and credentials of an AWS Signature Version 4, which replaces the URL's
+    /// credentials. libcurl computes it (lib/http_aws_sigv4.c). libcurl 7.88 requires the field
+    /// `x-amz-content-sha256`, a sorted query, and that no field name is a prefix of another.
     package var signing: (region: String, credentials: Credentials)?
     /// The header fields, which can replace the default `Host`, `User-Agent` and `Accept-Encoding`.
     package var headers: FieldList
-    /// The cookies of the ``ResponseHead`` before a redirect. Each is sent if it matches the URL.
+    /// The cookies from a redirect's ``ResponseHead``. Each is sent only if it matches the URL.
     package var cookies: [String] = []
     /// Maximum size of the decoded body, in bytes.
     package var maximumBodyBytes: Int64
-    /// Whether to use the configuration's `clientCertificate` and `netrcFile`.
     package var usesStoredCredentials: Bool
     /// Whether libcurl may repeat the request if the connection is lost before a response. An
     /// upload may always be repeated once, without `Expect` (RFC 9110, section 15.5.18).
@@ -44,7 +43,6 @@ package struct TransferRequest: Sendable {
     }
 }
 
-/// A request body, which is read while it is sent.
 package struct RequestBody: Sendable {
     package typealias Reader =
         @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
@@ -64,7 +62,6 @@ package struct RequestBody: Sendable {
     }
 }
 
-/// The identity of a transfer within its ``TransferLoop``.
 package struct TransferID: Hashable, Sendable { let number: UInt64 }
 
 /// A receiver of a transfer's events: at most one head, any number of body pieces, then exactly one
@@ -76,7 +73,6 @@ package protocol TransferReceiver: AnyObject, Sendable {
     /// Receives decoded bytes, valid during the call.
     func transfer(_ id: TransferID, didReceive bytes: UnsafeRawBufferPointer) -> ReceiveVerdict
 
-    /// Receives the result. The loop then releases the receiver.
     func transfer(_ id: TransferID, didEnd result: TransferResult)
 }
 
@@ -84,15 +80,14 @@ package typealias TransferResult = Result<TransferMetrics, TransferError>
 
 package enum ReceiveVerdict: Sendable {
     case proceed
-    /// Pauses until ``TransferLoop/resume(_:)``, which delivers the bytes again. Not a stall.
+    /// Pauses (not a stall) until ``TransferLoop/resume(_:)``, which delivers the bytes again.
     case pause
-    /// Ends the transfer as ``TransferError/Code-swift.enum/abandoned``.
     case stop
 }
 
 package struct TransferMetrics: Hashable, Sendable {
     package var receivedBytes: Int64
-    /// The duration without the wait for a slot.
+    /// The duration, excluding the wait for a slot.
     package var total: Duration
     package var reusedConnection: Bool
 }

@@ -3,10 +3,11 @@ import Foundation
 /// A store of named objects, like S3. Listings are sorted by the bytes of names. A finished write
 /// is visible to all later requests, including listings (S3 since December 2020, Ceph always).
 package protocol ObjectStore: Sendable {
-    /// Returns the name of the object or the bucket for messages.
+    /// Returns the name of the object, or of the bucket if `key` is nil, for messages.
     func subject(_ key: String?) -> String
 
-    /// Returns any metadata. Throws ``RemoteError``, the sink's error or `CancellationError`.
+    /// Returns the metadata, if any. Throws ``RemoteError``, the sink's error or
+    /// `CancellationError`.
     @discardableResult
     func get(
         _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
@@ -14,7 +15,7 @@ package protocol ObjectStore: Sendable {
 
     func head(_ key: String) async throws -> ListedObject?
 
-    /// Writes or replaces an object. The store checks the SHA-256. `metadata` is short ASCII text.
+    /// Writes or replaces an object. The store checks its SHA-256. `metadata` is short ASCII text.
     func put(
         _ key: String, _ body: RequestBody, digest: String, mediaType: String?, metadata: String?
     ) async throws
@@ -97,7 +98,7 @@ public struct RemoteError: Error, RetriableFailure, Sendable, CustomStringConver
 }
 
 package struct ListPage: Sendable {
-    /// The objects, sorted by name. The page can be empty even if more pages follow.
+    /// The objects, sorted by name.
     package var objects: [ListedObject]
     /// The name after which the next page starts, or nil after the last page.
     package var next: String?

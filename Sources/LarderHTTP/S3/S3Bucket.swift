@@ -2,7 +2,7 @@ import Logging
 import Synchronization
 
 /// A bucket of an S3-compatible server, which may have a private address. It has a separate loop,
-/// because an icon's URL could use an open connection without a check of the address.
+/// because a request for an icon could reuse its connection without an address check.
 package final class S3Bucket: ObjectStore {
     private let loop: TransferLoop
     private let settings: S3Settings
@@ -87,7 +87,7 @@ package final class S3Bucket: ObjectStore {
             guard object.key.utf8.starts(with: (location.prefix + prefix).utf8) else {
                 throw malformed(prefix, "the listing contains names that were not requested")
             }
-            // Drops bytes, because a slash and a combining mark after it are one character.
+            // Drops bytes, because a slash and a combining mark after it form one character.
             object.key = String(
                 decoding: object.key.utf8.dropFirst(location.prefix.utf8.count), as: UTF8.self)
             // rclone can list a name twice after a write and a removal.
@@ -136,7 +136,7 @@ package final class S3Bucket: ObjectStore {
     }
 }
 
-/// A limit on requests in flight. HTTP/2 would send all requests of a task at once.
+/// A limit on requests in flight. Without it, HTTP/2 would send all requests at once.
 private final class RequestSlots: Sendable {
     private typealias State = (free: Int, waiting: [CheckedContinuation<Void, Never>])
     private let state: Mutex<State>

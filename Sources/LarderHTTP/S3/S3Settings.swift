@@ -7,11 +7,11 @@ public struct S3Settings: Sendable {
     public var location: S3Location
     /// The server, such as `http://127.0.0.1:9000`. Nil means Amazon's server for the region.
     public var endpoint: HTTPURL?
-    /// The region in signatures.
+    /// The region that requests are signed for.
     public var region: String
     /// The access key. Nil means unsigned requests.
     public var credentials: S3Credentials?
-    /// A PEM file of certificate authorities. Default: nil, the ``TransferConfiguration``'s file.
+    /// A PEM file of certificate authorities. Default: nil, the file in ``TransferConfiguration``.
     public var certificateAuthorities: String?
 
     /// Creates settings without reading files or the environment.
@@ -23,7 +23,8 @@ public struct S3Settings: Sendable {
         (self.region, self.credentials) = (region, credentials)
     }
 
-    /// Amazon S3 requires the bucket in the host name, unless dots would not match its certificate.
+    /// Amazon S3 requires the bucket in the host name. A name with dots goes in the path, because
+    /// it would not match Amazon's certificate.
     var bucketURL: String {
         if let endpoint { return endpoint.string.droppingLastSlash + "/\(location.bucket)" }
         let host = "s3.\(region).amazonaws.com" + (region.hasPrefix("cn-") ? ".cn" : "")
@@ -54,7 +55,7 @@ public struct S3Credentials: Hashable, Sendable, CustomStringConvertible {
         (self.accessKey, self.secretKey, self.sessionToken) = (accessKey, secretKey, sessionToken)
     }
 
-    /// The name of the key, without secrets.
+    /// The access key ID, without secrets.
     public var description: String { "\(accessKey) (secret)" }
 }
 
@@ -100,10 +101,10 @@ extension String {
 }
 
 extension S3Settings {
-    /// Reads arguments, the environment and AWS profiles, in this order of precedence
-    /// (https://docs.aws.amazon.com/sdkref/latest/guide/environment-variables.html). The names are
-    /// in docs/remote.md. An explicit `profile` precedes credentials in the environment.
-    /// If `isUnsigned`, uses no credentials.
+    /// Creates settings from arguments, the environment and AWS profiles, in this order of
+    /// precedence (https://docs.aws.amazon.com/sdkref/latest/guide/environment-variables.html). See
+    /// docs/remote.md for the names. An explicit `profile` takes precedence over credentials in the
+    /// environment. If `isUnsigned` is true, no credentials are used.
     public init(
         location: S3Location, endpoint: String? = nil, region: String? = nil,
         profile: String? = nil, isUnsigned: Bool = false, environment: [String: String]
@@ -147,7 +148,7 @@ extension S3Settings {
                     ?? "\(names.joined(separator: " and ")) are not set")
         }
         let texts = [credentials?.accessKey, credentials?.secretKey, credentials?.sessionToken]
-        // A slash would end the access key in the signature. OpenStack's keys contain a colon.
+        // A slash would end the key in the signature. A colon is valid: OpenStack's keys have one.
         guard credentials?.accessKey.utf8.contains(UInt8(ascii: "/")) != true,
             texts.compactMap(\.self).allSatisfy({ text in
                 text.utf8.count <= 8192 && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
@@ -166,7 +167,7 @@ extension S3Settings {
     }
 }
 
-/// Requests in a form that all S3 stores and libcurl's signature support.
+/// Requests in a form that all S3 stores accept and libcurl can sign.
 extension S3Settings {
     static let metadataField = "x-amz-meta-larder-reference"
     private static let digestOfNothing = Digest(of: [UInt8]()).hex

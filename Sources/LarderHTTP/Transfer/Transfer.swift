@@ -21,7 +21,7 @@ final class Transfer {
     var isOutOfFiles = false
     private var refusedAddress: String?
     private var hasTriedAnAddress = false
-    /// Maximum size of an unwanted body to receive. For longer ones, a new connection is faster.
+    /// The maximum size of an unwanted body to receive. Beyond it, a new connection is faster.
     private static let maximumDrainedBytes: Int64 = 16 << 10
 
     init(order: PendingTransfer, configuration: TransferConfiguration) {
@@ -70,7 +70,6 @@ final class Transfer {
 
     func rewind(to offset: Int64) { sentBytes = offset }
 
-    /// Returns whether to continue. Calls the autoclosures when the head is complete.
     func receive(
         header line: UnsafeRawBufferPointer, announcing length: @autoclosure () -> Int64?,
         cookies: @autoclosure () -> [String]

@@ -16,9 +16,8 @@ struct DownloadedManifest: Sendable {
     var storesUnstorable = false
     /// The maximum size of the decoded and unpacked manifest.
     var maximumBytes: Int64 = 256 << 20
-    /// The cache with copies of manifests, stored like icons.
     var cache: Cache?
-    /// The store for new copies. If only this is nil, copies are read without the network.
+    /// The store for new copies. With a `cache` but no store, copies are read without requests.
     var store: Store?
     var isCancelled: @Sendable () -> Bool = { false }
 

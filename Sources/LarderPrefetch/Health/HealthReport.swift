@@ -24,9 +24,8 @@ package struct HealthFinding {
 /// The findings about icons in manifests, kept in the plan's database to limit memory.
 package struct HealthReport {
     package let files: Int
-    /// The number of findings of each kind (for `thirdParty`: of ``otherHosts``). Omits zeros.
+    /// The number of findings of each kind, or of ``otherHosts`` for `thirdParty`. Omits zeros.
     package let counts: [HealthFinding.Kind: Int]
-    /// The host with the most icons, or nil if no icon has a URL.
     package let ownHost: String?
     /// The hosts except ``ownHost`` and its subdomains, by descending number of icons.
     package let otherHosts: [(host: String, icons: Int)]
@@ -169,7 +168,6 @@ private struct HealthCheck {
             return (.notAnImage, "the object in the cache is not an image")
         }
         guard entry.status == .missing else { return nil }
-        // The manifest contains the content of a `data:` URL.
         let select = try db.prepared(
             "SELECT bytes FROM inline WHERE key = (SELECT key FROM entries WHERE id = ?)")
         if let bytes = try select.rows(entry.id, as: { $0.data() ?? Data() }).first {
@@ -192,7 +190,6 @@ private struct HealthCheck {
         try addFinding(.oversized, entry, "\(width) × \(height) pixels, shown with \(shownPixels)")
     }
 
-    /// Adds the first existing file of a relative icon.
     private func addFile(_ names: [String], in root: FileDescriptor, of entry: Int64) throws {
         for name in names {
             let content = Result<(Digest, ImageInfo), any Error> {

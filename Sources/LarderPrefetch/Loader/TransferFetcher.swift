@@ -5,8 +5,7 @@ import LarderHTTP
 import LarderIcons
 import Synchronization
 
-/// A fetcher of complete icons, without retries. Its `IconLoader` records failures and limits
-/// concurrent fetches.
+/// A fetcher without retries. Its `IconLoader` records failures and limits concurrent fetches.
 public final class TransferFetcher: IconFetcher {
     private let client: HTTPClient
     private let acceptsAnyContent: Bool
@@ -14,9 +13,9 @@ public final class TransferFetcher: IconFetcher {
 
     package var cancelledBytes: Int64 { cancelled.withLock { $0 } }
 
-    /// Creates a fetcher with its own connections, which can follow redirects from https to http
-    /// (`allowsDowngrade`) and accept bodies other than complete images (`acceptsAnyContent`).
-    /// `maximumBodyBytes` is 16 MiB by default. Throws an error if `transfer` cannot be used.
+    /// Creates a fetcher with its own connections. `allowsDowngrade` permits redirects from https
+    /// to http. `acceptsAnyContent` permits bodies that are not complete images. `maximumBodyBytes`
+    /// is 16 MiB by default. Throws an error if `transfer` cannot be used.
     public init(
         _ transfer: TransferConfiguration = .init(), headers: [HeaderRule] = [],
         maximumBodyBytes: Int64 = 16 << 20, allowsDowngrade: Bool = false,

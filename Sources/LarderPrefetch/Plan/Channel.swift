@@ -12,7 +12,6 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
 
     init(capacity: Int) { self.capacity = capacity }
 
-    /// Returns false if the channel is abandoned.
     @discardableResult
     func send(_ more: [Element]) -> Bool {
         change {

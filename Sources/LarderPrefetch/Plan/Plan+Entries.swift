@@ -26,7 +26,7 @@ extension Plan {
         }
     }
 
-    /// Calls `body` with entries that need no fetch. Must precede ``releaseIndex()`` and fetches.
+    /// Calls `body` with entries that need no fetch. Must precede ``releaseIndex()`` and fetching.
     func forEachSettledEntry(
         includesCached: Bool = true, _ body: ([PlannedEntry]) throws -> Void
     ) throws {
@@ -166,13 +166,13 @@ extension Plan {
 
 /// The plan for one icon, or for an entry without an icon.
 public struct PlannedEntry: Sendable {
-    /// The icon's URL with masked credentials, or nil without a URL.
+    /// The icon's URL with masked credentials, or nil if it has no URL.
     public let url: String?
     /// The manifest's name, as given by the caller.
     public let manifest: String
     /// The entry's position in the manifest, from 1.
     public let position: Int
-    /// The icon's position in its entry, from 1. Also 1 without an icon.
+    /// The icon's position in its entry, from 1. Also 1 for an entry without an icon.
     public let icon: Int
     /// The app's name. Untrusted text.
     public let name: String

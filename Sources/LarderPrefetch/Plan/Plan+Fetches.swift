@@ -5,7 +5,7 @@ import LarderCore
 import Synchronization
 
 extension Plan {
-    /// Fills and indexes `pending`, but only if needed. A million rows take half a second.
+    /// Fills the table `pending`. Called only if needed, as a million rows take half a second.
     private func list(by order: String) throws {
         try database.write { db in
             // Unlike -priority, ~priority cannot overflow.
@@ -40,7 +40,7 @@ extension Plan {
         return try read(select) { try $0.rows { (Int($0.integer()), Int($0.integer())) } }
     }
 
-    /// Returns the next pending resources, if stale with `known`. Must follow ``orderFetches()``.
+    /// Returns the next pending resources. Stale ones have `known`. Must follow ``orderFetches()``.
     func fetches(
         ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int, knownTo cache: Cache
     ) throws -> [PlannedResource] {
@@ -105,7 +105,7 @@ extension Plan {
     }
 }
 
-/// The resources to fetch, as two bits per entry. Planning and reporting then write no rows.
+/// The resources to fetch, as two bits per entry, so that planning and reporting write no rows.
 struct PendingFetches: Sendable {
     /// Whether fetch numbers are in fetch order, because all have the same origin and priority.
     let areInOrder: Bool

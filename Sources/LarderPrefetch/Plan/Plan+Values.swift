@@ -1,6 +1,5 @@
 extension Plan {
-    /// Calls `body` with each value in document order. The text is untrusted and, except for masked
-    /// credentials, as written.
+    /// Calls `body` with each untrusted value in document order. Only credentials are masked.
     package func forEachValue(
         _ body: (_ manifest: String, _ position: Int64, _ kind: String, _ text: String) -> Void
     ) throws {

@@ -242,8 +242,7 @@ public struct PlanPolicy: Sendable, Equatable {
 public enum Revalidation: String, Sendable, CaseIterable {
     /// Resources that are not fresh (RFC 9111, section 4.2).
     case stale
-    /// All resources except fresh `immutable` ones (RFC 8246). Intermediate caches must also
-    /// revalidate.
+    /// All resources except fresh `immutable` ones (RFC 8246). Intermediate caches revalidate too.
     case always
     /// No resources. Overrides `must-revalidate`, `no-cache` and `Vary`.
     case never

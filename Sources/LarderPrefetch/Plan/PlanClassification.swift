@@ -17,7 +17,6 @@ final class PlanClassification {
     private(set) var summary: PlanSummary
     private(set) var pending: PendingFetches
     private(set) var hasFollowers = false
-    /// The first digest and size that an entry of the current resource requires.
     private var firstDigest: (value: Digest, entry: Int64)?
     private var firstSize: (value: Int64, entry: Int64)?
     private var recall: ResourceRecall?
@@ -159,7 +158,7 @@ final class PlanClassification {
 
     private static let lookups = DispatchQueue(label: "larder.presence")
 
-    /// Looks up a page's objects on another thread. The returned function waits and then settles.
+    /// Looks up a page's objects on another thread. The returned function waits and settles them.
     private func look(for page: [NamedResource]) -> () throws -> Void {
         let wanted = page.indices.filter { place in
             guard let known = page[place].known else { return false }
@@ -259,7 +258,7 @@ final class PlanClassification {
     }
 }
 
-/// A lookup of ascending keys. Most keys exist, so steps take half the time of separate lookups.
+/// A lookup of ascending keys. Most keys exist, so stepping takes half the time of lookups.
 private struct ResourceRecall {
     private let rows: PreparedStatement
     private var row: RowReader?

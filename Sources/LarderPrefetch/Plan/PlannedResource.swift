@@ -30,8 +30,8 @@ final class PlannedResource: Sendable {
         (credentials, waiting, self.known) = (other.credentials, other.waiting, known)
     }
 
-    /// The numbers of icons, and of entries whose first icon is the resource. Nil if any requires a
-    /// digest or size, because then each entry must be checked.
+    /// The numbers of icons, and of entries whose first icon is the resource. Nil if an entry
+    /// requires a digest or size, because then each entry must be checked.
     typealias Waiting = (entries: Int, icons: Int)
 
     /// A position in fetch order: by priority, then in manifest order.
@@ -75,7 +75,6 @@ struct NamedResource {
         let isImmutable: Bool
         let isUseDue: Bool
         let redirectedTo: String?
-        /// Nil if the response has no `Vary` field.
         let variant: Variant?
         var isAsDemanded = true
     }

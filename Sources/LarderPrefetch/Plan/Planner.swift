@@ -3,7 +3,7 @@ import LarderManifest
 
 /// A planner of prefetches. It uses no network: manifests at URLs are read from the cache.
 package struct Planner: Sendable {
-    /// If nil, all resources are missing.
+    /// If nil, all resources count as missing.
     let cache: Cache?
     var rules = ManifestRules()
     var acceptsAnyContent = false
@@ -76,11 +76,11 @@ public struct PlanSummary: Sendable, Equatable {
     public var stale = 0
     /// The number of resources to fetch (``PlanStatus/missing``).
     public var missing = 0
-    /// The number of skipped ``icons``: none in the entry, ``unfetched``, or ``leftAlone``.
+    /// The number of skipped ``icons``: ``unfetched``, ``leftAlone``, or entries without an icon.
     public var skipped = 0
     /// The number of ``icons`` of a kind that is never fetched, by `IconValue.Kind`.
     public internal(set) var unfetched: [String: Int] = [:]
-    /// The number of failing ``icons``: invalid, contradictory, ``remembered``, ``unavailable``.
+    /// The number of failing ``icons``: invalid, contradictory, ``remembered`` or ``unavailable``.
     public var failed = 0
     /// The number of resources not fetched because of a recorded permanent failure.
     public var remembered = 0
@@ -113,9 +113,10 @@ public enum PlanStatus: String, Sendable {
     case stale
     /// The resource is cached and fresh.
     case cached
-    /// Not fetched, because of a recent permanent failure or contradictory entries.
+    /// The resource is not fetched, because of a recent permanent failure or contradictory entries.
     case failed
-    /// Not fetched, because it has not failed before (``PlanPolicy/retriesOnlyFailed``).
+    /// The resource is not fetched, because it has not failed before
+    /// (``PlanPolicy/retriesOnlyFailed``).
     case skipped
     /// The resource is missing and not fetched, because of ``PlanPolicy/isOffline``.
     case unavailable

@@ -43,7 +43,7 @@ public struct PrefetchConfiguration: Sendable {
     public var transfer = TransferConfiguration()
     /// The object store that several machines share, used before the origins. Default: nil.
     public var remote: Remote?
-    /// The wait for another process that rebuilds the cache's index. Default: none.
+    /// The time to wait for another process that rebuilds the cache's index. Default: none.
     public var lockWait = LockWait.none
     /// The time after an interruption in which transfers in flight may finish. Default: 2 s.
     public var grace: Duration = .seconds(2)

@@ -25,7 +25,7 @@ public final class Prefetcher: Sendable {
     }
 
     /// Creates a prefetcher. Installs libcurl's conversion of international host names
-    /// (`CurlHosts`), unless the process has another.
+    /// (`CurlHosts`), unless the process has one.
     public init(_ configuration: PrefetchConfiguration) {
         CurlHosts.install()
         self.configuration = configuration
@@ -48,8 +48,8 @@ public final class Prefetcher: Sendable {
         }
     }
 
-    /// Stops the run: it starts no further requests, cancels requests in flight after
-    /// ``PrefetchConfiguration/grace``, commits and reports. Can be called before the run starts.
+    /// Stops the run. It starts no further requests, cancels those in flight after
+    /// ``PrefetchConfiguration/grace``, commits and reports. Can be called before the run.
     public func cancel() {
         let (queue, remoteStage) = control.withLock { control in
             control.isCancelled = true
@@ -179,7 +179,7 @@ public final class Prefetcher: Sendable {
 
         var transfer = configuration.loggedTransfer
         transfer.maximumConnections = configuration.maximumConcurrent
-        // The schedule enforces the limit. For libcurl, all hosts behind a proxy are one.
+        // The schedule enforces the limit. libcurl counts all hosts behind a proxy as one.
         transfer.maximumConnectionsPerHost = 1_000_000
         let loop = try TransferLoop(configuration: transfer)
         defer { loop.shutdown() }

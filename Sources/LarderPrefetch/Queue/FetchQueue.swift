@@ -57,7 +57,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         for queue in [requests, connections] { queue.underlyingQueue = loop.queue }
         schedule = try HostSchedule(
             plan: plan, cache: cache, slots: slots,
-            // With a rate limit, requests in the queue would start in bursts and exceed it.
+            // With a rate limit, waiting requests would start in bursts and exceed the limit.
             ahead: hosts.ratePerHost == nil ? Self.waitingOperationLimit : 0,
             connections: loop.connectionsAhead, limits: hosts, retry: retry,
             isConnected: { [loop] in loop.isConnected(to: $0) })
@@ -70,7 +70,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             attempt { try schedule.begin() }
             feed()
         }
-        // After a commit, failures may be unreported and fetches of evicted objects put back.
+        // After a commit, failures may be unreported, or fetches of evicted objects put back.
         repeat {
             idle.wait()
             stage.store.flush()

@@ -18,7 +18,6 @@ final class HostCursor {
     /// The priority of the fetch that waits to send a new connection's first request.
     var prepared: Int?
     var lastUse = 0
-    /// A ``ReadyHost`` with a different version is outdated.
     var version = 0
     var taken = 0
     /// An estimate, because ``taken`` counts a fetch again if it was put back.
@@ -26,7 +25,6 @@ final class HostCursor {
     private(set) var heldUntil: ContinuousClock.Instant?
     var nextStart: ContinuousClock.Instant?
     var notBefore: ContinuousClock.Instant? { [heldUntil, nextStart].compactMap(\.self).max() }
-    /// Whether the last request got no answer.
     private(set) var isSilent = false
     /// Whether the origin answered the last request without requesting a delay.
     private(set) var isAnswering = false

@@ -13,10 +13,10 @@ import LarderHTTP
 ///    the most recently used comes first, because libcurl closes the least recently used.
 /// 6. Origins whose next URL comes first in manifest order.
 ///
-/// If an origin has no connection, its next fetch only opens one, without a slot, and is put back.
+/// If an origin has no connection, its next fetch only opens one, needs no slot, and is put back.
 ///
 /// To find out why a URL waits, check these conditions in order. The first that holds is the
-/// reason. After a redirect, the origin is the target's. Ignore outdated entries of heaps.
+/// reason. After a redirect, the origin is that of the target. Ignore outdated entries in heaps.
 /// 1. ``FetchQueue`` starts no fetch, because it is stopping or `isBacklogged`.
 /// 2. `delayed` has the URL: it failed, and its retry is not due.
 /// 3. ``next()`` returned the URL: its ``TransferOperation`` waits for a slot or runs.
@@ -120,7 +120,7 @@ struct HostSchedule {
         fetch: Attempt, cursor: Int, isLast: Bool, onlyConnects: Bool, sharesConnection: Bool
     )
 
-    /// Returns the next fetch, in flight until ``ended(_:)`` or ``endedConnecting(_:of:isOpen:)``.
+    /// Returns the next fetch, which is in flight until `ended` or `endedConnecting` is called.
     mutating func next() throws -> Next? {
         try wakeUp()
         while let (host, onlyConnects) = nextHost() {
@@ -290,7 +290,7 @@ struct HostSchedule {
         try announce(number)
     }
 
-    /// Counts a fetch redirected to this origin as waiting (1) or not (-1). Returns its own origin.
+    /// Updates ``HostCursor/sentAway`` of a redirected fetch's origin, and returns that origin.
     @discardableResult
     private mutating func countAway(_ fetch: Attempt, at number: Int, _ change: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
@@ -405,7 +405,6 @@ struct Delayed<Value>: Comparable {
 
 enum HostSign: Sendable {
     case answered
-    /// The origin requested a delay (Retry-After).
     case held(Duration, since: ContinuousClock.Instant, status: Int)
     case silent
     /// The request was not sent, or was cancelled.

@@ -115,7 +115,7 @@ final class OperationContext: Sendable {
                     hasExpectation: fetch.planned.hasExpectation,
                     mayStore: policy.mayStore(validators), isReplacing: policy.replacesObjects,
                     unknownCoding: head.headers.unknownContentCoding,
-                    // In HTTP/1 without a length or chunks, a lost connection ends a body.
+                    // In HTTP/1, a body without a length or chunks ends with the connection.
                     mayBeCut: head.headers[first: "Content-Length"] == nil
                         && head.headers[first: "Transfer-Encoding"] == nil
                         && head.protocolVersion.utf8.starts(with: "1.".utf8))
@@ -157,7 +157,6 @@ final class OperationContext: Sendable {
     }
 }
 
-/// The check of a response body: digest, size, and that it is a complete image.
 struct BodyCheck: Sendable {
     let plan: Plan
     let store: Store
@@ -186,8 +185,8 @@ struct BodyCheck: Sendable {
         return (.staged(staged), success)
     }
 
-    /// Other bytes than an image require `acceptsAnyContent` and, in an unknown coding, that a
-    /// manifest contains their digest (`isDemanded`).
+    /// Bytes that are not an image require `acceptsAnyContent`. In an unknown coding, a manifest
+    /// must also contain their digest (`isDemanded`).
     static func attributes(
         of bytes: UnsafeRawBufferPointer, acceptsAnyContent: Bool, unknownCoding: String?,
         isDemanded: @autoclosure () throws -> Bool = false,

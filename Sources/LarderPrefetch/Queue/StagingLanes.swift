@@ -3,7 +3,7 @@ import Foundation
 import LarderCache
 import Synchronization
 
-/// Threads (lanes) for short work items. Several run if items wait because the disk is slow.
+/// Threads (lanes) for short work items. More than one runs if items wait for a slow disk.
 final class StagingLanes: Sendable {
     static let backlogPerLane = 32
     private static let maximumLanes = 8
@@ -18,7 +18,7 @@ final class StagingLanes: Sendable {
     typealias Work = @Sendable () -> Void
     private let release: @Sendable ([Work]) -> Void
 
-    /// `release` frees items where they were allocated, because lanes would contend for a lock.
+    /// `release` frees items on the queue that made them, because lanes would contend for a lock.
     init(release: @escaping @Sendable ([Work]) -> Void = { _ in }) { self.release = release }
 
     func add(_ work: @escaping Work, bytes: Int64) {

@@ -11,7 +11,6 @@ final class PullStage: Depositor, Sendable {
 
     private struct Deposited: Sendable {
         let result: ResourceResult
-        /// 0 if the object was in the cache.
         let receivedBytes: Int64
         /// If false, the queue revalidates the resource at its origin.
         let isFresh: Bool
@@ -28,7 +27,7 @@ final class PullStage: Depositor, Sendable {
     func run() async throws {
         try await look()
         guard remote.use != .store, !context.policy.fetchesAll else { return }
-        // Twins come last, because the cache has their objects by then.
+        // Twins have an earlier resource's object. They come last, because it is cached by then.
         for areTwins in try plan.noteTwins() ? [false, true] : [false] {
             var found = Pages<Plan.FoundFetch> { [self] last in
                 try isStopped ? [] : plan.foundFetches(areTwins: areTwins, after: last?.fetch.place)
@@ -138,7 +137,7 @@ final class PullStage: Depositor, Sendable {
         }
     }
 
-    /// Receives an object and any copy of the reference. Nil if the reference must be read first.
+    /// Receives an object and any copy of its reference. Nil if the reference must be read first.
     private func receiveFirst(_ found: Plan.FoundFetch) async throws -> RemoteStore.Received? {
         let (fetch, known) = found
         guard remote.use != .fill, try context.cache.object(known.digest) == nil,
@@ -192,7 +191,7 @@ final class PullStage: Depositor, Sendable {
         return found.known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
     }
 
-    /// Reports a resource that stays in the remote, and waits, because listings are read faster.
+    /// Reports a resource left in the remote. Waits for the report, because listing is faster.
     private func leave(_ found: Plan.FoundFetch, _ reference: Reference?) async {
         let record = reference?.record
         let success = ResourceResult.Success(

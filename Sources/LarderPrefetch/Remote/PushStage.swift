@@ -6,7 +6,7 @@ import Synchronization
 
 /// The stage that stores committed objects, and then other missing objects, in the remote.
 final class PushStage: Sendable {
-    /// The maximum number of waiting objects. After a kill, they are fetched again.
+    /// The maximum number of waiting objects. If the process is killed, they are fetched again.
     private static let capacity = 512
     private static let rememberedLimit = 65_536
     private let context: RemoteContext

@@ -10,7 +10,6 @@ struct Reference: Codable, Sendable {
     let record: Record
     let validators: Validators
 
-    /// In JSON, the names are in snake case, and the validators are in the same object.
     struct Record: Codable {
         /// Nil if the key is derived from the URL.
         fileprivate var key: String?

@@ -11,8 +11,8 @@ public struct RemoteEvictor: Sendable {
     public struct Policy: Sendable {
         /// The maximum age of references, in seconds since their last renewal.
         public var maximumAge: TimeInterval
-        /// The minimum age of removed objects, in seconds. References to newer objects may still be
-        /// written. Default: a day.
+        /// The minimum age of objects to remove, in seconds. References to newer objects may still
+        /// be written. Default: a day.
         public var grace: TimeInterval = 86_400
         /// Whether to count without removing. Default: false.
         public var isDryRun = false
@@ -32,7 +32,7 @@ public struct RemoteEvictor: Sendable {
     }
 
     /// Evicts references and objects. Calls `onProgress` for each listed page. Throws
-    /// `RemoteError`, but reports a cancellation.
+    /// `RemoteError`. If cancelled, returns its report.
     public func evict(
         _ policy: Policy,
         onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }
@@ -48,7 +48,7 @@ private struct Eviction: Sendable {
 
     let run: RemoteRun<RemoteEvictionReport>
     let policy: RemoteEvictor.Policy
-    /// By this machine's clock. Stores check the times of signatures, so their clocks are similar.
+    /// By this machine's clock. The store's clock is similar, because it checks signature times.
     private let start = Date()
     private var latest: Date { start.addingTimeInterval(-policy.grace) }
 

@@ -24,7 +24,6 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
         state = Mutex(report)
     }
 
-    /// Returns the report of `body`, which may be cancelled.
     func finish(_ body: () async throws -> Void) async throws -> Report {
         defer { (store.storage as? S3Bucket)?.shutdown() }
         let start = ContinuousClock.now
@@ -42,7 +41,7 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     func reportProgress() { onProgress(report) }
     func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
 
-    /// Calls `body` for each part or first byte of a digest. Their listings have one limit.
+    /// Calls `body` for each part, or first byte of a digest. All listings share one limit.
     func forEachByte(
         where isWanted: (UInt8) -> Bool = { _ in true },
         _ body: @escaping @Sendable (UInt8) async throws -> Void
@@ -86,7 +85,7 @@ extension RemoteRun {
     ) async throws {
         var failure: (any Error)?
         do { try await body() } catch { failure = error }
-        // Needed even after an error or cancellation, which a new task does not inherit.
+        // Needed even after an error or cancellation. A new task does not inherit the cancellation.
         try await Task { try await removeNewReferences(undone) }.value
         if let failure { throw failure }
     }

@@ -4,7 +4,6 @@ import LarderHTTP
 import Logging
 import Synchronization
 
-/// The stage that reads a remote before any request to an origin, and writes to it after commits.
 final class RemoteStage: Sendable {
     private let context: RemoteContext
     private let pullStage: PullStage
@@ -66,7 +65,7 @@ final class RemoteTally: Sendable {
     var isGivenUp: Bool { failure != nil }
     func count(_ change: (inout RemoteReport) -> Void) { state.withLock { change(&$0.report) } }
 
-    /// Counts an error of one object. Gives up after a permanent error, or one in all attempts.
+    /// Counts an error of one object, or gives up the remote after a permanent or repeated error.
     func note(_ error: RemoteError) {
         logger?.info(
             "remote failed", metadata: ["code": "\(error.code.rawValue)", "error": "\(error)"])

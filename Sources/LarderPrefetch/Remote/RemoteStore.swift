@@ -10,7 +10,7 @@ package final class RemoteStore: Sendable {
     let storage: any ObjectStore
     private let maximumListed: Int
     private let listed = Atomic(0)
-    /// Pages except the last count as at least this many names, because a million would take hours.
+    /// Each page but the last counts as at least this many names. A million pages would take hours.
     private static let minimumPageCount = 250
 
     package struct Known: Sendable, Hashable {
@@ -97,7 +97,6 @@ package final class RemoteStore: Sendable {
 }
 
 extension RemoteStore {
-    /// The maximum number of consecutive pages without an object or reference.
     private static let maximumForeignPages = 100
 
     typealias Page<Entry> = (entries: [Entry], foreign: Int)
@@ -170,7 +169,7 @@ extension RemoteStore {
         } while last != nil
     }
 
-    /// Looks up sorted names in sorted listings, which are read side by side. Reports only the
+    /// Looks up sorted names in the part's sorted listing, in one pass over both. Reports only the
     /// newest reference to each resource. `next` returns ascending names after `last`.
     package func look(
         in part: UInt8, atOnce width: Int, for next: @escaping (_ last: Digest?) throws -> [Digest],

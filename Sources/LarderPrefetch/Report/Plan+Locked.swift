@@ -5,7 +5,6 @@ import LarderCore
 import LarderManifest
 
 extension Plan {
-    /// Returns an entry of a lock file as JSON: an icon with its required digest and size.
     static func lockedEntry(
         name: String, icon: String, key: String?, priority: Int, digest: Digest, size: Int64
     ) -> String {
@@ -32,7 +31,7 @@ extension Plan {
         }
     }
 
-    /// Omits repeated entries, but not the same icon with a different name or spelling.
+    /// Calls `body` with each entry, unless its icon, name and spelling repeat an earlier entry's.
     func forEachLocked(_ body: (String) throws -> Void) throws {
         // CROSS JOIN keeps this order of tables, because a sort would copy all inline icons.
         let entries = """

@@ -44,7 +44,7 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
                 isFinished = batch.isEmpty
             }
             let event = batch.popFirst()
-            // Releasing the iterator no longer cancels the run. A timer may have sent progress.
+            // Releasing the iterator no longer cancels the run. Drops any progress from the timer.
             if case .finished? = event { (isFinished, batch) = (true, []) }
             return event
         }

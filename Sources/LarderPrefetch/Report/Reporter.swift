@@ -14,7 +14,7 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
-        /// By manifest, the failed icons with a required digest or size, and those that differ.
+        /// By manifest, failed icons that require a digest or size, and those that do not match.
         var demands: [String: (failed: Int, refused: Int)] = [:]
     }
 

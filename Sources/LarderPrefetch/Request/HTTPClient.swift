@@ -8,7 +8,6 @@ struct HTTPClient: Sendable {
     let policy: RequestPolicy
     var mayBeRepeated = false
 
-    /// The final response after redirects, with a body or with status 304.
     struct Response: Sendable {
         let head: ResponseHead
         let target: RequestTarget

@@ -31,7 +31,6 @@ struct RequestHeaders: Sendable {
         return fields
     }
 
-    /// Whether a request has credentials, or fields that may be secret.
     func arePersonal(for url: String, hasCredentials: Bool) -> Bool {
         if hasCredentials || usesNetrc { return true }
         guard !rules.isEmpty, let url = try? HTTPURL(url) else { return false }
@@ -59,10 +58,9 @@ struct RequestHeaders: Sendable {
     }
 }
 
-/// A header field chosen by the user, and the hosts that receive it.
-/// `Name: value` is sent to the origins in manifests, but not to other origins after a redirect,
-/// because the value may be a credential. `example.com: Name: value` and `example.com:8080: Name:
-/// value` are sent to that host only.
+/// A header field chosen by the user, and the hosts that receive it. `Name: value` is sent to the
+/// origins in manifests, but not to others after a redirect, because the value may be secret.
+/// `example.com: Name: value` and `example.com:8080: Name: value` are sent to that host only.
 public struct HeaderRule: Sendable, Equatable {
     /// The error for an invalid rule. The description omits the rule, which may contain a secret.
     public enum ParseError: String, Error, Sendable, CaseIterable, CustomStringConvertible {

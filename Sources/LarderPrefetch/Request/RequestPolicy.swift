@@ -46,7 +46,7 @@ struct RequestPolicy: Sendable {
         }
     }
 
-    /// Returns nil if a response has the body, or with status 304 confirms the known resource.
+    /// Returns nil if the response has the body, or confirms the known resource (status 304).
     func verdict(
         on head: ResponseHead, to target: RequestTarget, about known: Resource?,
         continuing partial: PartialBody? = nil

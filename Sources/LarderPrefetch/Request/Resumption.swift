@@ -3,9 +3,8 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// The continuation of an interrupted body (RFC 9110, sections 13.1.5 and 14). Requires an
-/// unencoded body, a strong validator, a server that supports ranges, and a 206 response with
-/// exactly the missing bytes.
+/// The continuation of an interrupted body (RFC 9110, sections 13.1.5 and 14). Needs an unencoded
+/// body, a strong validator, range support, and a 206 response with only missing bytes.
 enum Resumption {
     static func headers(for partial: PartialTrailer) -> FieldList {
         [

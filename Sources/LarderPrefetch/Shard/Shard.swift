@@ -1,10 +1,9 @@
 import LarderCore
 import LarderHTTP
 
-/// One worker's share of the resources, if several workers read the same manifests.
-/// One worker owns all resources of a host, so that the limits for a host apply to all workers
-/// together. Hosts with too many resources can be split. All workers must have the same ``count``
-/// and ``splits``.
+/// One worker's share of the resources, if several workers read the same manifests. One worker owns
+/// all resources of a host, so that host limits apply to all workers together. Hosts with too many
+/// resources can be split. All workers must have the same ``count`` and ``splits``.
 public struct Shard: Sendable, Equatable {
     /// The allowed numbers of workers.
     public static let allowedCounts = 1...Part.count
@@ -31,14 +30,13 @@ public struct Shard: Sendable, Equatable {
     /// Whether this worker owns a part.
     public func owns(_ part: Part) -> Bool { Int(part.number) % count == index }
 
-    /// Whether this worker owns a resource. `host` is as in `HTTPURL`, or nil.
+    /// Whether this worker owns a resource. `host` is as in `HTTPURL`, or nil if there is none.
     public func owns(host: String?, key: String) -> Bool {
         guard let host else { return owns(Part(ofKey: key)) }
         guard let split = split(ofHost: host) else { return owns(Part(ofHost: host)) }
         return owns(split.part(ofPiece: split.piece(ofKey: key)))
     }
 
-    /// Returns nil if the host is not split.
     func share(ofHost host: String) -> HostShare? {
         guard let split = split(ofHost: host) else { return nil }
         let pieces = (0..<split.pieces).count { owns(split.part(ofPiece: $0)) }
@@ -79,12 +77,12 @@ public struct HostSplit: Hashable, Sendable {
         (self.host, self.pieces) = (pattern.host, pieces)
     }
 
-    /// Returns the part of a piece. Pieces take consecutive parts, from the host's part.
+    /// Returns the part of a piece. Pieces take consecutive parts, starting at the host's part.
     func part(ofPiece piece: Int) -> Part {
         Part(number: Part(ofHost: host).number &+ UInt8(truncatingIfNeeded: piece))
     }
 
-    /// Returns the piece with a key. Each piece is a range of key digests.
+    /// Returns the piece that a key belongs to. Each piece is a range of key digests.
     func piece(ofKey key: String) -> Int {
         let start = Digest(of: Array(key.utf8)).leadingBits >> 48
         return Int(start) * pieces / (1 << 16)

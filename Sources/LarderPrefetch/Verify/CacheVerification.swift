@@ -14,9 +14,8 @@ public struct CacheVerification: Sendable {
     public init(_ configuration: PrefetchConfiguration) { self.configuration = configuration }
 
     /// Verifies a cache without changing it. With manifests, verifies only their resources, and
-    /// reports uncached entries as missing. Checks for cancellation after the manifests are read.
-    /// Calls `onProgress` a few times per second on any thread. Throws `ManifestError` or
-    /// `CacheError`.
+    /// reports uncached entries as missing. Can be cancelled after the manifests are read. Calls
+    /// `onProgress` a few times a second on any thread. Throws `ManifestError` or `CacheError`.
     public func verify(
         _ cache: Cache, manifests: [ManifestSource] = [], options: VerifyOptions = VerifyOptions(),
         onProgress: @escaping @Sendable (ObjectProgress) -> Void = { _ in }
