@@ -7,7 +7,7 @@ import LarderIcons
     import FoundationNetworking
 #endif
 
-/// The icons of a cache directory as answers to a `URLSession`, without the network (docs/ci.md).
+/// Answers requests of a `URLSession` with icons from a cache directory, without the network.
 ///
 /// A request for a missing icon fails, and ``finish()`` throws an error with its URL. Several
 /// instances can be used at the same time. In Swift Testing, the trait

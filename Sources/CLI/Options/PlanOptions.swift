@@ -12,20 +12,20 @@ struct RevalidationOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            "The time during which an icon that was gone (404, 410) fails without a new request. "
+            "The time for which an icon with a 404 or 410 response fails without a new request. "
                 + "With 0, the icon is requested every time. (default: 1h)", "time"),
         transform: TimeSpan.parse)
     var failureTtl = Duration.seconds(3600)
 
-    @Flag(help: .rare("Request icons that were gone (404, 410) again.")) var retryGone = false
+    @Flag(help: .rare("Request icons with a 404 or 410 response again.")) var retryGone = false
 
     @Flag(
         help: .rare(
-            "Download all icons of the manifests from their servers again, including icons that "
-                + "are fresh or were gone."))
+            "Download all icons of the manifests from their servers again, including fresh icons "
+                + "and icons with a 404 or 410 response."))
     var force = false
 
-    @Flag(help: "Download only icons that failed before, including icons that were gone.")
+    @Flag(help: "Download only icons that failed before, even with a 404 or 410 response.")
     var retryFailed = false
 
     func validate() throws {

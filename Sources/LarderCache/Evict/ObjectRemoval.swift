@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// A remover of files without rows. It uses transactions to stop other processes from adding rows.
+/// Removes files that have no rows. Transactions stop other processes from adding rows meanwhile.
 final class ObjectRemoval {
     /// Opened before rows are deleted, because opening may fail.
     private let objects: FileDescriptor?

@@ -312,8 +312,8 @@ package final class CatalogueEdits {
         }
     }
 
-    /// Records the span of a value. YAML merges can give a span several values. The first failed
-    /// value decides the outcome, or else the first value.
+    /// Records the span of a value. YAML merges can give a span several values. Its outcome is that
+    /// of the first value that failed, or of the first value if none failed.
     package func add(_ span: Range<Int>, number: Int64) throws {
         try database.writeWithoutTransaction { db in
             try db.prepared(

@@ -14,7 +14,7 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
-        /// By manifest, failed icons that require a digest or size, and those that do not match.
+        /// By manifest, the number of failed icons with a required digest or size, and of mismatches.
         var demands: [String: (failed: Int, refused: Int)] = [:]
     }
 
