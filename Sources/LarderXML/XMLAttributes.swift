@@ -1,9 +1,9 @@
 import LarderCore
 
 package struct XMLAttribute: Equatable, Sendable {
-    /// The name with its prefix. Foreign text.
+    /// The name with its prefix. Untrusted text.
     package let name: String
-    /// The value, with references replaced. Foreign text.
+    /// The value, with references replaced. Untrusted text.
     package let value: String
     /// The offsets in the file of the value with its quotation marks, or nil if unknown.
     package let place: Range<Int>?

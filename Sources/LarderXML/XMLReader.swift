@@ -87,7 +87,7 @@ package final class XMLReader {
         return node
     }
 
-    /// The element's name with its prefix. Foreign text.
+    /// The element's name with its prefix. Untrusted text.
     package var name: String { xmlTextReaderConstName(reader).map { String(cString: $0) } ?? "" }
 
     package var isEmpty: Bool { xmlTextReaderIsEmptyElement(reader) == 1 }

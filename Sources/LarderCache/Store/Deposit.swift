@@ -3,7 +3,7 @@ import LarderCore
 
 /// The result of a fetch. A class, because copies of its many fields are slow.
 package final class Deposit: Sendable {
-    /// Only `staged` and `unchanged` change the resource.
+    /// The resource is updated only for `staged` and `unchanged`.
     package enum Content: Sendable {
         case staged(StagedObject)
         case unchanged(Digest)

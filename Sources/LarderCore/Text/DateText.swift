@@ -20,7 +20,7 @@ package enum UTCTime {
         }
     }
 
-    /// Returns a text for file names, such as `20261121T061500Z`.
+    /// Returns a timestamp for file names, such as `20261121T061500Z`.
     package static func name(_ date: Date) -> String {
         timestamp(date).filter { !"-:".contains($0) }
     }

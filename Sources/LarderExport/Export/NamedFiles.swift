@@ -275,7 +275,7 @@ extension FileIndex.Line {
     /// Parses a line without a dictionary, because comparing untrusted keys can take minutes.
     init?(_ text: some Collection<UInt8>) {
         var rest = Array(text)[...]
-        // The bytes before each key: nothing, and the values of the first four keys.
+        // The bytes before each key: none before the first, then the values of the first four.
         var values: [ArraySlice<UInt8>] = []
         let keys = [#"{"name":"#, #","url":"#, #","file":"#, #","bytes":"#, #","digest":"sha256:"#]
         for key in keys {

@@ -101,7 +101,7 @@ package final class Localizer {
                 report.unchanged += 1
                 return nil
             }
-            // The icon is looked up, because it may no longer be in the cache.
+            // An icon of this server is looked up, too, because it may be missing from the cache.
             ownKey = LocalizeTarget.encodedKey(in: value.text, at: server).map {
                 String(decoding: $0.utf8.percentDecoded, as: UTF8.self)
             }

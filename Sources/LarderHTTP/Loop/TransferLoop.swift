@@ -47,8 +47,8 @@ package final class TransferLoop: @unchecked Sendable {
     /// After a longer wait, libcurl may deliver HTTP/2 bytes a second late (curl/curl#17636).
     private static let firstWait = Duration.milliseconds(10)
 
-    /// Programs must first check that threads can be created, because Dispatch waits for one.
-    /// `queue` must be serial.
+    /// Programs must first check that threads can be created, because Dispatch waits until it can
+    /// create one. `queue` must be serial.
     /// - Throws: An error if a configured file is unreadable or libcurl is too old.
     package init(
         configuration: TransferConfiguration = .init(),

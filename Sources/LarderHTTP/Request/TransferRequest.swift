@@ -80,7 +80,8 @@ package typealias TransferResult = Result<TransferMetrics, TransferError>
 
 package enum ReceiveVerdict: Sendable {
     case proceed
-    /// Pauses (not a stall) until ``TransferLoop/resume(_:)``, which delivers the bytes again.
+    /// Pauses until ``TransferLoop/resume(_:)``, which delivers the bytes again. A paused
+    /// transfer is not stalled.
     case pause
     case stop
 }

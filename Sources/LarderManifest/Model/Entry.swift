@@ -2,7 +2,7 @@ import LarderCore
 
 /// An app whose icon is at a URL.
 public struct Entry: Equatable, Sendable {
-    /// The app's name, or empty if unknown. Foreign text.
+    /// The app's name, or empty if unknown. Untrusted text.
     package let name: String
     package let icon: HTTPURL
     /// Higher priorities are fetched first.
@@ -26,7 +26,7 @@ public struct InlineEntry: Equatable, Sendable {
     /// The maximum size of an icon in bytes, so that its Base64 fits into a lock file entry.
     package static let maximumSize = 764 << 10
 
-    /// The app's name, or empty if unknown. Foreign text.
+    /// The app's name, or empty if unknown. Untrusted text.
     package let name: String
     package let bytes: [UInt8]
     /// Higher priorities are stored first.
@@ -55,7 +55,7 @@ public struct ManifestItem: Sendable {
     public internal(set) var icon = 1
     /// The line where the element starts, or nil in a binary plist.
     public let line: Int?
-    /// The element's name, if readable. Foreign text.
+    /// The element's name, if readable. Untrusted text.
     public internal(set) var name: String?
     /// The icon as written, or nil if the element has no readable icon.
     public internal(set) var value: IconValue?

@@ -22,7 +22,7 @@ public struct IconValue: Equatable, Sendable {
         package static let unfetched = allCases.filter { $0 != .url && $0 != .empty }
     }
 
-    /// The decoded text. Foreign text, not safe to print.
+    /// The decoded text. Untrusted, not safe to print.
     public let text: String
     /// The kind of the text. A relative name keeps its kind when it is resolved.
     public let kind: Kind

@@ -41,7 +41,7 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
 
     /// The kind of failure.
     public let code: Code
-    /// The manifest's name, given by the caller. Foreign text.
+    /// The manifest's name, given by the caller. Untrusted text.
     public let source: String
     /// The position, if known.
     public let place: Place?
