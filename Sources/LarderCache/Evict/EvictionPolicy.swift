@@ -20,7 +20,7 @@ public struct EvictionPolicy {
     public var keep: Keys?
     /// Resources whose objects may stay. All other objects are removed. Default: all resources.
     public var only: Keys?
-    /// The minimum age in seconds of leftover files to remove, because running processes may need
+    /// The minimum age in seconds of leftover files to remove. Running processes may still need
     /// younger files. Default: one hour.
     public var grace: TimeInterval = 3_600
     /// Whether to only report what would be removed. Default: false.

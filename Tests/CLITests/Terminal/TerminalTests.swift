@@ -75,7 +75,7 @@ import Testing
             #expect(
                 words(lines).hasSuffix(
                     "larder: to retry the failed icons: a prefetch of the same manifest"
-                        + " with --retry-failed, with the same options; to list all icons:"
+                        + " with --retry-failed and the same options; to list all icons:"
                         + " --report FILE"), "\(lines)")
         }
     }

@@ -101,7 +101,7 @@ struct PrefetchConsole {
                 sources.allSatisfy(\.canBeReadAgain) && canBeTyped
                 ? Suggestion.command("prefetch \(list) --retry-failed")
                 : "a prefetch of the same \(names.count == 1 ? "manifest" : "manifests") "
-                    + "with --retry-failed, with the same options"
+                    + "with --retry-failed and the same options"
             ways.append("to retry the failed icons: \(command)")
         }
         if !hasReport { ways.append("to list all icons: --report FILE") }
