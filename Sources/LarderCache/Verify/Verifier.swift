@@ -13,7 +13,8 @@ final class Verifier: @unchecked Sendable {
     private var failure: CacheError?
     /// A disk error during the check of the index, which does not end the check of the objects.
     private var indexFailure: CacheError?
-    /// The leading bytes of directories to check. Threads have taken the first `next`.
+    /// The leading bytes of the directories to check. Threads have taken the first `next`
+    /// of them.
     private var leadingBytes: [UInt8] = []
     private var next = 0
     private var done = VerifyPosition()

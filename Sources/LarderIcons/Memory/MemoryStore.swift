@@ -23,7 +23,7 @@ struct MemoryStore {
     /// The links of a place. Four bytes are enough for 800 GB of entries, and fit into CPU caches.
     private struct Link {
         var newer: Int32 = 0
-        /// The next less recently used place. In a free place, the next free place.
+        /// The place used just before this one or, if this place is free, the next free place.
         var older: Int32 = 0
     }
 

@@ -73,7 +73,7 @@ struct NestedEntries {
             }
         }
         let candidates = recognition.candidates(at: ends)
-        // The whole value decides, because entries within an entry can identify the shape.
+        // The whole value determines the shape, because nested entries can identify it.
         var shape = recognition.shape(of: content, among: candidates)
         let index = entries.count
         let rest = content.map { takeInside($0, inner) }

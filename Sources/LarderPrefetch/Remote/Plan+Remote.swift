@@ -83,7 +83,8 @@ extension Plan {
         try database.write { try $0.prepared(update).run(fetch) }
     }
 
-    /// Records pending resources that have an earlier one's object. Returns whether any exist.
+    /// Records pending resources whose object is also that of an earlier resource. Returns
+    /// whether there are any.
     func noteTwins() throws -> Bool {
         try database.writeWithoutTransaction { db in
             try db.execute(

@@ -184,7 +184,7 @@ extension EvictionReport.Victim {
 
 extension EvictionReport {
     private static let reasons: [Reason: String] = [
-        .only: "not in a manifest of --only", .age: "too old", .size: "too many bytes",
+        .only: "not in any --only manifest", .age: "too old", .size: "too many bytes",
         .count: "too many objects", .free: "too little free space",
     ]
 
