@@ -171,7 +171,7 @@ final class CacheIndex: Sendable {
     /// Writes one transaction. Unless `isDurable`, it is durable only after ``syncLog()``. Throws
     /// if the index was replaced.
     func write(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
-        // One access sets and resets the mode, so that this process's other commits stay durable.
+        // The mode is set and reset in one access, so that other commits stay durable.
         try withWriter { db in
             if !isDurable { try db.execute(sql: "PRAGMA synchronous = NORMAL") }
             let written = Result { try commit(db, body) }

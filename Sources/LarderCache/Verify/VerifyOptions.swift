@@ -21,7 +21,8 @@ public struct VerifyOptions: Sendable {
     var positionName: String? { selection.name.map { isQuick ? "\($0) quick" : $0 } }
 }
 
-/// The objects to verify. Other files belong to the part with their directory's lowest digest.
+/// The objects to verify. Files that are not objects belong to the part that contains the lowest
+/// digest of their directory.
 public enum VerifySelection: Sendable {
     /// All objects.
     case all

@@ -114,7 +114,7 @@ final class Journal {
         while true {
             try checkCancellation()
             let bytes = try file.read(atMost: 64 << 10)
-            // The library ignores a last line without a line feed.
+            // Glide and Coil ignore a last line without a line feed.
             if bytes.isEmpty { return }
             var lines = (rest + bytes).split(
                 separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

@@ -113,7 +113,8 @@ package struct ImportConfiguration: Sendable {
         let place = try Cache.nearestDirectory(to: path)
         let isCache =
             try FileIdentity(path: path)?.isSameFile(as: FileIdentity(root.status())) ?? false
-        // The root may contain the cache, which on macOS is next to the libraries' caches.
+        // The root is allowed to contain the cache, because on macOS the cache is next to the
+        // caches of libraries.
         guard !isCache, try !place.lies(in: folder) else {
             throw CacheError(.unusable, subject: directory, message: "contains the cache")
         }

@@ -53,7 +53,7 @@ final class UnreadIcons {
         count(value, rank)
     }
 
-    /// Counts an entry's unread icons, but no other images if the entry has an icon.
+    /// Counts an entry's unread icons and, if the entry has no icon, its other images.
     func look(at entry: ManifestValue, reading icons: [ManifestPath], hasIcon: Bool) {
         (isInEntry, known, path, isInList) = (true, icons, [], false)
         least = hasIcon ? IconLikeness.leastRankOfIcons : 0

@@ -191,7 +191,8 @@ final class PullStage: Depositor, Sendable {
         return found.known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
     }
 
-    /// Reports a resource left in the remote. Waits for the report, because listing is faster.
+    /// Reports a resource left in the remote. Waits until this is done, because otherwise
+    /// unreported resources would accumulate.
     private func leave(_ found: Plan.FoundFetch, _ reference: Reference?) async {
         let record = reference?.record
         let success = ResourceResult.Success(

@@ -15,9 +15,10 @@ public struct RemoteVerifier: Sendable {
         (self.remote, self.transfer) = (remote, transfer)
     }
 
-    /// Verifies the remote. With a cache, restores damaged objects from it, and removes those that
-    /// it lacks, with their references, unless they are only unreadable. Calls `onProgress` for
-    /// each object. Throws `RemoteError` or `CacheError`. If cancelled, returns its report.
+    /// Verifies the remote. With a cache, restores damaged objects from it, and removes damaged
+    /// objects that the cache lacks, with their references. Unreadable objects are kept. Calls
+    /// `onProgress` for each object. Throws `RemoteError` or `CacheError`. If cancelled, returns its
+    /// report.
     public func verify(
         repairingFrom cache: Cache? = nil,
         onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }

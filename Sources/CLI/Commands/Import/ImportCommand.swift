@@ -6,7 +6,7 @@ import LarderExport
 struct ImportCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Adopt icons of a manifest from the cache of another program, without the network.",
+        abstract: "Adopt icons of a manifest from another program's cache, without the network.",
         discussion: """
             Icons are found by the file names that the library uses, in Library/Caches of a \
             simulator or a Mac, or in an earlier export. A file is adopted if it is a complete \

@@ -103,8 +103,8 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
         if maxData != nil, !data { throw ValidationError("--max-data needs --data.") }
         try refuse(
             if: maxData ?? 0 > InlineEntry.maximumSize,
-            "--max-data must be at most \(InlineEntry.maximumSize >> 10)KiB, because larder reads "
-                + "no larger data: URL.")
+            "--max-data must be at most \(InlineEntry.maximumSize >> 10)KiB, because larder does "
+                + "not read larger data: URLs.")
         guard path == nil else { return }
         try refuse(
             if: icons == nil && server == nil && !data,
