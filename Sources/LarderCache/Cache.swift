@@ -218,7 +218,7 @@ public final class Cache: Sendable {
     }
 
     static func otherDigest(_ digest: Digest) -> CacheError {
-        CacheError(corrupt: digest, "the bytes have another digest")
+        CacheError(corrupt: digest, "the bytes have a different digest")
     }
 
     private static func otherSize(_ object: StoredObject) -> CacheError {

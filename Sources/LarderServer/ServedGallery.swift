@@ -37,7 +37,7 @@ final class ServedGallery: Sendable {
     }
 
     func atOnce(_ request: RoutedRequest) -> Response? {
-        // A page of another site could include a script and read its data.
+        // A page on another site could load a script of the gallery and read the data in it.
         if request.request.isCrossSite, !request.path.utf8.elementsEqual("/".utf8) {
             return Response(403, text: "This file is only for the gallery page.", [Self.isolation])
         }

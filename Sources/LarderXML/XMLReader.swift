@@ -17,8 +17,8 @@ package final class XMLReader {
     package private(set) var line: Int
     /// The attributes of the current start tag. Empty unless the rules keep attributes.
     package private(set) var attributes: [XMLAttribute] = []
-    /// At the end of an element without child elements, the offsets of its content in the file, or
-    /// of the only part with text if comments or instructions divide it. Nil if unknown.
+    /// The offsets of an element's content in the file, at the end of an element without child
+    /// elements. If comments or instructions divide it, the only part with text. Nil if unknown.
     package private(set) var content: Range<Int>?
 
     /// - Parameter read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end.

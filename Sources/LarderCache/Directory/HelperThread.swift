@@ -1,7 +1,7 @@
 import Foundation
 
-/// Threads whose failed start is reported. In the same case, libdispatch retries without limit, and
-/// Foundation's `Thread` silently never runs.
+/// Starts threads, and reports if a thread cannot be started. In this case, libdispatch retries
+/// without limit, and Foundation's `Thread` silently never runs.
 package enum HelperThread {
     package static var shortage: CacheError { shortage(isOfRoom: !hasRoom(usualThread)) }
 

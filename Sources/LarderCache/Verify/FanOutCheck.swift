@@ -92,7 +92,7 @@ struct FanOutCheck {
             verifier.count(bytes: read.count)
             if try !isIndexed(digest, row) {
                 // This is not corruption, because a crash may leave a file without a row.
-                let more = read.digest == digest ? "" : ", and its bytes have another digest"
+                let more = read.digest == digest ? "" : ", and its bytes have a different digest"
                 add(.orphaned, entry.path, "has no row in the index" + more, digest)
             } else if read.digest != digest {
                 add(.corrupt, entry.path, "the bytes have the digest \(read.digest.hex)", digest)

@@ -159,7 +159,7 @@ final class ExportWriter {
         guard let read else { throw CancellationError() }
         guard read == (object.digest, object.size) else {
             throw CacheError(
-                .corrupt, subject: "\(object.digest)", message: "the bytes have another digest")
+                .corrupt, subject: "\(object.digest)", message: "the bytes have a different digest")
         }
     }
 

@@ -46,8 +46,8 @@ struct ResizeProgram {
         }
     }
 
-    /// Returns the program's output of at most `longest` bytes. The standard streams are files, so
-    /// the limit of file sizes also limits the output.
+    /// Returns the program's output, up to `longest` bytes. The standard streams are files, so that
+    /// the file size limit also limits the output.
     func run(
         _ arguments: [String], input: FileDescriptor?, longest: Int, unless isCancelled: () -> Bool
     ) throws -> FileDescriptor {

@@ -61,7 +61,7 @@ public struct ManifestSummary: Equatable, Sendable {
 
         package let name: Name
         package internal(set) var count: Int
-        /// The number of the first entry whose member was ignored, from 1.
+        /// The number of the first entry whose member was ignored. Numbers start at 1.
         package let position: Int
     }
 

@@ -157,7 +157,7 @@ final class IconStore: Sendable {
             if identity == self.cache.identity(of: digest) { return opened }
             guard state.withLock({ $0.damaged[digest] }) != identity else {
                 throw CacheError(
-                    .corrupt, subject: "\(digest)", message: "the bytes have another digest")
+                    .corrupt, subject: "\(digest)", message: "the bytes have a different digest")
             }
             if client != nil, !readings.begin(digest) {
                 throw ObjectReadings.BusyError(digest: digest)

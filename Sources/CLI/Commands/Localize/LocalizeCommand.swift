@@ -71,7 +71,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
     @Flag(help: "Use data: URLs, which contain the icons.") var data = false
 
     @Option(
-        help: .common("With --data, keep the URLs of larger icons. (default: 64KiB)", "size"),
+        help: .common("With --data, keep URLs of icons above this size. (default: 64KiB)", "size"),
         transform: ByteCount.parseAboveZero)
     var maxData: Int64?
 

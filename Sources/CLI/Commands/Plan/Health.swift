@@ -28,7 +28,7 @@ struct HealthOptions: ParsableArguments {
         })
     var failOn: [[HealthFinding.Kind]] = []
 
-    @Option(help: .common("The shown width of icons in points, to find oversized icons.", "n"))
+    @Option(help: .common("The width of displayed icons in points, to find oversized icons.", "n"))
     var shownSize: Int?
 
     @Option(help: .common("The pixels per point of --shown-size. (default: 2)", "n"))
