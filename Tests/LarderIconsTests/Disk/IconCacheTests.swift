@@ -238,6 +238,27 @@ import Testing
         }
     }
 
+    @Test func anErrorReachesAllReadersAndIsNotRemembered() async throws {
+        try await withDirectories { main, _ in
+            let files = try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
+            let file = URL(fileURLWithPath: try #require(files[url.absoluteString]))
+            chmod(file.path, 0o600)
+            try Data([bytes[0] ^ 1] + bytes.dropFirst()).write(to: file)
+            let icons = icons(main)
+            icons.queue.isSuspended = true
+            let tasks = (0..<2).map { _ in Task { try await icons.data(for: url) } }
+            while icons.readers < 2 { await Task.yield() }
+            icons.queue.isSuspended = false
+            for task in tasks {
+                let error = await #expect(throws: CacheError.self) { try await task.value }
+                #expect(error?.code == .corrupt)
+            }
+            #expect(icons.readers == 0)
+            try Data(bytes).write(to: file)
+            #expect(try await icons.data(for: url) == Data(bytes))
+        }
+    }
+
     /// In any order of cancellations and results, each caller resumes once and no reader remains.
     @Test func everyReaderResumesDespiteCancellations() async throws {
         try await withDirectories { main, _ in

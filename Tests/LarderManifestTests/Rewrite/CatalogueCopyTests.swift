@@ -104,6 +104,12 @@ import Testing
         let values = ["x/1.png", "x/2.png"]
         #expect(
             try Self.copy("- &a «b»\n- «*a»\n", as: .yaml, values) == "- &a x/1.png\n- x/2.png\n")
+        let tagged = "- &a !<t&b> # c &d\n  «b»\n- «*a»\n"
+        #expect(
+            try Self.copy(tagged, as: .yaml, values)
+                == "- &a !<t&b> # c &d\n  x/1.png\n- x/2.png\n")
+        let other = "- &a «b»\n- &a c\n- «*a»\n"
+        #expect(try Self.copy(other, as: .yaml, values) == "- &a x/1.png\n- &a c\n- x/2.png\n")
         #expect(try Self.copy("- &a b\n- «*a»\n", as: .yaml, values) == "- &a b\n- x/1.png\n")
     }
 
