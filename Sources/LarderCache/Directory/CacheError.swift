@@ -87,7 +87,7 @@ extension CacheError {
         case .SQLITE_IOERR:
             // The message may come from the wrong connection, because copying a database uses two.
             let message = String(cString: sqlite3_errstr(SQLITE_IOERR))
-            self.init(.storage, subject: subject, message: message)
+            self.init(.storage, subject: subject, message: message + Self.fileLimit)
         case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.locked, subject: subject, message: message)
         case .SQLITE_READONLY where error.extendedResultCode == .SQLITE_READONLY_DBMOVED,
             .SQLITE_PERM, .SQLITE_AUTH:
@@ -130,6 +130,17 @@ extension CacheError {
         var status = statvfs()
         guard path.hasPrefix("/"), statvfs(path.parentDirectory, &status) == 0 else { return false }
         return Int64(status.f_bavail) * Int64(status.f_frsize) < 256 << 10
+    }
+
+    private static var fileLimit: String {
+        var limit = rlimit()
+        #if canImport(Glibc)
+            let isKnown = getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0
+        #else
+            let isKnown = getrlimit(RLIMIT_FSIZE, &limit) == 0
+        #endif
+        guard isKnown, limit.rlim_cur < Int64.max else { return "" }
+        return " (the limit on file sizes is \(limit.rlim_cur) bytes: ulimit -f)"
     }
 
     /// Adds advice to the message and, if the subject is relative, the cache's path to the subject.
