@@ -6,7 +6,7 @@ import Testing
 @testable import LarderCache
 @testable import LarderCore
 
-/// Index files of every released version and their migration.
+/// Index files since version 0.2, and their migration.
 @Suite struct IndexSchemaTests {
     private static let bytes = [noise(100, seed: 1), noise(200, seed: 2)]
 
@@ -213,11 +213,13 @@ import Testing
     }
 
     /// For example a cache in an app bundle, written by an earlier version.
-    @Test func aReadOnlyIndexWithoutDamagedResourcesIsReadable() throws {
+    @Test(arguments: [EarlierIndex.fifth, .sixth])
+    func aReadOnlyIndexWithoutDamagedResourcesIsReadable(_ version: EarlierIndex) throws {
         try withTemporaryDirectory { directory in
-            try write(.sixth, at: directory.path)
+            try write(version, at: directory.path)
             let cache = try CacheDirectory(path: directory.path, create: false)
             let index = try #require(try CacheIndex(readOnly: cache))
+            #expect(try index.resource("http://a.example/2") != nil)
             #expect(try index.resource(spelledAs: "HTTP://A.example/2") != nil)
             #expect(try index.damagedDigests().isEmpty)
         }
