@@ -229,7 +229,7 @@ struct IndexRecovery {
                 }
                 if isCancelled() { throw CancellationError() }
                 let isMissing = "digest NOT IN (SELECT digest FROM temp.found)"
-                // An object that is listed in the snapshot and is now missing may have been evicted.
+                // An object that is in the snapshot but now missing may have been evicted.
                 if report.source == .index {
                     try DroppedResource.keep(in: db, where: "o.\(isMissing)")
                 }

@@ -13,8 +13,7 @@ final class Verifier: @unchecked Sendable {
     private var failure: CacheError?
     /// A disk error during the check of the index, which does not end the check of the objects.
     private var indexFailure: CacheError?
-    /// The leading bytes of the directories to check. Threads have taken the first `next`
-    /// of them.
+    /// The leading bytes of the directories to check. The first `next` of them are taken.
     private var leadingBytes: [UInt8] = []
     private var next = 0
     private var done = VerifyPosition()

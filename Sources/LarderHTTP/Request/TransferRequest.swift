@@ -80,8 +80,7 @@ package typealias TransferResult = Result<TransferMetrics, TransferError>
 
 package enum ReceiveVerdict: Sendable {
     case proceed
-    /// Pauses until ``TransferLoop/resume(_:)``, which delivers the bytes again. A paused
-    /// transfer is not stalled.
+    /// Pauses until ``TransferLoop/resume(_:)``, which delivers the bytes again. Not a stall.
     case pause
     case stop
 }

@@ -10,8 +10,7 @@ public struct ManifestPath: Equatable, Sendable {
     enum Segment: Hashable, Sendable {
         case member(String)
         case elements, members
-        /// The value and its descendants. Allowed once in a path, but not as the last segment, so
-        /// that no value is read twice.
+        /// The value and its descendants. Allowed once and not last, so that none is read twice.
         case descendants
         /// The elements whose member has a value. In XML, the member is an attribute (`@name`).
         case elementsWhere(String, String)

@@ -1,8 +1,7 @@
 /// A search for entries in one pass. Keeps only the root's members and, until their shape is
 /// decided, the first entries. Both are limited in size.
 final class EntryWalk<Cursor: ManifestCursor> {
-    /// The maximum number of places that are checked for repeated keys. Only paths with `..` can
-    /// match more.
+    /// The maximum number of places checked for repeated keys. Only paths with `..` match more.
     private static var maximumPlaces: Int { 64 }
 
     private(set) var hasEntries = false

@@ -14,8 +14,7 @@ extension ManifestSource {
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let hasThread = HelperThread.start {
             defer { close(writer) }
-            // After an error, the reader reports that the list has no end. Helper threads block
-            // SIGPIPE, so a closed pipe is also an error.
+            // After an error, the reader reports that the list has no end. SIGPIPE is blocked here.
             try? Self.list(cache, in: FileHandle(fileDescriptor: writer, closeOnDealloc: false))
         }
         guard hasThread else {

@@ -32,7 +32,7 @@ public struct RemoteEvictor: Sendable {
     }
 
     /// Evicts references and objects. Calls `onProgress` for each listed page. Throws
-    /// `RemoteError`. If cancelled, returns the report of the work until then.
+    /// `RemoteError`. If cancelled, returns a partial report.
     public func evict(
         _ policy: Policy,
         onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }

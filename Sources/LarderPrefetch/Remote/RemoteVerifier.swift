@@ -17,8 +17,8 @@ public struct RemoteVerifier: Sendable {
 
     /// Verifies the remote. With a cache, restores damaged objects from it, and removes damaged
     /// objects that the cache lacks, with their references. Unreadable objects are kept. Calls
-    /// `onProgress` for each object. Throws `RemoteError` or `CacheError`. If cancelled, returns the
-    /// report of the work until then.
+    /// `onProgress` for each object. Throws `RemoteError` or `CacheError`. If cancelled, returns a
+    /// partial report.
     public func verify(
         repairingFrom cache: Cache? = nil,
         onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }

@@ -14,7 +14,8 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
-        /// By manifest, the number of failed icons with a required digest or size, and of mismatches.
+        /// By manifest, the number of failed icons with a required digest or size, and of those the
+        /// number of mismatches.
         var demands: [String: (failed: Int, refused: Int)] = [:]
     }
 
