@@ -15,7 +15,7 @@ final class RateLimit {
     }
 
     func admits(_ bytes: Int64, of id: TransferID, now: ContinuousClock.Instant = .now) -> Bool {
-        // Bytes that are delivered again were admitted before.
+        // Bytes that are delivered again count as 0, because they were admitted before.
         guard bytes > 0 else { return true }
         refill(now)
         guard tokens > 0, waiting.isEmpty || turn == id else {

@@ -43,7 +43,7 @@ final class ServedManifests: Sendable {
         try current(manifest.spool, of: manifest.manifest) { try read(manifest.manifest) }
     }
 
-    /// Returns a manifest's catalogue like ``spool(of:)``, or nil before the first version.
+    /// Like ``spool(of:)``, but returns the manifest's catalogue, or nil if no version was read.
     func catalogue(of manifest: Manifest, base: String) throws -> CatalogueSpool? {
         let manifest = manifest.manifest
         let key = Array("\(manifest.name)\0\(base)".utf8)
