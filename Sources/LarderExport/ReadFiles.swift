@@ -73,7 +73,7 @@ extension DatabaseQueue {
     func run<Row>(
         _ sql: String, for rows: some Sequence<Row>, _ values: (Row) -> [any SQLiteValue]
     ) throws {
-        // Commits do not write a temporary database to the disk, so a transaction would save no time.
+        // Commits do not write a temporary database to disk, so a transaction would save no time.
         try writeWithoutTransaction { db in
             let statement = try db.prepared(sql)
             for row in rows {

@@ -263,8 +263,8 @@ final class XMLFilter {
         tags.append(
             .init(
                 element: element, line: input.line,
-                text: offsets == nil ? nil : text.range(upTo: offset), attributes: attributes,
-                size: size))
+                text: offsets == nil ? nil : text.range(upTo: offset),  // text: bytes
+                attributes: attributes, size: size))
         put((tag.isEnd ? "</" : "<").utf8)
         put(tag.name)
         omit(length)

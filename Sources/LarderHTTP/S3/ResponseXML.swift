@@ -13,17 +13,24 @@ enum ResponseXML {
         return rules
     }()
 
+    static let separator = UInt8(ascii: "/")
+
     /// Calls `body` at the end of each element except the root. Paths exclude the root and
     /// namespace prefixes. Returns the root's name.
+    ///
+    /// - Throws: ``ParseError``, errors of `body`, or `CancellationError`.
     static func read(
-        _ bytes: [UInt8], _ body: (_ path: String, _ text: String) throws -> Void
-    ) throws -> String {
+        _ bytes: [UInt8], _ body: (_ path: [UInt8], _ text: String) throws -> Void
+    ) throws -> [UInt8] {
         var rest = bytes[...]
-        var open: [(path: String, text: String)] = []
-        var root = ""
+        var path: [UInt8] = []
+        // `start` is the length of the parent's path.
+        var open: [(start: Int, text: String)] = []
+        var root: [UInt8]?
         func end() throws {
-            let (path, text) = open.removeLast()
+            let (start, text) = open.removeLast()
             if !open.isEmpty { try body(path, text) }
+            path.removeSubrange(start...)
         }
         do {
             let reader = try XMLReader(rules) { buffer in
@@ -36,10 +43,13 @@ enum ResponseXML {
             while true {
                 switch try reader.advance() {
                 case .start:
-                    let name = reader.name.split(separator: ":").last.map(String.init) ?? ""
-                    if open.isEmpty { root = name }
-                    let parent = open.count > 1 ? open[open.count - 1].path + "/" : ""
-                    open.append((parent + name, ""))
+                    let name = Array(reader.name.utf8)
+                    let colon = name.lastIndex(of: UInt8(ascii: ":"))
+                    let local = name[(colon.map { $0 + 1 } ?? 0)...]
+                    let start = path.count
+                    if open.count > 1 { path.append(separator) }
+                    if open.isEmpty { root = Array(local) } else { path += local }
+                    open.append((start, ""))
                     if reader.isEmpty { try end() }
                 case .end: try end()
                 case .text:
@@ -48,7 +58,9 @@ enum ResponseXML {
                     guard open[last].text.utf8.count <= rules.maximumTextBytes else {
                         throw ParseError()
                     }
-                case .finished: return root
+                case .finished:
+                    guard let root else { throw ParseError() }
+                    return root
                 }
             }
         } catch is XMLError {
@@ -57,29 +69,34 @@ enum ResponseXML {
     }
 }
 
+/// A response to ListObjectsV2.
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
 struct ListAnswer {
     private(set) var objects: [ListedObject] = []
     private(set) var isTruncated = false
 
     init(_ bytes: [UInt8]) throws {
-        var (key, size, modified): (String?, Int64?, Date?) = (nil, nil, nil)
+        var key: String?
+        var size: Int64?
+        var modified: Date?
         let root = try ResponseXML.read(bytes) { path, text in
-            switch path {
-            case "Contents/Key": key = text
-            case "Contents/Size": size = Int64(text)
-            case "Contents/LastModified": modified = Self.date(text)
-            case "Contents":
+            if path.elementsEqual("Contents/Key".utf8) {
+                key = text
+            } else if path.elementsEqual("Contents/Size".utf8) {
+                size = Int64(text)
+            } else if path.elementsEqual("Contents/LastModified".utf8) {
+                modified = Self.date(text)
+            } else if path.elementsEqual("Contents".utf8) {
                 guard let key, let size, let modified, size >= 0 else {
                     throw ResponseXML.ParseError()
                 }
                 objects.append(ListedObject(key: key, size: size, modified: modified))
-            case "IsTruncated": isTruncated = text == "true"
-            default: break
+            } else if path.elementsEqual("IsTruncated".utf8) {
+                isTruncated = text.utf8.elementsEqual("true".utf8)
             }
-            if !path.contains("/") { (key, size, modified) = (nil, nil, nil) }
+            if !path.contains(ResponseXML.separator) { (key, size, modified) = (nil, nil, nil) }
         }
-        guard root == "ListBucketResult" else { throw ResponseXML.ParseError() }
+        guard root.elementsEqual("ListBucketResult".utf8) else { throw ResponseXML.ParseError() }
     }
 
     private static func date(_ text: String) -> Date? {
@@ -89,16 +106,18 @@ struct ListAnswer {
 }
 
 extension RemoteError {
-    /// https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+    /// - Parameter body: The body, usually an error as XML.
+    ///   https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
     init(_ head: ResponseHead, body: [UInt8], subject: String) {
-        var texts: [String: String] = [:]
+        var texts: [[UInt8]: String] = [:]
         _ = try? ResponseXML.read(body) { path, text in
             texts[path] = String(decoding: text.utf8.prefix(300), as: UTF8.self)
         }
-        let (name, reason, status) = (texts["Code"] ?? "", texts["Message"] ?? "", head.status)
+        func text(_ name: String) -> String? { texts[Array(name.utf8)] }
+        let (name, reason, status) = (text("Code") ?? "", text("Message") ?? "", head.status)
         let shown = name.isEmpty ? "status \(status)" : name
         let words = reason.isEmpty ? shown : "\(shown): \(reason)"
-        let region = (head.headers[first: "x-amz-bucket-region"] ?? texts["Region"]).map {
+        let region = (head.headers[first: "x-amz-bucket-region"] ?? text("Region")).map {
             String(decoding: $0.utf8.prefix(64), as: UTF8.self)
         }
         let code = Self.code(of: status, named: name, hasRegion: region != nil)

@@ -39,7 +39,7 @@ struct ManifestShape: Equatable, Sendable {
             case theme
             /// An `icon` element of AppStream. Its `type` attribute decides how its text is used.
             case typed
-            /// A URL that counts only if an attribute or the name of the file shows that it is an image.
+            /// A URL that counts only if an attribute or its file name shows that it is an image.
             case image
             /// A URL built from another member, which `larder localize` cannot replace.
             case convention

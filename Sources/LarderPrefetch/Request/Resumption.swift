@@ -37,8 +37,7 @@ enum Resumption {
     }
 
     static func validator(of head: ResponseHead, _ fields: Validators) -> String? {
-        let offersRanges = head.headers.words(of: "Accept-Ranges").contains("bytes")
-        guard head.headers.contentCodings.isEmpty, head.status == 206 || offersRanges else {
+        guard head.headers.contentCodings.isEmpty, head.status == 206 || offersRanges(head) else {
             return nil
         }
         if let tag = fields.etag { return isDate(tag) ? nil : tag }
@@ -56,6 +55,14 @@ enum Resumption {
         return head.headers[first: "Content-Length"].flatMap { Int64($0) }
     }
 
+    private static func offersRanges(_ head: ResponseHead) -> Bool {
+        head.headers.all("Accept-Ranges").contains { field in
+            field.utf8.split(separator: UInt8(ascii: ",")).contains {
+                $0.trimmingBlanks.isWord("bytes")
+            }
+        }
+    }
+
     private static func isDate(_ validator: String) -> Bool {
         validator.utf8.first != UInt8(ascii: "\"")
     }
@@ -70,15 +77,20 @@ struct ByteRange: Equatable {
 
     init?(_ headers: HeaderFields) {
         guard let field = headers[first: "Content-Range"] else { return nil }
-        let parts = field.split { " -/".contains($0) }
-        guard parts.count == 4, let first = Int64(parts[1]), let last = Int64(parts[2]),
+        let words = field.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
+        guard words.count == 2, words[0].isWord("bytes") else { return nil }
+        let halves = words[1].split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard halves.count == 2 else { return nil }
+        let ends = halves[0].split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]),
             first <= last
         else { return nil }
-        let total = Int64(parts[3])
-        let end = total.map { "\($0)" } ?? "*"
-        guard field.lowercased().isSame(as: "bytes \(first)-\(last)/\(end)"),
-            total.map({ last < $0 }) ?? true
-        else { return nil }
+        let total = Self.number(halves[1])
+        guard halves[1].isWord("*") || (total.map { last < $0 } ?? false) else { return nil }
         (self.first, self.last, self.total) = (first, last, total)
+    }
+
+    private static func number(_ digits: Substring.UTF8View) -> Int64? {
+        digits.allSatisfy(\.isDigit) ? Int64(Substring(digits)) : nil
     }
 }
