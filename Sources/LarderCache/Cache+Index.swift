@@ -23,8 +23,7 @@ extension Cache {
         }
     }
 
-    /// Returns the first `limit` keys with the prefix `text`, and the last one if there may be
-    /// more.
+    /// Returns the first `limit` keys with the prefix `text`, and the last if there may be more.
     package func keys(
         beginningWith text: String, limit: Int, arePinned: Bool
     ) throws(CacheError) -> [String] {

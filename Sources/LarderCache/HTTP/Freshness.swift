@@ -55,8 +55,7 @@ package struct CacheControl: Equatable, Sendable {
     /// Whether shared caches may store a response to a request with credentials (section 3.5).
     private var isForShared = false
 
-    /// Whether a shared cache may store the response. `isPersonal` means that the request had
-    /// credentials.
+    /// Whether a shared cache may store the response. `isPersonal`: the request had credentials.
     package func mayBeShared(isPersonal: Bool) -> Bool {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }

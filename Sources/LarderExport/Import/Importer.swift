@@ -113,8 +113,7 @@ package struct ImportConfiguration: Sendable {
         let place = try Cache.nearestDirectory(to: path)
         let isCache =
             try FileIdentity(path: path)?.isSameFile(as: FileIdentity(root.status())) ?? false
-        // The root is allowed to contain the cache, because on macOS the cache is next to the
-        // caches of libraries.
+        // The root may contain the cache, because on macOS it is next to the caches of libraries.
         guard !isCache, try !place.lies(in: folder) else {
             throw CacheError(.unusable, subject: directory, message: "contains the cache")
         }

@@ -105,16 +105,14 @@ extension KeyedLayout {
         folders: ["coil3_disk_cache"], digits: 64,
         journal: JournalForm(appVersion: 3, valueCount: 2), storesErrors: true)
 
-    /// Coil 2, which stores only successful responses, without their status.
-    /// Source: Coil 2.7.0, RealDiskCache.kt, DiskLruCache.kt, HttpUriFetcher.kt and Utils.kt
-    /// (`SingletonDiskCache`).
+    /// Coil 2, which stores only successful responses, without their status. Source: Coil 2.7.0,
+    /// RealDiskCache.kt, DiskLruCache.kt, HttpUriFetcher.kt and Utils.kt (`SingletonDiskCache`).
     static let coil2 = KeyedLayout(
         folders: ["image_cache"], digits: 64, journal: JournalForm(appVersion: 1, valueCount: 2))
 
-    /// Original data (`DataCacheKey`, unsigned) in Glide's default `DiskLruCacheWrapper`.
-    /// Source: Glide 5.0.9, DataCacheKey.java, GlideUrl.java, EmptySignature.java (which adds
-    /// nothing to the digest), SafeKeyGenerator.java, DiskLruCacheWrapper.java, and
-    /// third_party/disklrucache.
+    /// Original data (`DataCacheKey`, unsigned) in Glide's default `DiskLruCacheWrapper`. Source:
+    /// Glide 5.0.9, DataCacheKey.java, GlideUrl.java, EmptySignature.java (which adds nothing to
+    /// the digest), SafeKeyGenerator.java, DiskLruCacheWrapper.java, and third_party/disklrucache.
     static let glide = KeyedLayout(
         folders: ["image_manager_disk_cache"], digits: 64,
         journal: JournalForm(appVersion: 1, valueCount: 1))

@@ -47,8 +47,7 @@ package final class TransferLoop: @unchecked Sendable {
     /// After a longer wait, libcurl may deliver HTTP/2 bytes a second late (curl/curl#17636).
     private static let firstWait = Duration.milliseconds(10)
 
-    /// Programs must first check that threads can be created, because Dispatch waits until it can
-    /// create one. `queue` must be serial.
+    /// Callers first check that threads can be created, because Dispatch waits. `queue` is serial.
     /// - Throws: An error if a configured file is unreadable or libcurl is too old.
     package init(
         configuration: TransferConfiguration = .init(),
@@ -127,7 +126,6 @@ package final class TransferLoop: @unchecked Sendable {
     }
 
     // MARK: - On the queue
-
     package func isConnected(to origin: String) -> Bool {
         if sockets.isOpen(to: origin) { return true }
         // A connection to an HTTP proxy serves all hosts of http URLs.

@@ -17,8 +17,6 @@ enum ResponseXML {
 
     /// Calls `body` at the end of each element except the root. Paths exclude the root and
     /// namespace prefixes. Returns the root's name.
-    ///
-    /// - Throws: ``ParseError``, errors of `body`, or `CancellationError`.
     static func read(
         _ bytes: [UInt8], _ body: (_ path: [UInt8], _ text: String) throws -> Void
     ) throws -> [UInt8] {
@@ -76,9 +74,7 @@ struct ListAnswer {
     private(set) var isTruncated = false
 
     init(_ bytes: [UInt8]) throws {
-        var key: String?
-        var size: Int64?
-        var modified: Date?
+        var (key, size, modified): (String?, Int64?, Date?) = (nil, nil, nil)
         let root = try ResponseXML.read(bytes) { path, text in
             if path.elementsEqual("Contents/Key".utf8) {
                 key = text
@@ -106,8 +102,7 @@ struct ListAnswer {
 }
 
 extension RemoteError {
-    /// - Parameter body: The body, usually an error as XML.
-    ///   https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+    /// https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
     init(_ head: ResponseHead, body: [UInt8], subject: String) {
         var texts: [[UInt8]: String] = [:]
         _ = try? ResponseXML.read(body) { path, text in

@@ -10,8 +10,7 @@ public struct Entry: Equatable, Sendable {
     package let expectation: Expectation
     /// The identity of a resource whose URL is signed or changes. If nil, the URL is the identity.
     package let key: String?
-    /// The absolute URL as written in the manifest, if this spelling is not canonical and has no
-    /// credentials.
+    /// The absolute URL as in the manifest, if it is not canonical and has no credentials.
     package let writtenSpelling: String?
 
     /// Nil if there is a ``key``, because only the key then finds the icon.

@@ -5,8 +5,7 @@ import LarderCore
 import LarderManifest
 
 extension Plan {
-    /// For each fetch, calls `body` with the index of the fetch and its entries, a page at a time,
-    /// the leader first.
+    /// Calls `body` with each fetch's index and its entries, a page at a time, the leader first.
     func forEachEntry(of fetches: [Int64], _ body: (Int, [PlannedEntry]) throws -> Void) throws {
         guard !fetches.isEmpty else { return }
         let leaders = try database.unsafeRead { db in

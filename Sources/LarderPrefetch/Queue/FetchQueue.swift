@@ -150,7 +150,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     // MARK: - Called on the loop's queue
-
     private var isIdle: Bool {
         operations == 0 && unstaged.load(ordering: .acquiring) == 0
             && (isStopping || schedule.isEmpty)

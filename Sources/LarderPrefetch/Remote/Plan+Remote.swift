@@ -83,8 +83,7 @@ extension Plan {
         try database.write { try $0.prepared(update).run(fetch) }
     }
 
-    /// Records pending resources whose object is also that of an earlier resource. Returns
-    /// whether there are any.
+    /// Records pending resources with the object of an earlier one. Returns whether any exist.
     func noteTwins() throws -> Bool {
         try database.writeWithoutTransaction { db in
             try db.execute(

@@ -191,8 +191,7 @@ final class PullStage: Depositor, Sendable {
         return found.known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
     }
 
-    /// Reports a resource left in the remote. Waits until this is done, because otherwise
-    /// unreported resources would accumulate.
+    /// Reports a resource left in the remote. Waits, so that unreported ones do not accumulate.
     private func leave(_ found: Plan.FoundFetch, _ reference: Reference?) async {
         let record = reference?.record
         let success = ResourceResult.Success(

@@ -37,9 +37,10 @@ enum Resumption {
     }
 
     static func validator(of head: ResponseHead, _ fields: Validators) -> String? {
-        guard head.headers.contentCodings.isEmpty, head.status == 206 || offersRanges(head) else {
-            return nil
-        }
+        let units = head.headers.words(of: "Accept-Ranges")
+        guard head.headers.contentCodings.isEmpty,
+            head.status == 206 || units.contains(where: { $0.isSame(as: "bytes") })
+        else { return nil }
         if let tag = fields.etag { return isDate(tag) ? nil : tag }
         // A date is a strong validator only if the resource cannot have changed twice within a
         // second (RFC 9110, section 8.8.2.2). A minute allows for different clocks.
@@ -53,14 +54,6 @@ enum Resumption {
     static func totalBytes(_ head: ResponseHead) -> Int64? {
         if head.status == 206 { return ByteRange(head.headers)?.total }
         return head.headers[first: "Content-Length"].flatMap { Int64($0) }
-    }
-
-    private static func offersRanges(_ head: ResponseHead) -> Bool {
-        head.headers.all("Accept-Ranges").contains { field in
-            field.utf8.split(separator: UInt8(ascii: ",")).contains {
-                $0.trimmingBlanks.isWord("bytes")
-            }
-        }
     }
 
     private static func isDate(_ validator: String) -> Bool {
