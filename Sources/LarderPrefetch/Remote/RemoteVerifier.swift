@@ -15,9 +15,9 @@ public struct RemoteVerifier: Sendable {
         (self.remote, self.transfer) = (remote, transfer)
     }
 
-    /// Verifies the remote. With a cache, restores damaged objects, and removes damaged objects that
-    /// the cache lacks, with their references. Keeps unreadable objects. Calls `onProgress` for each
-    /// object. Throws `RemoteError` or `CacheError`. If cancelled, returns a partial report.
+    /// Verifies the remote. With a cache, restores damaged objects, and removes damaged objects
+    /// that the cache lacks, with their references. Keeps unreadable objects. Calls `onProgress`.
+    /// Throws `RemoteError` or `CacheError`. If cancelled, returns a partial report.
     public func verify(
         repairingFrom cache: Cache? = nil,
         onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }
