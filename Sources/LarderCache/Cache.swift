@@ -51,7 +51,7 @@ public final class Cache: Sendable {
     ///     Default: always nil.
     ///   - isCancelled: Called often. Returning true stops the rebuild without changes. Default:
     ///     never.
-    /// - Throws: A ``CacheError``: `.missing` if there is no cache, `.locked` if it is in use.
+    /// - Throws: A ``CacheError``: `.missing` if `path` has no cache, `.locked` if it is in use.
     public static func reindex(
         at path: String, wait: LockWait = .none, log: CacheLog = .none,
         describe: (([UInt8]) -> ObjectAttributes?)? = nil,

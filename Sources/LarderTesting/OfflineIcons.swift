@@ -7,7 +7,7 @@ import LarderIcons
     import FoundationNetworking
 #endif
 
-/// Answers requests of a `URLSession` with icons from a cache directory, without the network.
+/// A source of icons for a `URLSession`, from a cache directory instead of the network.
 ///
 /// A request for a missing icon fails, and ``finish()`` throws an error with its URL. Several
 /// instances can be used at the same time. In Swift Testing, the trait

@@ -49,7 +49,7 @@ final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
         #if canImport(FoundationNetworking)
             // Before Swift 6.4, a client that resumes a task blocks the session forever if another
             // thread cancels the task and waits for the session (swift-corelibs-foundation 5412).
-            // So the session waits for 0.2 s at most. Unsafe because the compiler does not know
+            // So the session waits for at most 0.2 s. Unsafe because the compiler does not know
             // that only the client uses the request now.
             nonisolated(unsafe) let request: URLProtocol = self
             DispatchQueue(label: "larder.offline-icons").async(group: answering) { body(request) }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Starts threads, and reports if a thread cannot be started. In this case, libdispatch retries
-/// without limit, and Foundation's `Thread` silently never runs.
+/// Functions that start threads, and report if a thread cannot be started. libdispatch would retry
+/// without limit, and Foundation's `Thread` would silently never run.
 package enum HelperThread {
     package static var shortage: CacheError { shortage(isOfRoom: !hasRoom(usualThread)) }
 

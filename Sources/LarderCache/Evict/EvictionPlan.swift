@@ -182,9 +182,9 @@ final class EvictionPlan {
                 """)
     }
 
-    /// Selects the objects in the order of removal. The first are those that must be removed, then
-    /// those larger than ``EvictionPolicy/maximumBytes``, because removing all smaller ones would
-    /// not be enough. Objects without a valid time are treated as used now.
+    /// Selects the objects in the order of removal. Objects that must be removed come first, then
+    /// objects larger than ``EvictionPolicy/maximumBytes``, because removing all smaller objects
+    /// would not be enough. Objects without a valid time are treated as used now.
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
         let statement = try db.prepared(
             """

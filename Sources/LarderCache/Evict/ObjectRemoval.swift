@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Removes files that have no rows. Transactions stop other processes from adding rows meanwhile.
+/// The removal of files without rows. Transactions stop other processes from adding these rows.
 final class ObjectRemoval {
     /// Opened before rows are deleted, because opening may fail.
     private let objects: FileDescriptor?

@@ -5,7 +5,7 @@ import GRDBSQLite
 /// The SQLite database of resources and objects, in WAL mode. Rows are written only after the bytes
 /// of their objects are durable.
 ///
-/// It has one writing and up to four reading connections. GRDB's pool is not used, because it finds
+/// It uses a connection for writing and up to four for reading, but not GRDB's pool, which finds
 /// the log by path instead of URI and writes whenever it opens a database.
 final class CacheIndex: Sendable {
     private static let readerLimit = 4

@@ -98,7 +98,7 @@ enum IndexSchema {
         }
     }
 
-    /// The SQL statements by migration. Nil stands for a call of ``URLKeys/renew(_:)``.
+    /// The SQL statements by migration. Nil calls ``URLKeys/renew(_:)``.
     static let migrations: KeyValuePairs<String, String?> = [
         "1: objects and resources": """
         CREATE TABLE objects (

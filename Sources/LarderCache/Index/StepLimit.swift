@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A limit on a statement's steps, because the pages of an untrusted index can form a loop. It is
-/// several times what an intact index of this size needs.
+/// A limit on a statement's steps, because the pages of an untrusted index can form a loop. An
+/// intact index of the same size needs only a fraction of it.
 final class StepLimit {
     private static let interval: CInt = 10_000
     private static let least = 4_000_000

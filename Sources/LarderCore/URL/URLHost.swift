@@ -60,7 +60,7 @@ enum URLHost {
         return (0..<4).map { String(address >> (24 - 8 * $0) & 255) }.joined(separator: ".")
     }
 
-    /// Parses a decimal, octal or hexadecimal number. Returns 2^32 for one that exceeds 64 bits.
+    /// Parses a decimal, octal or hexadecimal number. Returns 2^32 if it exceeds 64 bits.
     private static func number(_ label: ByteSlice) -> UInt64? {
         guard !label.isEmpty else { return nil }
         var digits = label

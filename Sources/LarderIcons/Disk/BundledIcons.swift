@@ -5,7 +5,7 @@ import LarderCore
 /// A read-only cache directory, for example in an app's bundle, from which another image library
 /// can read icons (`Examples/Sources/NukeCache`).
 ///
-/// The functions are those of Nuke's protocol `DataCaching`, whose key is the URL by default. They
+/// It has the functions of Nuke's protocol `DataCaching`, whose key is the URL by default. They
 /// block on the disk, so call them in the background, as Nuke does.
 public final class BundledIcons: Sendable {
     private let layer: CacheLayer

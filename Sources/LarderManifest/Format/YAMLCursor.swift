@@ -2,8 +2,8 @@ import LarderCore
 
 /// A cursor over the values of all documents in a YAML stream. In an entry, a merge key (`<<`, YAML
 /// 1.1) adds the members of the named mappings, which keep their places in the file. The entry's
-/// own members take precedence, then those of earlier mappings. Outside entries, `<<` is an
-/// ordinary member. Members whose key is not a scalar are skipped.
+/// own members take precedence over merged members, and earlier mappings over later ones.
+/// Outside entries, `<<` is an ordinary member. Members whose key is not a scalar are skipped.
 final class YAMLCursor: ManifestCursor {
     private static let maximumKeySize = 8 << 10
 

@@ -25,7 +25,7 @@ public final class Prefetcher: Sendable {
     }
 
     /// Creates a prefetcher. Installs libcurl's conversion of international host names
-    /// (`CurlHosts`), unless the process has one.
+    /// (`CurlHosts`), unless the process has installed a conversion.
     public init(_ configuration: PrefetchConfiguration) {
         CurlHosts.install()
         self.configuration = configuration

@@ -30,7 +30,7 @@ public struct Shard: Sendable, Equatable {
     /// Whether this worker owns a part.
     public func owns(_ part: Part) -> Bool { Int(part.number) % count == index }
 
-    /// Whether this worker owns a resource. `host` is as in `HTTPURL`, or nil if there is none.
+    /// Whether this worker owns a resource. `host` is as in `HTTPURL`, or nil without a URL.
     public func owns(host: String?, key: String) -> Bool {
         guard let host else { return owns(Part(ofKey: key)) }
         guard let split = split(ofHost: host) else { return owns(Part(ofHost: host)) }

@@ -22,7 +22,7 @@ extension Plan {
         }
         try plan.database.writeWithoutTransaction { db in
             try db.execute(sql: "CREATE INDEX main.leaders ON entries (key) WHERE leader IS NULL")
-            // Tables of `main` precede those of `cache`.
+            // SQLite searches `main` before `cache`.
             let index = """
                 CREATE TABLE main.objects (id, digest, size);
                 CREATE TABLE main.resources (key, object);
