@@ -45,10 +45,9 @@ final class EntryDecoder {
                 integrity: value(at: shape.integrity, in: element), isKeyed: key != .null,
                 // A key can identify only one icon.
                 key: found.count <= 1 ? self.key(key) : nil)
-            return found.enumerated().map { index, icon in
-                item.icon = index + 1
-                return self.item(item, with: icon, common)
-            }
+            // A constant, because a captured variable is slow.
+            let start = item
+            return found.enumerated().map { self.item(start, $0 + 1, with: $1, common) }
         } catch {
             item.result = .failed(error)
             return [item]
@@ -78,8 +77,10 @@ final class EntryDecoder {
             isThemeName: icon.target == .theme, isKeyed: isKeyed)
     }
 
-    private func item(_ element: ManifestItem, with icon: Icon, _ entry: Common) -> ManifestItem {
-        var item = element
+    private func item(
+        _ item: consuming ManifestItem, _ number: Int, with icon: Icon, _ entry: Common
+    ) -> ManifestItem {
+        item.icon = number
         if shape.isGroup, !icon.match.container.isEmpty {
             let container = ManifestValue.dictionary(icon.match.container)
             item.name = (name(of: container) ?? icon.match.wildcard)?.shortenedName ?? item.name

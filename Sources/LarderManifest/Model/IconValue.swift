@@ -44,11 +44,11 @@ public struct IconValue: Equatable, Sendable {
         self.text = text
         self.isKeyed = isKeyed
         self.source = source
-        let bytes = text.utf8
-        let isHTTP = bytes.starts(with: "http://".utf8) || bytes.starts(with: "https://".utf8)
-        isPlain =
-            isHTTP
-            && bytes.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "{") && $0 != UInt8(ascii: "%") }
+        var copy = text
+        isPlain = copy.withUTF8 { bytes in
+            (bytes.starts(with: "http://".utf8) || bytes.starts(with: "https://".utf8))
+                && bytes.allSatisfy { $0 > 0x20 && $0 != 0x25 && $0 != 0x7B }
+        }
         if isPlain {
             kind = .url
         } else if ManifestValue.string(text, at: source).isBlank {
