@@ -34,13 +34,20 @@ public final class Prefetcher: Sendable {
     /// Returns the events of a run, which starts when the sequence is iterated. All manifests are
     /// read before the first request. The sequence throws only if the run cannot start.
     public func prefetch(_ manifests: [ManifestSource]) -> PrefetchEvents {
+        prefetch(manifests) {}
+    }
+
+    /// Calls `onPlanned` before the first request, on the thread of the run.
+    package func prefetch(
+        _ manifests: [ManifestSource], onPlanned: @escaping @Sendable () -> Void
+    ) -> PrefetchEvents {
         PrefetchEvents(cancel: { [self] in cancel() }) { [self] in
             let channel = EventChannel(capacity: 1024)
             let hasThread = HelperThread.start(stackSize: 4 << 20) { [self] in
                 channel.finish(
                     Result {
                         try HelperThread.require()
-                        channel.send([.finished(try openAndRun(manifests, channel))])
+                        channel.send([.finished(try openAndRun(manifests, channel, onPlanned))])
                     })
             }
             if !hasThread { channel.finish(.failure(HelperThread.shortage)) }
@@ -64,7 +71,8 @@ public final class Prefetcher: Sendable {
     /// Records damage to the index, so that the next command rebuilds it. If planning finds the
     /// damage, starts over once.
     private func openAndRun(
-        _ manifests: [ManifestSource], _ channel: EventChannel, isLastTry: Bool = false
+        _ manifests: [ManifestSource], _ channel: EventChannel,
+        _ onPlanned: @Sendable () -> Void, isLastTry: Bool = false
     ) throws -> Report {
         guard let cache = try openCache() else { return .interrupted }
         defer { cache.close() }
@@ -72,7 +80,10 @@ public final class Prefetcher: Sendable {
         var isPlanned = false
         do {
             var report = try Plan.translatingErrors {
-                try run(manifests, cache, channel, &isPlanned)
+                try run(manifests, cache, channel) {
+                    isPlanned = true
+                    onPlanned()
+                }
             }
             report.failure = report.failure.map(cache.noteDamage)?.located(inCacheAt: cache.path)
             return report
@@ -82,7 +93,7 @@ public final class Prefetcher: Sendable {
                 manifests.allSatisfy(\.canBeReadAgain)
             else { throw error }
             cache.close()
-            return try openAndRun(manifests, channel, isLastTry: true)
+            return try openAndRun(manifests, channel, onPlanned, isLastTry: true)
         }
     }
 
@@ -106,7 +117,7 @@ public final class Prefetcher: Sendable {
 
     private func run(
         _ manifests: [ManifestSource], _ cache: Cache, _ channel: EventChannel,
-        _ isPlanned: inout Bool
+        onPlanned: () -> Void
     ) throws -> Report {
         let start = ContinuousClock.now
         let writer = try cache.isReadOnly ? nil : cache.store()
@@ -132,7 +143,7 @@ public final class Prefetcher: Sendable {
         } catch is CancellationError {
             return .interrupted
         }
-        isPlanned = true
+        onPlanned()
         let summary = plan.summary
         channel.send([.planned(summary)])
         configuration.logger?.info(

@@ -297,6 +297,23 @@ import Testing
         }
     }
 
+    @Test func aRunCanBeCancelledAfterPlanningAndBeforeTheFirstRequest() async throws {
+        let origin = try Origin()
+        try await withTemporaryDirectory { directory in
+            var configuration = PrefetchConfiguration(cache: directory.path("cache"))
+            configuration.transfer.addressPolicy = .allowAll
+            let prefetcher = Prefetcher(configuration)
+            let source = ManifestSource.bytes(
+                Array(manifest([origin.url("/a")]).utf8), name: "test")
+            var last: Report?
+            let events = prefetcher.prefetch([source]) { prefetcher.cancel() }
+            for try await case .finished(let report) in events { last = report }
+            let report = try #require(last)
+            #expect(report.isInterrupted && report.count(.unfinished) == 1)
+            #expect(origin.count() == 0)
+        }
+    }
+
     /// Regression: requests refused before the queue noticed the cancellation were reported as
     /// failed.
     @Test func requestsRefusedByACancellationAreUnfinished() async throws {

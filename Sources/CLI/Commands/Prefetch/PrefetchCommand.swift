@@ -183,15 +183,16 @@ extension CacheRun {
         _ console: inout PrefetchConsole, onEvent: (PrefetchEvent) -> Void = { _ in }
     ) async throws -> Report {
         let prefetcher = Prefetcher(configuration)
-        var last = Report.interrupted
-        for try await event in prefetcher.prefetch(sources) {
-            onEvent(event)
-            console.say(event, of: sources)
-            if case .finished(let report) = event { last = report }
-            guard case .planned = event else { continue }
+        let events = prefetcher.prefetch(sources) { [interrupts] in
             ProcessMemory.releaseText()
             // Before this call, a signal ends the process: reading a pipe may block forever.
             interrupts.ask("transfers in flight have 2 s to finish") { prefetcher.cancel() }
+        }
+        var last = Report.interrupted
+        for try await event in events {
+            onEvent(event)
+            console.say(event, of: sources)
+            if case .finished(let report) = event { last = report }
         }
         var counts: [RunRecord.Count: Int64] = [
             .entries: Int64(last.entries), .receivedBytes: last.receivedBytes,
