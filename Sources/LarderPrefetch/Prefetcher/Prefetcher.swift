@@ -46,7 +46,6 @@ public final class Prefetcher: Sendable {
             let hasThread = HelperThread.start(stackSize: 4 << 20) { [self] in
                 channel.finish(
                     Result {
-                        try HelperThread.require()
                         channel.send([.finished(try openAndRun(manifests, channel, onPlanned))])
                     })
             }
@@ -120,38 +119,12 @@ public final class Prefetcher: Sendable {
         onPlanned: () -> Void
     ) throws -> Report {
         let start = ContinuousClock.now
-        let writer = try cache.isReadOnly ? nil : cache.store()
-        defer { writer?.close() }
-
-        let open: ManifestSource.Opener = { [configuration] url in
-            try DownloadedManifest(
-                url: url, transfer: configuration.loggedTransfer, retry: configuration.retry,
-                headers: configuration.headers, allowsDowngrade: configuration.allowsDowngrade,
-                storesUnstorable: configuration.storesUnstorable,
-                maximumBytes: configuration.manifestRules.limits.maximumUnpackedSize, cache: cache,
-                store: configuration.policy.isOffline ? nil : writer,
-                isCancelled: { self.isCancelled }
-            ).download()
-        }
-        let plan: Plan
-        do {
-            plan = try Plan(
-                of: manifests.map { $0.opened(by: open) },
-                by: Planner(configuration, cache: cache),
-                at: writer?.scratchPath("plan.sqlite"), isCancelled: { self.isCancelled },
-                onProgress: { channel.offer(.planning($0)) })
-        } catch is CancellationError {
-            return .interrupted
-        }
-        onPlanned()
+        let store = try cache.isReadOnly ? nil : cache.store()
+        defer { store?.close() }
+        guard let plan = try plan(manifests, cache, store, channel) else { return .interrupted }
         let summary = plan.summary
+        onPlanned()
         channel.send([.planned(summary)])
-        configuration.logger?.info(
-            "manifests planned",
-            metadata: [
-                "resources": "\(summary.urls)", "missing": "\(summary.missing)",
-                "stale": "\(summary.stale)",
-            ])
         let reporter = Reporter(
             plan: plan, channel: channel, namesSuccesses: configuration.namesSuccesses,
             isLocking: configuration.onLocked != nil)
@@ -162,24 +135,73 @@ public final class Prefetcher: Sendable {
             try cache.recordUse(of: objects)
         }
         try plan.releaseIndex()
-        func finish(
-            after failure: CacheError? = nil, receivedBytes: Int64 = 0, remote: RemoteReport? = nil
-        ) throws -> Report {
-            var report = try reporter.finish(after: failure)
-            (report.isInterrupted, report.receivedBytes) = (isCancelled, receivedBytes)
-            report.seconds = (ContinuousClock.now - start) / .seconds(1)
-            report.remote = remote
-            if let onLocked = configuration.onLocked, report.isComplete,
-                summary.leftAlone == 0, summary.otherShards == 0
-            {
-                try plan.forEachLocked(onLocked)
-                report.isLocked = true
-            }
-            return report
-        }
-        // A read-only cache is opened only for an offline run, whose plan has nothing to store.
-        guard let store = writer else { return try finish() }
 
+        var fetched = Fetched()
+        // A read-only cache is opened only for an offline run, whose plan has nothing to store.
+        if let store, summary.missing + summary.stale > 0 || configuration.remote != nil {
+            fetched = try fetch(plan, cache, store, reporter, channel)
+        }
+        if store != nil, fetched.failure == nil {
+            try? plan.forEachSpelling { spellings in
+                if isCancelled { throw CancellationError() }
+                try cache.record(spellings)
+            }
+        }
+        var report = try reporter.finish(after: fetched.failure)
+        (report.isInterrupted, report.receivedBytes) = (isCancelled, fetched.receivedBytes)
+        report.seconds = (ContinuousClock.now - start) / .seconds(1)
+        report.remote = fetched.remote
+        if let onLocked = configuration.onLocked, report.isComplete,
+            summary.leftAlone == 0, summary.otherShards == 0
+        {
+            try plan.forEachLocked(onLocked)
+            report.isLocked = true
+        }
+        return report
+    }
+
+    /// Returns nil if the run is cancelled.
+    private func plan(
+        _ manifests: [ManifestSource], _ cache: Cache, _ store: Store?, _ channel: EventChannel
+    ) throws -> Plan? {
+        let open: ManifestSource.Opener = { [configuration] url in
+            try DownloadedManifest(
+                url: url, transfer: configuration.loggedTransfer, retry: configuration.retry,
+                headers: configuration.headers, allowsDowngrade: configuration.allowsDowngrade,
+                storesUnstorable: configuration.storesUnstorable,
+                maximumBytes: configuration.manifestRules.limits.maximumUnpackedSize, cache: cache,
+                store: configuration.policy.isOffline ? nil : store,
+                isCancelled: { self.isCancelled }
+            ).download()
+        }
+        do {
+            let plan = try Plan(
+                of: manifests.map { $0.opened(by: open) },
+                by: Planner(configuration, cache: cache),
+                at: store?.scratchPath("plan.sqlite"), isCancelled: { self.isCancelled },
+                onProgress: { channel.offer(.planning($0)) })
+            configuration.logger?.info(
+                "manifests planned",
+                metadata: [
+                    "resources": "\(plan.summary.urls)", "missing": "\(plan.summary.missing)",
+                    "stale": "\(plan.summary.stale)",
+                ])
+            return plan
+        } catch is CancellationError {
+            return nil
+        }
+    }
+
+    private struct Fetched {
+        var failure: CacheError?
+        var receivedBytes: Int64 = 0
+        var remote: RemoteReport?
+    }
+
+    private func fetch(
+        _ plan: Plan, _ cache: Cache, _ store: Store, _ reporter: Reporter, _ channel: EventChannel
+    ) throws -> Fetched {
+        try HelperThread.require()
         let check = BodyCheck(
             plan: plan, store: store, acceptsAnyContent: configuration.acceptsAnyContent)
         let inlineFailure = try InlineStage(reporter, check).run { self.isCancelled }
@@ -212,18 +234,12 @@ public final class Prefetcher: Sendable {
             remoteStage?.pushStage?.add(results)
         }
         let failure: CacheError? = try sendingProgress(of: queue, reporter, channel) {
-            let failure = try pullFailure ?? fetch(with: queue)
+            let failure = try pullFailure ?? run(queue)
             try remoteStage?.finish(after: failure)
             return failure
         }
-        if failure == nil {
-            try? plan.forEachSpelling { spellings in
-                if isCancelled { throw CancellationError() }
-                try cache.record(spellings)
-            }
-        }
-        return try finish(
-            after: failure, receivedBytes: stage.receivedBytes.load(ordering: .relaxed),
+        return Fetched(
+            failure: failure, receivedBytes: stage.receivedBytes.load(ordering: .relaxed),
             remote: remoteStage?.report)
     }
 
@@ -255,7 +271,7 @@ public final class Prefetcher: Sendable {
         return remoteStage
     }
 
-    private func fetch(with queue: FetchQueue) throws -> CacheError? {
+    private func run(_ queue: FetchQueue) throws -> CacheError? {
         let isCancelled = control.withLock { control in
             control.queue = queue
             return control.isCancelled || control.isGivenUp
