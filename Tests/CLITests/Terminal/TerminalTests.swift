@@ -218,10 +218,11 @@ import Testing
         }
     }
 
+    /// How many objects `verify` has checked when it first draws the line depends on the machine.
     @Test(arguments: [
-        (["evict", "--max-count", "0"], "0/4 objects evicted  "),
-        (["reindex"], "1/4 objects read  "), (["snapshot"], "1/4 objects copied  "),
-        (["verify"], "4/4 objects  "), (["plan"], "reading "),
+        (["evict", "--max-count", "0"], "\r0/4 objects evicted  "),
+        (["reindex"], "\r1/4 objects read  "), (["snapshot"], "\r1/4 objects copied  "),
+        (["verify"], "/4 objects  "), (["plan"], "\rreading "),
     ])
     func longCommandsShowProgressAndRemoveIt(_ command: [String], _ line: String) async throws {
         try await withFixture { larder in
@@ -231,10 +232,11 @@ import Testing
             if command[1] == "snapshot" { command.append(larder.directory.path("copy")) }
             if command[1] == "plan" { command.append(manifest) }
             let screen = try TerminalScreen(command, columns: 80, in: larder.directory)
-            try screen.wait(for: "\r\(line)")
+            try screen.wait(for: line)
             let (status, lines) = try screen.finish()
             #expect(status == 0)
-            #expect(!lines.contains { $0.hasPrefix(line) }, "\(lines)")
+            let progress = line.replacing("\r", with: "")
+            #expect(!lines.contains { $0.contains(progress) }, "\(lines)")
         }
     }
 }
