@@ -171,7 +171,7 @@ struct Evictor {
     }
 
     /// Deletes up to `2 * limit` rows, and returns the victims that have no rows left. Skips
-    /// victims used or pinned since the plan was made, and then sets `isWhole` to false.
+    /// victims used or pinned since the plan was made. If there are any, sets `isWhole` to false.
     private func removeRows(
         of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,
         _ isWhole: inout Bool

@@ -128,7 +128,8 @@ extension String {
         return start..<(utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex)
     }
 
-    /// The index after the slashes at the start or after the scheme, or else the start index.
+    /// The index after the slashes that start the text or follow the scheme. Without such slashes,
+    /// the start index.
     private var authorityStart: Index {
         guard let slash = utf8.firstIndex(where: HTTPURL.isSlash),
             slash == startIndex || utf8[utf8.index(before: slash)] == UInt8(ascii: ":")

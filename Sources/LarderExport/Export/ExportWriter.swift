@@ -172,7 +172,7 @@ final class ExportWriter {
     }
 
     func write(_ bytes: [UInt8], as name: String, in directory: FileDescriptor? = nil) throws {
-        // Comparing an existing file costs less than a temporary file.
+        // It is cheaper to read an existing file than to write a temporary one.
         let (digest, size) = (Digest(of: bytes), Int64(bytes.count))
         if try file(name, in: directory ?? folder, digest, size: size) != nil { return }
         try write(as: name, in: directory) { try $0.write(bytes) }

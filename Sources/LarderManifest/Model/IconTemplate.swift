@@ -70,8 +70,8 @@ public struct IconTemplate: Equatable, Sendable {
     }
 }
 
-/// The URLs of the icons in a set. For example, `mdi:home`, `mdi-home`, `fas fa-house` and
-/// `bi bi-house` name icons in the sets `mdi`, `fas` and `bi`.
+/// A set of icons, and a template for their URLs. The names `mdi:home`, `mdi-home`, `fas fa-house`
+/// and `bi bi-house` refer to icons in the sets `mdi`, `fas` and `bi`.
 public struct IconSet: Equatable, Sendable {
     private let name: String
     private let template: String

@@ -178,7 +178,8 @@ private struct HealthCheck {
             }
         }
         let isDemanding = entry.expectation.isDemanding
-        return (.missing, "not in the cache" + (isDemanding ? " as the manifest requires" : ""))
+        let reason = isDemanding ? ", or not as the manifest requires" : ""
+        return (.missing, "not in the cache" + reason)
     }
 
     private func addSize(

@@ -107,7 +107,7 @@ extension Plan {
 
 /// The resources to fetch, as two bits per entry, so that planning and reporting write no rows.
 struct PendingFetches: Sendable {
-    /// Whether fetch numbers are in fetch order, because all have the same origin and priority.
+    /// Whether all fetches have the same origin and priority, and so start in order of number.
     let areInOrder: Bool
     private var fetches: BitSet
     private var stale: BitSet = []

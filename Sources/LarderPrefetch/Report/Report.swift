@@ -9,7 +9,7 @@ public struct Report: Sendable {
     public internal(set) var entries = 0
     /// The number of icons, the sum of all outcomes. An entry without an icon counts as one.
     public internal(set) var icons = 0
-    /// The counts of the plan. Icons of other shards have no outcome.
+    /// The counts of the plan, including icons of other shards, which have no outcome.
     public internal(set) var plan = PlanSummary()
     /// The names of manifests whose digests and sizes match no icon.
     public internal(set) var foreignDemands: [String] = []
