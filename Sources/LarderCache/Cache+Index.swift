@@ -23,7 +23,7 @@ extension Cache {
         }
     }
 
-    /// Returns the first `limit` keys with the prefix `text`, and the last if there may be more.
+    /// Returns the first `limit` keys with the prefix `text` and, if there may be more, the last.
     package func keys(
         beginningWith text: String, limit: Int, arePinned: Bool
     ) throws(CacheError) -> [String] {
@@ -48,7 +48,7 @@ extension Cache {
         guard let index else { return nil }
         if let resource = try index.resource(text) { return resource }
         if let resource = try index.resource(spelledAs: text) { return resource }
-        // Keys contain no credentials, so the resource with this key may belong to another user.
+        // A URL with credentials could match another user's resource, because keys contain none.
         guard let url = try? HTTPURL(text), url.credentials == nil else { return nil }
         return url.key.isSame(as: text) ? nil : try index.resource(url.key)
     }

@@ -66,8 +66,8 @@ public final class Cache: Sendable {
             describe: describe, isCancelled: isCancelled, onProgress: onProgress)
     }
 
-    /// If the error means that the index is damaged, requests a rebuild. If the disk is failing,
-    /// returns the disk's error instead.
+    /// Requests a rebuild if the error means that the index is damaged. If the disk is failing,
+    /// only returns the disk's error.
     package func noteDamage(_ error: CacheError) -> CacheError {
         let error = directory.judged(error)
         guard error.isDamage else { return error }
@@ -282,7 +282,7 @@ public struct CacheStatus: Sendable {
     public private(set) var indexBytes: Int64 = 0
     /// The allocated disk space of the object files in bytes.
     public private(set) var diskBytes: Int64 = 0
-    /// The number of runs in progress and leftovers in `tmp/`.
+    /// The number of entries in `tmp/`: runs in progress and leftovers.
     public private(set) var temporaries = 0
     /// The number of files in `quarantine/`.
     public private(set) var quarantined = 0

@@ -30,7 +30,7 @@ package final class LiveCache: @unchecked Sendable {
 
     @discardableResult package func open() throws(CacheError) -> Cache {
         if let cache = opened { return cache }
-        // Runs without the lock, because other threads must not wait for the disk.
+        // The lock is not held here, because other threads must not wait for the disk.
         let index = indexFile
         let cache = try Cache.open(at: path, log: log)
         lock.withLock { (self.cache, self.index) = (cache, index) }

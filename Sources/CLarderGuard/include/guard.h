@@ -3,9 +3,9 @@
 
 #include <stdbool.h>
 
-// Guards the process against disk failures under SQLite's shared memory (`-shm` files). After a
-// failure, accesses use a private page instead of raising SIGBUS. Other SIGBUS signals are not
-// affected.
+// Guards the process against failures of the disk that holds SQLite's shared memory (`-shm` files).
+// After a failure, accesses use a private page instead of raising SIGBUS. Other SIGBUS signals are
+// not affected.
 void larder_guard_shared_memory(void);
 
 // Whether an access failed. The index in this process may then differ from the file.

@@ -1,7 +1,7 @@
 import Foundation
 import LarderCore
 
-/// The file names of a cache (`docs/cache.md`). It has no absolute paths, so it can be moved.
+/// The file names of a cache (`docs/cache.md`). A cache has no absolute paths, so it can be moved.
 enum CacheLayout {
     static let tag = "CACHEDIR.TAG"
     static let objects = "objects"

@@ -35,7 +35,7 @@ package enum Durability {
     }
 
     #if !canImport(Darwin)
-        /// Whether syncfs reports write errors, which it does since Linux 5.8 (syncfs(2)).
+        /// Whether syncfs reports write errors, which it has done since Linux 5.8 (syncfs(2)).
         private static let syncfsReportsErrors: Bool = {
             var name = utsname()
             guard uname(&name) == 0 else { return false }

@@ -43,10 +43,10 @@ extension stat {
 
     func isSameFile(as other: stat) -> Bool { st_ino == other.st_ino && st_dev == other.st_dev }
 
-    /// The allocated size. `st_blocks` counts 512 bytes on all systems (stat(2)).
+    /// The allocated size. `st_blocks` counts blocks of 512 bytes on all systems (stat(2)).
     package var allocatedBytes: Int64 { Int64(st_blocks) * 512 }
-    /// The maximum size of a file that is not sparse. It is 16 times the allocated bytes, because
-    /// some file systems compress files, plus 1 MiB.
+    /// The maximum size of a file that is not sparse: 1 MiB plus 16 times the allocated bytes,
+    /// because some file systems compress files.
     package var plausibleBytes: Int64 {
         min(max(0, Int64(st_blocks)), 1 << 48) * 512 * 16 + 1 << 20
     }

@@ -97,7 +97,7 @@ package enum HelperThread {
     /// The address space of a new thread in bytes: 8 MiB of stack and, with glibc, 64 MiB of heap.
     private static let usualThread = 72 << 20
 
-    /// The address space in bytes that must remain once the threads run.
+    /// The address space in bytes that must remain free while the threads run.
     private static let room = 96 << 20
 
     static func hasRoom(_ count: Int) -> Bool {

@@ -50,7 +50,8 @@ public struct LockWait: Sendable {
     }
 }
 
-/// The wait for SQLite's lock, by default at least ``grace``, because transactions are short.
+/// The wait for SQLite's lock. By default, the limit is at least ``grace``, because most
+/// transactions end within that time.
 final class WriterWait: Sendable {
     static let grace = Duration.seconds(5)
     static let moment = Duration.milliseconds(100)

@@ -1,8 +1,8 @@
 import CLarderSystem
 import Foundation
 
-/// A path that the user named, with links resolved. Other users' links are refused. Opening does
-/// not follow links, because a directory's owner can create one at any time.
+/// A path that the user named, with links resolved. Other users' links are refused. Opening the
+/// resolved path follows no links, because a directory's owner can create one at any time.
 package struct UsersPath {
     package let named: String
     package let place: String
@@ -71,7 +71,7 @@ package struct UsersPath {
         return String(path: target)
     }
 
-    /// Throws if another user owns a link on the path. With `isLast`, checks only the last name.
+    /// Throws if another user owns a link on the path. With `isLast`, checks only the last part.
     func checkLinks(isLast: Bool = false) throws(CacheError) {
         guard let foreignLink, foreignLink.isLast || !isLast else { return }
         throw CacheError(
@@ -80,7 +80,7 @@ package struct UsersPath {
                 + " links of other users")
     }
 
-    /// Opens the directory. First calls `body` with it or its nearest existing parent.
+    /// Opens the directory. Calls `body` with it or, if it is missing, its nearest existing parent.
     package func directory(
         create: Bool = false, checksLinks: Bool = true,
         before body: (FileDescriptor) throws(CacheError) -> Void = { _ in }

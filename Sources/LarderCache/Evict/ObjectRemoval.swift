@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The removal of files without rows. Transactions stop other processes from adding these rows.
+/// The removal of files without rows, in transactions that keep other processes from adding rows.
 final class ObjectRemoval {
     /// Opened before rows are deleted, because opening may fail.
     private let objects: FileDescriptor?

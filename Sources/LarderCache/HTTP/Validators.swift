@@ -40,8 +40,8 @@ public struct Validators: Sendable, Equatable, Codable {
         vary = list("Vary")
     }
 
-    /// Returns these fields, with missing ones except `Date` and `Age` taken from `older`, because
-    /// a 304 need not repeat all fields (RFC 9111, section 3.2).
+    /// Returns these fields, and the missing ones from `older`, except `Date` and `Age`. A 304 need
+    /// not repeat all fields (RFC 9111, section 3.2).
     public func completed(from older: Validators) -> Validators {
         var merged = self
         merged.etag = etag ?? older.etag
@@ -95,8 +95,8 @@ package struct Vary: Equatable, Sendable {
         names = Set(named.map { String(decoding: $0.lowercasedASCII, as: UTF8.self) }).sorted()
     }
 
-    /// Returns a digest of the named request fields, which may be secret, or nil if there are no
-    /// names. Combines fields with the same name (RFC 9111, section 4.1).
+    /// Returns a digest of the named request fields, or nil if there are no names. The fields may
+    /// be secret. Combines fields with the same name (RFC 9111, section 4.1).
     package func variant(for fields: [(name: String, value: String)]) -> Digest? {
         guard !names.isEmpty else { return nil }
         var hasher = RunningDigest()

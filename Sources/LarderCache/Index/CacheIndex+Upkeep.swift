@@ -123,7 +123,7 @@ extension DatabaseQueue {
         }
     }
 
-    /// Writes a copy without free pages or a log, but not durably.
+    /// Writes a copy that has no free pages and no log. The copy is not durable.
     func compact(into file: DatabaseFile) throws {
         file.make()
         try writeWithoutTransaction { db in

@@ -213,8 +213,8 @@ final class CacheIndex: Sendable {
         do { return try body() } catch { throw file.failure(error) }
     }
 
-    /// A transaction would make reading one row take five times as long. It makes reading many rows
-    /// faster, because otherwise SQLite locks the log for each row.
+    /// Reads rows. With `inTransaction`, reading one row takes five times as long, but many rows
+    /// are faster to read, because SQLite does not lock the log for each of them.
     func lookUp<Value>(
         inTransaction: Bool = false, _ body: (Database) throws -> Value
     ) throws(CacheError) -> Value {
@@ -241,7 +241,7 @@ final class CacheIndex: Sendable {
     }
 }
 
-/// Limits on the size of a transaction, because other writers wait for its end.
+/// Limits on the size of a transaction, so that other writers do not wait long.
 enum WriteStep {
     /// The maximum number of rows, including dependent rows, because an object may have many URLs.
     static let rowLimit = 1_000

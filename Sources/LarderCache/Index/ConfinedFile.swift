@@ -79,13 +79,13 @@ enum ConfinedFile {
     }
 }
 
-/// SQLite calls a replaced method only with a file that has ``ConfinedFile/Methods``.
+/// Returns the original methods. SQLite passes only files that have ``ConfinedFile/Methods``.
 private func original(of file: UnsafeMutablePointer<sqlite3_file>?) -> sqlite3_io_methods {
     UnsafeRawPointer(file!.pointee.pMethods!)
         .assumingMemoryBound(to: ConfinedFile.Methods.self).pointee.original.pointee
 }
 
-/// Allocates disk blocks for mapped memory, since Linux 5.14. Returns false if the disk is full.
+/// Allocates disk blocks for mapped memory (since Linux 5.14). Returns false if the disk is full.
 private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
     #if os(Linux)
         // MADV_POPULATE_WRITE (madvise(2)), which older headers do not define.

@@ -101,7 +101,7 @@ struct DatabaseFile: Sendable {
     /// Creates the file, because SQLite would apply the umask to its mode.
     func make() { _ = try? directory.root.create(name) }
 
-    /// Whether SQLite can write the format, which copies keep (sqlite.org/fileformat2.html).
+    /// Whether SQLite can write the file's format. Copies keep it (sqlite.org/fileformat2.html).
     func hasWrittenFormat() throws -> Bool {
         let header = try directory.root.file(name).read(atMost: 19)
         return header.count == 19 && header[18] <= 2

@@ -6,7 +6,7 @@ enum FailureTable {
     /// The maximum number of failures. A server may answer 404 for all entries.
     static let rowLimit = 100_000
     static let byteLimit = 16 << 20
-    /// The lifetime of failures in seconds: 30 days. The limit is the same for future times.
+    /// The lifetime of failures in seconds: 30 days. Times may be this far in the future.
     static let lifetime: TimeInterval = 30 * 86_400
 
     static func trim(_ db: Database, to fraction: Double = 1) throws -> (rows: Int, bytes: Int) {

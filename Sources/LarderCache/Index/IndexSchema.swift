@@ -8,7 +8,7 @@ enum IndexSchema {
     static func applied(to db: Database, at path: String) throws -> Int? {
         let made = try statements(of: db)
         if made.isEmpty { return nil }
-        // The tables of another program, or damaged ones: a flipped bit can rename a column.
+        // The tables may be another program's, or damaged: a flipped bit can rename a column.
         let foreign = DatabaseError.corruption("the tables do not match larder's schema")
         let bookkeeping = made.filter { $0[2].elementsEqual("grdb_migrations".utf8) }
         guard digest(of: bookkeeping) == known[0] else { throw foreign }
@@ -27,7 +27,7 @@ enum IndexSchema {
         return applied.isEmpty ? nil : applied.count
     }
 
-    /// The schema's digest by the number of applied migrations. Computing it would take too long.
+    /// The schema's digest for each number of applied migrations. Computing it would take too long.
     static let known = [
         0: "e30fa713fd8f8a9b90b2c2587a67edbebbed5a082c6d2e335a7b4edc220b8d3c",
         5: "7c9975d1d122388b756dadfcdb5906f7dccb5557d2336b60fb2f3d7367a4556a",
@@ -98,7 +98,7 @@ enum IndexSchema {
         }
     }
 
-    /// The SQL statements by migration. Nil calls ``URLKeys/renew(_:)``.
+    /// The SQL statements of each migration. If nil, the migration calls ``URLKeys/renew(_:)``.
     static let migrations: KeyValuePairs<String, String?> = [
         "1: objects and resources": """
         CREATE TABLE objects (

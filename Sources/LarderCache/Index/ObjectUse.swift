@@ -4,7 +4,7 @@ import LarderCore
 
 /// The times at which objects were last stored, confirmed, found fresh by a prefetch, or read.
 package enum ObjectUse {
-    /// The minimum time in seconds between an object's recorded uses. Frequent runs write nothing.
+    /// The minimum time in seconds between an object's recorded uses, to avoid frequent writes.
     package static let precision: TimeInterval = 3_600
     package static let stepLimit = 2_000
     /// The beginning of 2020, in seconds since 1970. Earlier times are from an unset clock.
@@ -41,7 +41,7 @@ package enum ObjectUse {
         let now = Date().timeIntervalSince1970
         guard now >= earliest else { return }
         let limit = now + Freshness.clockSkew
-        // `notedDay` is the day since which most times are in the future, or 0.
+        // `notedDay` is the day since which most times have been in the future, or 0.
         var (before, toCome, all, notedDay): (Int64, Int64, Int64, Int64) = (0, 0, 0, 0)
         try index.lookUp { db in
             try db.prepared(

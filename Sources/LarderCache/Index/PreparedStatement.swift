@@ -3,7 +3,8 @@ import GRDB
 import GRDBSQLite
 import LarderCore
 
-/// A statement without GRDB's wrappers, which take longer than SQLite itself. Not for transactions.
+/// A statement without GRDB's wrappers, which take longer than SQLite itself. Must not begin or end
+/// transactions.
 package struct PreparedStatement {
     private let statement: Statement
     @usableFromInline package let raw: OpaquePointer
@@ -112,7 +113,7 @@ extension Database {
     }
 }
 
-/// A reader of a row's columns, each once and in order.
+/// A reader of a row's columns. It reads each column once, in order.
 package struct RowReader {
     private let raw: OpaquePointer
     private var position: CInt = -1

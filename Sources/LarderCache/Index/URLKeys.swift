@@ -6,8 +6,8 @@ import LarderCore
 enum URLKeys {
     private static let mayDiffer = #"key GLOB 'http*' AND key GLOB '*[]"%<>[\^`{|}'']*'"#
 
-    /// Renews the keys of all rows. A row keeps its key if another row has the new key. A row is
-    /// copied for each spelling that now has a different key.
+    /// Renews the keys of all rows. A row keeps its key if another row has the new key. A resource
+    /// is copied for each of its spellings whose new key differs.
     static func renew(_ db: Database) throws {
         for table in ["resources", "failures"] {
             let update = try db.prepared(

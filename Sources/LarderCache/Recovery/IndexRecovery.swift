@@ -130,7 +130,7 @@ struct IndexRecovery {
                 if source == .index {
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.truncate) }
                     stop = try stopCommits(to: file)
-                    // Commits since then must survive a kill after the log is removed.
+                    // Later commits must be in the file, in case of a kill after the log's removal.
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.passive) }
                 }
                 try old.copy(to: database, unless: isCancelled)
@@ -182,7 +182,8 @@ struct IndexRecovery {
                     CREATE TEMP TABLE found (digest BLOB PRIMARY KEY) WITHOUT ROWID
                     """)
             try db.inTransaction {
-                // Deleted first, because an added object can get the row number of a missing one.
+                // Resources without an object are deleted first, because an added object could get
+                // the missing object's row number.
                 try DroppedResource.keep(in: db, where: "o.id IS NULL")
                 try db.execute(
                     sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")

@@ -3,8 +3,8 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// Writes a consistent copy of the cache, while other processes use it. The copy is a cache
-    /// with a single index file and can be opened on a read-only medium.
+    /// Writes a consistent copy of the cache, even if other processes are using it. The copy is a
+    /// cache with a single index file and can be opened on a read-only medium.
     ///
     /// - Parameters:
     ///   - path: The destination: a missing or empty directory.

@@ -48,6 +48,6 @@ package struct StagedObject: Sendable {
 }
 
 package protocol Depositor: AnyObject, Sendable {
-    /// Receives a batch's outcomes, in order, on the store's queue of reports.
+    /// Receives a batch's outcomes, in order, on the store's report queue.
     func committed(_ outcomes: [Store.Outcome])
 }

@@ -132,10 +132,10 @@ package struct PartialTrailer: Codable, Sendable {
     package let fields: Validators
     package let count: Int64
     package let totalBytes: Int64?
-    /// The digest of the body. It detects damage from a power cut, because the file is not synced.
+    /// The digest of the body. The file is not synced, so a power cut can damage it.
     let digest: String
 
-    /// The size of the JSON text at the end of the file, which is padded with spaces.
+    /// The size in bytes of the JSON at the end of the file, including the spaces that pad it.
     private static let size = 16 << 10
 
     var bytes: [UInt8]? {

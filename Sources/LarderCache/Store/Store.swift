@@ -41,7 +41,7 @@ package final class Store: @unchecked Sendable {
     private var batchNumber = 0
     private var failure: CacheError?
     private var hasCommitted = false
-    /// Upper bounds of the number and size of recorded failures; nil until one is added.
+    /// Upper bounds on the number and size of recorded failures; nil until a failure is added.
     private var remembered: (rows: Int, bytes: Int)?
 
     init(directory: CacheDirectory, index: CacheIndex) throws(CacheError) {
@@ -132,7 +132,7 @@ package final class Store: @unchecked Sendable {
         reports.sync {}
     }
 
-    /// Calls `body` on the queue of reports, after the reports of earlier batches.
+    /// Calls `body` on the report queue, after the reports of earlier batches.
     package func afterCommits(_ body: @escaping @Sendable () -> Void) {
         commits.async { [reports] in reports.async(execute: body) }
     }

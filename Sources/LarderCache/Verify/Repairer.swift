@@ -8,7 +8,7 @@ import LarderCore
 /// which the next repair or prefetch fixes. Every finding is checked again before and during the
 /// transaction that deletes the rows, because other processes may have stored the object.
 struct Repairer {
-    /// The number of objects per transaction. It is small, because other writers wait for the end.
+    /// The number of objects per transaction. It is small, because transactions block writers.
     private static let batch = 64
 
     let directory: CacheDirectory
@@ -59,7 +59,7 @@ struct Repairer {
         return damaged
     }
 
-    /// The inode of an object's file, and its size if the file is whole.
+    /// The inode and size of an object's file. The size is nil if the file is not whole.
     private typealias Place = (inode: ino_t?, size: Int64?)
 
     private func drop(
@@ -130,7 +130,7 @@ struct Repairer {
         }
     }
 
-    /// Moves a misplaced object to its directory, or to quarantine if it is bad or already there.
+    /// Moves a misplaced object to its directory, or to quarantine if it is bad or a duplicate.
     private func moveHome(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         guard let digest = finding.digest else { return }
         let objects = try directory.objects()

@@ -86,7 +86,7 @@ final class Verifier: @unchecked Sendable {
         showProgress()
     }
 
-    /// Checks the objects on all cores. The index's check takes as long, so it gets another thread.
+    /// Checks the objects on all cores. Checking the index takes as long, so it adds a thread.
     private func walk(from position: VerifyPosition) throws(CacheError) {
         let root = try ObjectTree(directory).root()
         leadingBytes = (UInt8.min...UInt8.max).filter {

@@ -5,7 +5,7 @@ import LarderCore
 public struct VerifyOptions: Sendable {
     /// The objects to verify. Default: all.
     public var selection = VerifySelection.all
-    /// Whether to read only files whose size differs from the index. Default: false.
+    /// Whether to read a file only if its size differs from that in the index. Default: false.
     public var isQuick = false
     /// The time limit, after which no further directory is started. The next verification with a
     /// time limit, the same selection and the same ``isQuick`` continues from there. At least one
@@ -71,7 +71,7 @@ public enum VerifySelection: Sendable {
         }
     }
 
-    /// Multiplication, unlike division, puts every value in exactly one part.
+    /// Returns a part's number. Unlike division, multiplication puts a value in exactly one part.
     private static func part(of bits: UInt64, count: Int) -> Int {
         Int(bits.multipliedFullWidth(by: UInt64(count)).high) + 1
     }

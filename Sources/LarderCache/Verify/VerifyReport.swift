@@ -137,7 +137,7 @@ public struct VerifyReport: Sendable {
             case orphaned
             /// An object in the wrong directory.
             case misplaced
-            /// A foreign file. Repairs move it only if it is a directory in place of an object.
+            /// A foreign file or directory. Repairs move only directories in place of objects.
             case foreign
             /// An intact object whose mode is not 0444, for example after copying.
             case mode
