@@ -1,6 +1,6 @@
 extension ManifestSource {
-    /// Calls `body` with the cache key of each icon, including duplicates. Skips unusable entries,
-    /// because a prefetch stores nothing for them, unless `mustBeUsable` is true (default: false).
+    /// Calls `body` with the cache key of each icon, including duplicates. Unless `mustBeUsable` is
+    /// true (default: false), skips unusable entries, because a prefetch stores nothing for them.
     ///
     /// - Throws: The errors of `body`, or ``ManifestError`` if the manifest cannot be read, needs a
     ///   base URL, IPFS gateway or icon paths that the rules lack, or has an entry that must be
@@ -20,10 +20,10 @@ extension ManifestSource {
         let reason: String?
         switch item.result {
         case .unfetched(.relative):
-            return "the URL is relative; pass the same --base-url as you did to prefetch"
+            return "the URL is relative; use the same --base-url as for the prefetch"
         case .unfetched where item.value?.isIPFS == true:
             return "the URL has the scheme 'ipfs';"
-                + " pass the same --ipfs-gateway as you did to prefetch"
+                + " use the same --ipfs-gateway as for the prefetch"
         case .unfetched: reason = item.value?.reason
         case .failed(let error): reason = error.message
         case .entry, .inline, .skipped: return nil

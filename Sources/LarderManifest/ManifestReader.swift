@@ -1,4 +1,4 @@
-/// A reader that streams the entries of a manifest, the first stage of a prefetch.
+/// A reader that streams the entries of a manifest. Reading is the first stage of a prefetch.
 ///
 /// Detects the format and reads in one pass. ``ManifestLimits`` bounds the memory.
 public struct ManifestReader: Sendable {
@@ -6,7 +6,7 @@ public struct ManifestReader: Sendable {
     private let rules: ManifestRules
     private var limits: ManifestLimits { rules.limits }
 
-    /// Creates a reader. The source is opened for each reading.
+    /// Creates a reader. Each call of ``read(_:)`` opens the source.
     public init(source: ManifestSource, rules: ManifestRules = .init()) {
         self.source = source
         self.rules = rules

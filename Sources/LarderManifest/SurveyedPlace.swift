@@ -18,7 +18,7 @@ final class SurveyedPlace {
     var totalIcons: Int { inner.values.reduce(icons) { $0 + $1.totalIcons } }
     private var totalPlaces: Int { inner.values.reduce(1) { $0 + $1.totalPlaces } }
     private let rank: Int?
-    /// Whether the place may be a map. In XML, the names of elements are not keys.
+    /// Whether the place may be a map. False in XML, where the names of elements are not keys.
     private let mayBeMap: Bool
 
     init(rank: Int? = nil, mayBeMap: Bool = true) {
@@ -101,7 +101,7 @@ final class SurveyedPlace {
         guard room > 0 else { return nil }
         let members = members
         let alike = members.map(\.place).filter { $0.containers > 0 || $0.icons > 0 }
-        // The members of an entry occur in nearly every entry, but each ID occurs only once.
+        // The same member names recur in most entries, but each ID occurs only once.
         let all = members.reduce(0) { $0 + $1.place.count }
         guard count == 1 || all * 4 <= members.count * count else { return nil }
         var supporters: [[ManifestPath.Segment]: Int] = [:]
@@ -172,7 +172,7 @@ struct SurveyCandidate {
             guard one.isScreenshot == other.isScreenshot else { return other.isScreenshot }
             return (one.score, other.path.count) > (other.score, one.path.count)
         }
-        // Keeps a path with a wildcard instead of a name only if it finds more icons.
+        // A path with a wildcard replaces one with a name only if it finds more icons.
         return found.filter { one in
             !found.contains { other in
                 one.isPart(of: other) && other.icons > one.icons

@@ -5,14 +5,14 @@ package struct XMLAttribute: Equatable, Sendable {
     package let name: String
     /// The value, with references replaced. Untrusted text.
     package let value: String
-    /// The offsets in the file of the value with its quotation marks, or nil if unknown.
+    /// The file offsets of the value with its quotation marks, or nil if unknown.
     package let place: Range<Int>?
 }
 
 /// A conversion from the decoded text to offsets in the file.
 package struct XMLOffsets: Sendable {
     let start: Int
-    /// The bytes in a code unit: 1 in ISO-8859-1, 2 in UTF-16. Nil if decoding keeps the length.
+    /// The bytes per code unit: 1 in ISO-8859-1, 2 in UTF-16. Nil if decoding keeps the length.
     let unitSize: Int?
 
     package init(from start: Int, unitSize: Int? = nil) {
@@ -22,14 +22,14 @@ package struct XMLOffsets: Sendable {
 
     func length(of text: Slice<UnsafeBufferPointer<UInt8>>) -> Int {
         guard let unitSize else { return text.count }
-        // In UTF-16, a character of four bytes in UTF-8 has two units.
+        // A character with four bytes in UTF-8 has two code units in UTF-16.
         let units = text.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + ($1 < 0xF0 ? 1 : 2) }
         return units * unitSize
     }
 }
 
 struct XMLTextPlace {
-    /// The start of the current part. Comments and instructions divide a text into parts.
+    /// The start of the current part. Comments and instructions divide text into parts.
     var start: Int
     private var hasText = false
     private var isDivided = false
@@ -47,7 +47,7 @@ struct XMLTextPlace {
         (hasText, isDivided) = (false, true)
     }
 
-    /// Returns the whole range of a text, or the only part with visible text if it is divided.
+    /// Returns the whole range or, if the text is divided, its only part that is not blank.
     func range(upTo end: Int) -> Range<Int>? {
         guard isDivided else { return start..<end }
         let parts = hasText ? parts + [start..<end] : parts
@@ -59,7 +59,7 @@ struct XMLPassedTag {
     /// The element's index in ``XMLRules/elements``, or nil if it is not listed there.
     let element: Int?
     let line: Int
-    /// The offsets in the file of the text before the tag, or nil if unknown.
+    /// The file offsets of the text before the tag, or nil if unknown.
     let text: Range<Int>?
     let attributes: [XMLAttribute]
     let size: Int
@@ -83,7 +83,7 @@ package enum XMLReference {
         }
     }
 
-    /// The character of a predefined entity (XML 1.0, section 4.6).
+    /// Returns the character of a predefined entity (XML 1.0, section 4.6).
     static func entity(_ name: Slice<UnsafeBufferPointer<UInt8>>) -> UInt8? {
         let known = zip(["amp", "lt", "gt", "quot", "apos"], "&<>\"'".utf8)
         return known.first { name.elementsEqual($0.0.utf8) }?.1
@@ -91,7 +91,7 @@ package enum XMLReference {
 }
 
 struct XMLAttributeParser {
-    /// Each attribute in a tag is compared with all previous ones.
+    /// Limited, because each attribute in a tag is compared with all previous ones.
     static let maximumCount = 256
     static let maximumName = 1 << 10
 

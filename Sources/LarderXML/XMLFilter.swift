@@ -2,7 +2,7 @@ import LarderCore
 
 /// A filter that reduces a document to UTF-8 text and tags without attributes. Without it, libxml2
 /// would hang in document type declarations, keep all comments, processing instructions, names and
-/// texts in memory, compare all attributes of a tag with each other, and accept any encoding.
+/// text in memory, compare all attributes of a tag with each other, and accept any encoding.
 final class XMLFilter {
     private(set) var hasForbiddenReference = false
     private let input: BufferedBytes
@@ -25,9 +25,9 @@ final class XMLFilter {
     private var hasDocumentType = false
     private var isInCDATA = false
     private var depth = 0
-    /// Whether only white space may occur, as in containers and outside the root.
+    /// Whether only white space may occur as text, as in containers and outside the root.
     private var isBetweenElements = true
-    /// The length of the current text in bytes of the output. A reference counts as one byte.
+    /// The length of the current text in output bytes. A reference counts as one byte.
     private var textLength = 0
     private let maximumText: Int
     private var skippedBytes = 0

@@ -17,8 +17,9 @@ package final class XMLReader {
     package private(set) var line: Int
     /// The attributes of the current start tag. Empty unless the rules keep attributes.
     package private(set) var attributes: [XMLAttribute] = []
-    /// The offsets of an element's content in the file, at the end of an element without child
-    /// elements. If comments or instructions divide it, the only part with text. Nil if unknown.
+    /// The file offsets of the current element's content, or nil if unknown. Available only at the
+    /// end of an element without child elements. If comments or instructions divide the content,
+    /// the offsets are those of its only part with text.
     package private(set) var content: Range<Int>?
 
     /// - Parameter read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end.
@@ -56,7 +57,7 @@ package final class XMLReader {
         problem.deallocate()
     }
 
-    /// Moves to the next node. Skips text of only white space unless `keepingBlanks` is true.
+    /// Moves to the next node. Skips blank text unless `keepingBlanks` is true.
     /// - Throws: ``XMLError``, or the error of the `read` closure.
     package func advance(keepingBlanks: Bool = false) throws -> Node {
         while true {
@@ -125,21 +126,21 @@ package final class XMLReader {
 }
 
 package struct XMLRules: Sendable {
-    /// The permitted elements, the root first. Names have 1 to 7 bytes. Nil permits all elements.
+    /// The permitted elements, the root first. Names have 1 to 7 bytes. If nil, all are permitted.
     package var elements: [String]?
-    /// Whether a different root is permitted. Such a document keeps all elements and attributes.
+    /// Whether other roots are permitted. With another root, all elements and attributes are kept.
     package var permitsOtherRoots = false
     /// The ``elements`` that contain no text.
     package var containers: [String] = []
-    /// The maximum size in bytes of a text that is kept whole, and of a tag with kept attributes.
+    /// The maximum size in bytes of text that is kept whole, and of tags whose attributes are kept.
     package var maximumTextBytes: Int
-    /// The root has depth 1. libxml2's limit is 256.
+    /// The maximum depth of elements. The root has depth 1. libxml2's limit is 256.
     package var maximumDepth = 256
     /// The maximum size in bytes of skipped comments, instructions, attributes and other parts.
     package var maximumSkippedBytes = 64 << 20
     /// Declarations in a document type are always refused.
     package var permitsDocumentType = false
-    /// The replacement of references to forbidden characters, such as `&#1;`. If nil, they fail.
+    /// The replacement for references to forbidden characters (`&#1;`). If nil, they are errors.
     package var forbiddenReference: UInt8?
     /// The maximum number of different element names. libxml2 keeps and compares all names.
     package var maximumNames = 256
@@ -187,6 +188,6 @@ package struct XMLError: Error, Equatable {
 
     package let code: Code
     package let line: Int?
-    /// The reason. May contain foreign text.
+    /// The reason. May contain untrusted text.
     package let reason: String
 }

@@ -134,13 +134,13 @@ final class IconURLs {
         {
             text += rest[..<open]
             switch rest[rest.index(after: open)..<close] {
-            case "":  // text: a template's
+            case "":  // text: from a template
                 text += encode(String(Substring(value.utf8.drop { $0 == UInt8(ascii: "/") })))
-            case ".png":  // text: a template's
+            case ".png":  // text: from a template
                 let name = value.utf8.split(separator: UInt8(ascii: "/")).last ?? value.utf8[...]
                 let hasExtension = name.dropFirst().contains(UInt8(ascii: "."))
                 text += encode(value) + (hasExtension ? "" : ".png")
-            case "*":  // text: a template's
+            case "*":  // text: from a template
                 // U+FFFD has replaced invalid bytes, so the original key is unknown.
                 guard let wildcard = match.wildcard, !wildcard.utf8.holds("\u{FFFD}") else {
                     throw EntryError(
@@ -188,7 +188,7 @@ enum DataURL {
         return type.dropLast(6).last { $0 != 0x20 } == UInt8(ascii: ";")
     }
 
-    /// Decodes Base64 as in the Infra standard: without white space, and with optional padding.
+    /// Decodes Base64 as in the Infra standard: ignores white space, and padding is optional.
     private static func base64Decoded(_ text: [UInt8]) -> [UInt8]? {
         var text = text.filter { !$0.isSpace }
         if text.count % 4 == 0 {

@@ -77,7 +77,7 @@ final class BinaryPlist {
         case (0x0, 0x0): return try scalar(.null)
         case (0x0, 0x8): return try scalar(.bool(false))
         case (0x0, 0x9): return try scalar(.bool(true))
-        // Numbers are read before the check, but inside the file, because the trailer is longer.
+        // Reads before the check stay in the file, because the trailer is longer than any number.
         case (0x1, 0...4):
             return try scalar(integer(at: offset + 1, size: 1 << low), size: 1 << low)
         case (0x2, 2...3):

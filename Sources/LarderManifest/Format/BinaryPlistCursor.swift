@@ -46,7 +46,7 @@ final class BinaryPlistCursor: ManifestCursor {
     func skip(inspectingWith body: (BinaryPlistCursor) throws -> Void) throws {
         if let inspector {
             inspector.place = place
-            // After an error, the value is damaged or too large to search.
+            // An error means that the value is damaged or too large to search.
             if (try? body(inspector)) == nil { self.inspector = nil }
         }
         try skip()

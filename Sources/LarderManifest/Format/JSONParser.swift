@@ -1,15 +1,15 @@
 import LarderCore
 
-/// A strict parser of JSON (RFC 8259) that also accepts comments, trailing commas and invalid
+/// A parser of JSON (RFC 8259). Unlike the RFC, it accepts comments, trailing commas and invalid
 /// strings. A string with invalid UTF-8, an unpaired escaped surrogate (section 8.2), a control
-/// character or an unknown escape (section 7) becomes ``ManifestValue/invalidText``. Such a key
-/// matches no known key. Integers outside the range of `Int` become doubles.
+/// character or an unknown escape (section 7) becomes ``ManifestValue/invalidText``. A key that is
+/// invalid matches no known key. Integers outside the range of `Int` become doubles.
 struct JSONParser {
     let bytes: UnsafeBufferPointer<UInt8>
-    /// Whether the input ends after ``bytes``. A number at their end is then complete.
+    /// Whether the input ends after ``bytes``. If so, a number at the end is complete.
     let isWhole: Bool
     let maximumDepth: Int
-    /// Whether a line break in a string is an error, because the next line is a different value.
+    /// Whether each line is a separate value, so that a line break in a string is an error.
     var isLines = false
     /// The offset of ``bytes`` in the manifest.
     var offset = 0

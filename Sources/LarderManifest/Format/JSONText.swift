@@ -9,7 +9,7 @@ enum JSONText {
         var index = 0
         while index < text.count {
             let isEscape = text[index] == UInt8(ascii: "\\")
-            // A byte follows, because a final backslash would escape the quotation mark.
+            // A byte follows each backslash, because a final one would escape the quotation mark.
             let byte =
                 isEscape ? escapes.first(where: { $0.0 == text[index + 1] })?.1 : text[index]
             guard byte == nil, let unit = unit(text, at: index) else {

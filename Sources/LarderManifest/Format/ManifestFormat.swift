@@ -53,8 +53,8 @@ extension ManifestFormat {
         }
     }
 
-    /// Whether the text is YAML in flow style: the file name ends in `.yaml` or `.yml`, and the
-    /// first value is not JSON, or a comment or another document follows it.
+    /// Whether the text is YAML in flow style: the file name ends in `.yaml` or `.yml`, and either
+    /// the first value is not JSON, or a comment or another document follows it.
     private static func isYAML(_ window: ByteWindow, _ limits: ManifestLimits) throws -> Bool {
         // The name can be a URL with a query.
         let path = window.input.name.utf8.prefix { $0 != UInt8(ascii: "?") }
@@ -130,8 +130,8 @@ protocol ManifestCursor {
     func take() throws -> Result<ManifestValue, EntryError>
     /// Skips the value. Returns an error if it is found to be invalid.
     @discardableResult func skip() throws -> EntryError?
-    /// Skips the value and lets `body` inspect it. `body` must take or skip it with the cursor that
-    /// it receives. Errors of `body` are ignored if the rest of the manifest is readable.
+    /// Skips the value and lets `body` inspect it. With the given cursor, `body` must take or skip
+    /// the value. Errors of `body` are ignored if the rest of the manifest is readable.
     func skip(inspectingWith body: (Self) throws -> Void) throws
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws
     func forEachElement(_ body: () throws -> Void) throws

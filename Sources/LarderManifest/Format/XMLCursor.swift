@@ -2,14 +2,15 @@ import LarderCore
 import LarderXML
 
 /// A cursor over the elements of an XML catalogue.
-/// The document is a dictionary whose only member is the root element. An element with only text is
-/// a string. Other elements are dictionaries: attributes are members with an `@`, and text without
-/// child elements is the member ``ManifestPath/elementText``. Other text is ignored.
+/// The document becomes a dictionary whose only member is the root element. An element with only
+/// text becomes a string, and any other element a dictionary: its attributes become members whose
+/// names start with `@`, and its text, if it has no child elements, becomes the member
+/// ``ManifestPath/elementText``. Other text is ignored.
 final class XMLCursor: ManifestCursor {
     private enum Place {
         case document
         case element
-        /// At the first child of the value, which is an element without attributes.
+        /// Inside the value (an element without attributes), at its first child.
         case child
         /// After the value, which is an attribute or an element with only text.
         case value(Result<ManifestValue, EntryError>)
@@ -122,7 +123,7 @@ final class XMLCursor: ManifestCursor {
     }
 
     private func value(depth: Int, size: inout Int) throws -> ManifestValue {
-        // Charges for tags, which attributes and the text of elements with attributes do not have.
+        // Charges for an element's tags. Attributes and ``ManifestPath/elementText`` have none.
         if case .value = place {} else { try limits.charge(8, to: &size) }
         _ = try kind()
         if case .value(let result) = place {

@@ -123,7 +123,7 @@ final class YAMLCursor: ManifestCursor {
         return merged.isEmpty ? members : merged + members
     }
 
-    /// Returns merged mappings' members in reverse order, because the last of equal keys counts.
+    /// Returns the members of the last merged mapping first, because the last of equal keys counts.
     private static func merged(_ value: ManifestValue) -> [ManifestValue.Member]? {
         switch value {
         case .dictionary(let members): return members

@@ -15,7 +15,7 @@ final class YAMLEvents {
     private var replays: [(next: Int, end: Int, outerDepth: Int)] = []
     /// The depth in the innermost replay, or else in the document.
     private var depth = 0
-    /// The ranges in ``kept`` of anchored values. The end is nil until the whole value is kept.
+    /// The ranges of anchored values in ``kept``. An end is nil until the whole value is kept.
     private var anchors: [(start: Int, end: Int?)] = []
     private var names: [String: Int] = [:]  // text: libyaml allows only ASCII names
     private var open: [(anchor: Int, depth: Int)] = []

@@ -23,7 +23,7 @@ final class YAMLParser {
     private static let lookahead = 128 << 10
     /// libyaml's time for a token grows with the depth.
     private static let maximumEntryDepth = 256
-    /// The maximum characters in directives. libyaml takes quadratic time for `%TAG` lines.
+    /// The maximum number of characters in directives. `%TAG` lines take libyaml quadratic time.
     private static let maximumDirectives = 1 << 10
     /// U+0085, U+2028 and U+2029, which are line breaks only in YAML 1.1.
     fileprivate static let lineBreaks: [[UInt8]] = [
@@ -46,10 +46,10 @@ final class YAMLParser {
     private let firstLine: Int
     private let firstOffset: Int
     private var known: (index: Int, offset: Int)
-    /// The start mark of the current event, in characters. Later marks are not before it.
+    /// The start mark of the current event, in characters. The marks of events never decrease.
     private var start = 0
     private var depth = 0
-    /// Entries have a higher depth limit, so that a deep entry fails without ending the reading.
+    /// Entries have a higher depth limit, so that reading continues after a deep entry.
     var isInEntry = false
     private var isInDocument = false
     private var hasContent = false

@@ -5,7 +5,7 @@ import LarderXML
 /// (section 2.2), become ``invalid``. libxml2 would stop at the original bytes, and U+FFFD would
 /// turn a damaged URL into a different one. The character U+0 is an error.
 final class TextDecoder {
-    /// DEL, which does not occur in real texts.
+    /// DEL, which does not occur in real text.
     static let invalid: UInt8 = 0x7F
 
     private(set) var hasInvalid = false

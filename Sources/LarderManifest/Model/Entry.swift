@@ -10,10 +10,10 @@ public struct Entry: Equatable, Sendable {
     package let expectation: Expectation
     /// The identity of a resource whose URL is signed or changes. If nil, the URL is the identity.
     package let key: String?
-    /// The absolute URL as in the manifest, if it is not canonical and has no credentials.
+    /// The absolute URL as written in the manifest, if it is not canonical and has no credentials.
     package let writtenSpelling: String?
 
-    /// Nil if there is a ``key``, because only the key then finds the icon.
+    /// ``writtenSpelling``, or nil if there is a ``key``, because only the key finds the icon.
     package var spelling: String? { key == nil ? writtenSpelling : nil }
 
     package var writtenURL: String { writtenSpelling ?? icon.string }
@@ -49,7 +49,7 @@ public struct InlineEntry: Equatable, Sendable {
 
 /// An icon of a manifest's element, or an element without an icon.
 public struct ManifestItem: Sendable {
-    /// The number of the element, from 1, including failed elements.
+    /// The number of the element, from 1. Failed elements are also counted.
     public let position: Int
     /// The number of the icon in its element, from 1. It is 1 without an icon.
     public internal(set) var icon = 1
@@ -118,7 +118,7 @@ package struct Expectation: Equatable, Sendable {
 
     package var isDemanding: Bool { digest != nil || size != nil }
 
-    /// The codes are listed in docs/output.md.
+    /// Returns a mismatch, or nil. The codes are listed in docs/output.md.
     package func mismatch(
         digest actual: Digest, size actualSize: Int64
     ) -> (code: String, message: String)? {

@@ -19,8 +19,8 @@ public struct IconTemplate: Equatable, Sendable {
         self.text = text
         var before = ""
         var rest = text[...]
-        while let open = rest.firstIndex(of: "{") {  // text: the user's
-            guard let close = rest[open...].firstIndex(of: "}") else {  // text: the user's
+        while let open = rest.firstIndex(of: "{") {  // text: from the user
+            guard let close = rest[open...].firstIndex(of: "}") else {  // text: from the user
                 throw .init("missing '}' in \(text.quoted())")
             }
             let name = String(rest[rest.index(after: open)..<close])
@@ -76,7 +76,7 @@ public struct IconSet: Equatable, Sendable {
     private let name: String
     private let template: String
 
-    /// Parses a text such as `mdi=https://icons.example/{name}.svg`.
+    /// Parses an icon set, such as `mdi=https://icons.example/{name}.svg`.
     public init(_ text: String) throws(ManifestPath.SyntaxError) {
         let parts = text.utf8.split(
             separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false

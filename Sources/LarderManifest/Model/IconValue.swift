@@ -12,11 +12,11 @@ public struct IconValue: Equatable, Sendable {
         case relative
         /// The name of an icon in a set, such as `mdi:home` or `fas fa-house`.
         case iconSet = "icon-set"
-        /// A text with an unfilled placeholder, such as `{{ icon }}`.
+        /// A string with an unfilled placeholder, such as `{{ icon }}`.
         case template
         /// A URL with any other scheme. Fetched only if it is an `ipfs` URL and there is a gateway.
         case otherScheme = "other-scheme"
-        /// A blank text, which does not count as an icon.
+        /// A blank string, which does not count as an icon.
         case empty
 
         package static let unfetched = allCases.filter { $0 != .url && $0 != .empty }
@@ -28,7 +28,7 @@ public struct IconValue: Equatable, Sendable {
     public let kind: Kind
     private let source: SourceSpan
     let isPlain: Bool
-    /// Whether the whole query of the URL is secret, because the entry has a key.
+    /// Whether the entry has a key, which makes the whole query of the URL secret.
     private let isKeyed: Bool
     /// The icon's possible paths in a directory of icons, the most likely first.
     package internal(set) var files: [String] = []
@@ -132,7 +132,7 @@ extension IconValue.Kind {
         2...32 ~= prefix.count
             && prefix.allSatisfy { 0x61...0x7A ~= $0 || $0.isDigit || $0 == UInt8(ascii: "-") }
             && name.allSatisfy { $0.isASCIILetterOrDigit || "-_".utf8.contains($0) }
-            // A name of only digits is a port, as in `localhost:80`.
+            // A name that consists only of digits is a port, as in `localhost:80`.
             && name.contains { !$0.isDigit }
             && !schemes.contains { prefix.isWord($0) }
     }
@@ -144,7 +144,7 @@ extension IconValue.Kind {
         "urn", "vbscript", "view-source",
     ]
 
-    /// Whether a text is a class such as `fas fa-house`, or a name such as `si-github`.
+    /// Whether the text is a class such as `fas fa-house`, or a name such as `si-github`.
     private static func isIconClass(_ text: ArraySlice<UInt8>) -> Bool {
         // Classes, and names with a colour, contain no other bytes.
         guard text.contains(UInt8(ascii: "-")),

@@ -3,8 +3,8 @@ public struct ManifestLimits: Equatable, Sendable {
     /// The maximum depth of arrays and dictionaries in an entry, which itself has depth 1. Deeper
     /// entries fail. Outside entries, the limit is the same in YAML and 256 in XML. Default: 64.
     public var maximumDepth: Int
-    /// The maximum size of an entry in bytes: the length from brace to brace in JSON, and in other
-    /// formats the size of all texts plus 8 bytes per value. Larger entries fail. Default: 1 MiB.
+    /// The maximum size of an entry in bytes: in JSON, its length from brace to brace, and in other
+    /// formats, the size of strings plus 8 bytes per value. Larger entries fail. Default: 1 MiB.
     public var maximumEntrySize: Int
     /// The maximum number of icons in an entry. Entries with more icons fail.
     public static let maximumIcons = 1_000

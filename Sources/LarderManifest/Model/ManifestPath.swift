@@ -10,9 +10,9 @@ public struct ManifestPath: Equatable, Sendable {
     enum Segment: Hashable, Sendable {
         case member(String)
         case elements, members
-        /// The value and its descendants. Allowed once and not last, so that none is read twice.
+        /// The value and its descendants. Allowed once, not last, so that no value is read twice.
         case descendants
-        /// The elements whose member has a value. In XML, the member is an attribute (`@name`).
+        /// The elements whose member has this value. In XML, the member is an attribute (`@name`).
         case elementsWhere(String, String)
 
         static func == (left: Segment, right: Segment) -> Bool {
@@ -65,8 +65,8 @@ public struct ManifestPath: Equatable, Sendable {
         left.segments == right.segments
     }
 
-    /// Whether a filter precedes the last segment. Such a path to entries finds nothing, because
-    /// elements are read one by one.
+    /// Whether a filter precedes the last segment. Such a path finds no entries, because elements
+    /// are read one by one.
     public var isFilter: Bool {
         segments.dropLast().contains { if case .elementsWhere = $0 { true } else { false } }
     }
@@ -114,7 +114,7 @@ public struct ManifestPath: Equatable, Sendable {
         self.init(segments: segments, notation: notation)
     }
 
-    /// Whether the path has slashes outside brackets, or attributes. Only XPath has them.
+    /// Whether the path selects attributes or has slashes outside brackets, as only in XPath.
     private static func isXPath(_ text: String) -> Bool {
         let start = text.prefix { $0 != "[" }
         if start.first == "@", let next = start.dropFirst().first, next != "." { return true }

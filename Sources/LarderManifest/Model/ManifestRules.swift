@@ -5,7 +5,7 @@ public struct ManifestRules: Equatable, Sendable {
     /// The base URL of relative icon URLs. If nil, the base URL in the manifest applies, or else
     /// the manifest's own URL. If neither exists, relative names are not fetched. Default: nil.
     public var baseURL: HTTPURL?
-    /// The paths to entries or to arrays of entries, which can be nested. A path with
+    /// The paths to entries or to arrays of entries. Entries can be nested. A path with
     /// ``ManifestPath/isFilter`` finds nothing. If empty, the shape's paths apply. Default: empty.
     public var entries: [ManifestPath] = []
     /// The path to an entry's name. If nil, the shape's paths apply. Default: nil.
@@ -15,7 +15,7 @@ public struct ManifestRules: Equatable, Sendable {
     /// The template of the icon URL, for entries without icons at ``iconKeys``. With a template,
     /// the shape's paths to icons do not apply. Default: nil.
     public var iconTemplate: IconTemplate?
-    /// The icon sets that are fetched. The first set that matches a value is used. Default: none.
+    /// The sets whose icons are fetched. The first set that matches a value is used. Default: none.
     public var iconSets: [IconSet] = []
     /// The path to an entry's priority. If nil, only the plain form has priorities. Default: nil.
     public var priorityKey: ManifestPath?
@@ -55,7 +55,7 @@ public struct ManifestRules: Equatable, Sendable {
                 }
             }
             if !iconKeys.isEmpty || iconTemplate != nil {
-                // A path that the shape also has keeps the shape's template.
+                // If the shape has the same path, its template is kept.
                 shape.icons = iconKeys.map { path in
                     known.icons.first { $0.path == path } ?? .init(path: path)
                 }
@@ -79,9 +79,9 @@ public struct ManifestRules: Equatable, Sendable {
 public enum IconSelection: String, Sendable, CaseIterable {
     /// All icons, because an offline app may request any of them.
     case all
-    /// The largest icon, or the first of several. Unknown sizes are the smallest.
+    /// The largest icon, or the first of several with that size. Unknown sizes count as 0.
     case largest
-    /// The smallest icon, or the first of several. Unknown sizes are the smallest.
+    /// The smallest icon, or the first of several with that size. Unknown sizes count as 0.
     case smallest
     /// The first icon, in the order of the shape's paths and then of the manifest.
     case first

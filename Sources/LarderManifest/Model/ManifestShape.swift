@@ -13,8 +13,8 @@ struct ManifestShape: Equatable, Sendable {
     /// The path from the root to the base URL of icons, which must precede the entries.
     var base: ManifestPath?
     var needsBase = true
-    /// Whether an entry is a group of apps, such as a dashboard's section. An icon is named by
-    /// the name next to it, or else by the key of its dictionary.
+    /// Whether an entry is a group of apps, such as a dashboard's section. An icon takes its
+    /// name from a member next to it, or else from the key of its dictionary.
     var isGroup = false
     /// Whether `integrity`, `size` and ``digestKey`` next to an icon describe the icon.
     var hasDigests = false
@@ -85,7 +85,7 @@ struct ManifestShape: Equatable, Sendable {
             requires.allSatisfy({ $0.first(in: element) != nil })
         else { return false }
         return marks.contains { mark in
-            // The lists of longer marks, such as `children`, occur in any tree.
+            // Longer marks start with lists that occur in any tree, such as `children`.
             guard mark.segments.count == 3, case .member(let list) = mark.segments[0]
             else { return false }
             return members[list] == .null || members[list] == .array([])

@@ -8,7 +8,7 @@ package struct ManifestSuggestion: Equatable, Sendable {
     let name: ManifestPath?
     /// The number of entries with an icon at ``icon``.
     package let count: Int
-    /// Whether ``count`` covers only the manifest's start or ``mostEntries`` entries.
+    /// Whether ``count`` covers only the manifest's start or its first ``mostEntries`` entries.
     let isPart: Bool
     /// Whether most URLs need a base URL.
     let isRelative: Bool

@@ -12,7 +12,7 @@ enum ManifestValue: Sendable, Equatable {
     /// The members in file order. If a key repeats, the last member is used.
     case dictionary([Member])
 
-    /// A text that is invalid or forbidden. A repaired text could be a different URL or digest.
+    /// An invalid or forbidden string. Repairing it could produce a different URL or digest.
     static let invalidText = ManifestValue.opaque("invalid text")
 
     static func string(_ text: String) -> ManifestValue { .string(text, at: .unknown) }

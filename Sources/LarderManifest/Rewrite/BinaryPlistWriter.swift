@@ -35,7 +35,7 @@ struct BinaryPlistWriter {
         let objectCount = plist.objectCount + newOffsets.count
         let width = max(plist.referenceSize, Self.width(of: objectCount))
         let isUsed = try used()
-        // Objects of a damaged file can overlap, which would make the copy many times as large.
+        // Objects of a damaged file can overlap, and a copy can be many times as large as the file.
         let limit = 16 * plist.bytes.count + count + 1 << 20
         var offsets: [Int] = []
         for object in 0..<plist.objectCount {

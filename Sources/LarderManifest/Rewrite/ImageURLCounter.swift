@@ -1,7 +1,7 @@
 import LarderCore
 import LarderImages
 
-/// A counter of http and https URLs of images in any text. A URL counts if its path ends like an
+/// A counter of http and https image URLs in any text. A URL counts if its path ends like an
 /// image's file name, or if it is in `![…](…)`, `[label]: …` for an `![…][label]`, `src` or
 /// `srcset` of `<img>` or `<source>`, or CSS's `url(…)`. JSON, YAML or XML may escape the text.
 package final class ImageURLCounter {
@@ -188,7 +188,7 @@ package final class ImageURLCounter {
         else { return false }
         let tag = before[(start + 1)...].lowercasedASCII
         guard tag.starts(with: "img".utf8) || tag.starts(with: "source".utf8) else { return false }
-        // In `src`, only a quotation mark, which JSON escapes, precedes the URL.
+        // Between `src=` and the URL, there is only a quotation mark, which JSON escapes.
         return tag.holds("srcset=") || tag.suffix(8).holds("src=")
     }
 }
@@ -217,7 +217,7 @@ private struct ImageLabels {
         if label.count <= Self.longest { used.insert(label.lowercasedASCII) }
     }
 
-    /// Records a label for a URL after `[label]:`. The text ends before the URL.
+    /// Records the label in a definition, `[label]: URL`. The text ends before the URL.
     mutating func define(_ text: Slice<UnsafeBufferPointer<UInt8>>) {
         var rest = text
         while let last = rest.last, last == UInt8(ascii: "<") || last.isBlank { rest.removeLast() }

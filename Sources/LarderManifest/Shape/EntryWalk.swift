@@ -201,7 +201,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Skips a value and counts its icons, unless it is a scalar outside a list, such as a title.
+    /// Skips a value. Counts its icons, unless it is a scalar outside a list, such as a title.
     private func skip(_ place: [ManifestPath.Segment]) throws {
         let kind = try cursor.kind()
         guard !recognition.isExplicit, kind != .scalar || place.contains(.elements) else {

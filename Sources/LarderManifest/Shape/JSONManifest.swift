@@ -95,7 +95,7 @@ extension ManifestDocument {
         }
     }
 
-    /// Skips a broken value's line. After an error in a later line, skips to the next value.
+    /// Skips a broken value's line. If the error is in a later line, skips to the next value.
     private func skip(_ indentation: Int, pastErrorAt offset: Int) throws {
         let before = UnsafeBufferPointer(rebasing: window.unread.prefix(offset))
         let isWithinLine = before.place(of: 0x0A) == nil

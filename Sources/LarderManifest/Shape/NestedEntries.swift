@@ -36,7 +36,7 @@ extension [Trail] {
         var found: [Trail] = []
         for var trail in self {
             if trail.rest.first == .descendants {
-                // Each member is followed by name and as `.members`. Only the name keeps the trail.
+                // Callers follow a member by name and as `.members`. Only the name keeps the trail.
                 if segment != .members { found.append(trail) }
                 trail.rest.removeFirst()
             }
@@ -46,8 +46,8 @@ extension [Trail] {
     }
 }
 
-/// The entries in a value that was read whole, in document order. An entry does not include the
-/// entries within it, so that each icon belongs to one entry.
+/// The entries in a value that was read whole, in document order. An entry excludes the entries
+/// nested in it, so that each icon belongs to one entry.
 struct NestedEntries {
     typealias Content = Result<ManifestValue, EntryError>
 
