@@ -58,7 +58,7 @@ struct DownloadedManifest: Sendable {
         used = file.descriptor
         var opened = OpenedManifest(descriptor: file.descriptor, baseURL: response.target.url)
         if let store, policy.mayStore(response.validators) {
-            // Stored only after it was read as a manifest, so that no other file replaces a copy.
+            // Stored only after it was read, so that only a valid manifest replaces a copy.
             opened.whenRead = { hasCredentials in
                 if !hasCredentials { try keep(file.descriptor, of: response, in: store) }
             }

@@ -188,7 +188,7 @@ private struct HealthCheck {
         guard let shownPixels, let width, let height, mediaType != MediaType.svg.rawValue,
             max(width, height) > 2 * shownPixels
         else { return }
-        try addFinding(.oversized, entry, "\(width) × \(height) pixels, shown with \(shownPixels)")
+        try addFinding(.oversized, entry, "\(width) × \(height) pixels, shown at \(shownPixels)")
     }
 
     private func addFile(_ names: [String], in root: FileDescriptor, of entry: Int64) throws {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A bounded channel to one consumer. `send` blocks while it is full, so tasks must not call it.
+/// A channel to one consumer. Tasks must not call `send`, which blocks while the channel is full.
 final class Channel<Element: Sendable>: @unchecked Sendable {
     // Unchecked because the state is mutable. Every access to it locks `condition`.
     private let capacity: Int

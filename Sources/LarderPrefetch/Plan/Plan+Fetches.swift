@@ -107,7 +107,7 @@ extension Plan {
 
 /// The resources to fetch, as two bits per entry, so that planning and reporting write no rows.
 struct PendingFetches: Sendable {
-    /// Whether all fetches have the same origin and priority, and so start in order of number.
+    /// Whether all fetches have the same origin and priority, so that they start in manifest order.
     let areInOrder: Bool
     private var fetches: BitSet
     private var stale: BitSet = []

@@ -85,7 +85,7 @@ package final class Plan: Sendable {
         pending = Mutex(toFetch)
     }
 
-    // Updating another index on `entries` would take most of the time.
+    // Updating another index on `entries` would take most of the planning time.
     private static let tables = """
         PRAGMA main.cache_size = -1536; -- KiB; a sort uses as much again
         CREATE TABLE main.entries (

@@ -6,7 +6,7 @@ import LarderManifest
 import Synchronization
 
 /// The planning step that merges the entries of each resource and compares resources with a cache's
-/// index. Entries and index are read once, in key order, because random lookups take much longer.
+/// index. It reads entries and index rows once, in key order, because random lookups take longer.
 final class PlanClassification {
     private let cache: Cache?
     private let presence: ObjectPresence?
@@ -158,7 +158,8 @@ final class PlanClassification {
 
     private static let lookups = DispatchQueue(label: "larder.presence")
 
-    /// Looks up a page's objects on another thread. The returned function waits and settles them.
+    /// Looks up a page's objects on another thread. The returned function waits for the result and
+    /// settles the page's resources.
     private func look(for page: [NamedResource]) -> () throws -> Void {
         let wanted = page.indices.filter { place in
             guard let known = page[place].known else { return false }
@@ -258,7 +259,7 @@ final class PlanClassification {
     }
 }
 
-/// A lookup of ascending keys. Most keys exist, so stepping takes half the time of lookups.
+/// A cursor for ascending keys. Most keys exist, so stepping takes half the time of searching.
 private struct ResourceRecall {
     private let rows: PreparedStatement
     private var row: RowReader?

@@ -30,8 +30,8 @@ final class PlannedResource: Sendable {
         (credentials, waiting, self.known) = (other.credentials, other.waiting, known)
     }
 
-    /// The numbers of icons, and of entries whose first icon is the resource. Nil if an entry
-    /// requires a digest or size, because then each entry must be checked.
+    /// The number of icons with the resource, and of entries that have it as their first icon. Nil
+    /// if an entry requires a digest or size, because then each entry must be checked.
     typealias Waiting = (entries: Int, icons: Int)
 
     /// A position in fetch order: by priority, then in manifest order.

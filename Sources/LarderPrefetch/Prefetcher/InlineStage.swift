@@ -22,7 +22,7 @@ final class InlineStage: Depositor, Sendable {
                     let deposit = try deposit(of: fetch, key, bytes)
                     check.store.add(deposit, for: self) { accepted.signal() }
                 } catch let failure as ResourceFailure {
-                    // `afterCommits` keeps events in order. Waiting limits the failures in memory.
+                    // `afterCommits` keeps events in order. The wait limits the failures in memory.
                     check.store.afterCommits { [reporter] in
                         reporter.report([ResourceResult(id: fetch, result: .failure(failure))])
                         accepted.signal()

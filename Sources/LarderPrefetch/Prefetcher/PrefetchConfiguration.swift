@@ -45,7 +45,7 @@ public struct PrefetchConfiguration: Sendable {
     public var remote: Remote?
     /// The time to wait for another process that rebuilds the cache's index. Default: none.
     public var lockWait = LockWait.none
-    /// The time after an interruption in which transfers in flight may finish. Default: 2 s.
+    /// The time for transfers in flight to finish after an interruption. Default: 2 s.
     public var grace: Duration = .seconds(2)
     /// The logger for the run, and for connections unless ``transfer`` sets one. Logged URLs omit
     /// credentials and queries. Default: nil.

@@ -55,7 +55,7 @@ public final class Prefetcher: Sendable {
     }
 
     /// Stops the run. It starts no further requests, cancels those in flight after
-    /// ``PrefetchConfiguration/grace``, commits and reports. Can be called before the run.
+    /// ``PrefetchConfiguration/grace``, commits and reports results. Can be called before the run.
     public func cancel() {
         let (queue, remoteStage) = control.withLock { control in
             control.isCancelled = true

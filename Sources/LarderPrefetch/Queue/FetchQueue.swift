@@ -70,7 +70,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             attempt { try schedule.begin() }
             feed()
         }
-        // After a commit, failures may be unreported, or fetches of evicted objects put back.
+        // A commit can leave failures unreported, or put back fetches whose objects were evicted.
         repeat {
             idle.wait()
             stage.store.flush()
@@ -274,7 +274,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         let isFull = isBacklogged
         guard isFull || operations == 0 && unstaged.load(ordering: .acquiring) > 0 else { return }
         isFeedRequested.store(true, ordering: .sequentiallyConsistent)
-        // Checks again, because a response that was staged before the request did not see it.
+        // Checks again, because the last response may have been staged before the flag was set.
         if isFull ? !isBacklogged : unstaged.load(ordering: .sequentiallyConsistent) == 0 {
             feedIfRequested()
         }

@@ -19,15 +19,15 @@ import LarderHTTP
 /// reason. After a redirect, the origin is that of the target. Ignore outdated entries in heaps.
 /// 1. ``FetchQueue`` starts no fetch, because it is stopping or `isBacklogged`.
 /// 2. `delayed` has the URL: it failed, and its retry is not due.
-/// 3. ``next()`` returned the URL: its ``TransferOperation`` waits for a slot or runs.
+/// 3. ``next()`` returned the URL: its ``TransferOperation`` is running, or waiting for a slot.
 /// 4. `cursors` lacks the origin: it is in `newcomers`, and the `newcomer` has not started a fetch.
 /// 5. `givenUp` has the origin: its URLs will fail.
 /// 6. `isAtLimit(_:)`: the origin has the maximum number of requests in flight.
 /// 7. ``HostCursor/isFull``: too many retries and redirects precede the origin's planned URLs.
-/// 8. ``HostCursor/head(from:)`` returns another URL of the origin, which comes first.
+/// 8. ``HostCursor/head(from:)`` returns an earlier URL of the origin.
 /// 9. No heap has the origin: its connection is being opened (``HostCursor/connecting``).
 /// 10. `held` has the origin: it requested a delay, or is at its rate limit.
-/// 11. `unconnected` has the origin: too many others are connecting (`reserved`), or come first.
+/// 11. `unconnected` has the origin: others come first, or too many are connecting (`reserved`).
 /// 12. `ready` has the origin: no slot is free (`hasSlot(for:)`), or other origins come first.
 struct HostSchedule {
     typealias Instant = ContinuousClock.Instant
@@ -243,7 +243,7 @@ struct HostSchedule {
         cursorLimit = max(readAhead, 2 * cursors.count)
     }
 
-    /// Records the result of a request. Returns the failure if the origin is now given up.
+    /// Records a request's result. Returns the failure if the origin is given up because of it.
     @discardableResult
     mutating func note(_ sign: HostSign, of number: Int) throws -> ResourceFailure? {
         guard let cursor = cursors[number], cursor.failure == nil else { return nil }
@@ -290,7 +290,7 @@ struct HostSchedule {
         try announce(number)
     }
 
-    /// Updates ``HostCursor/sentAway`` of a redirected fetch's origin, and returns that origin.
+    /// Updates ``HostCursor/sentAway`` of the first origin of a redirected fetch, and returns it.
     @discardableResult
     private mutating func countAway(_ fetch: Attempt, at number: Int, _ change: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
@@ -391,7 +391,7 @@ struct HostSchedule {
     }
 }
 
-/// A value that is due at an instant. Equal instants keep the order of insertion.
+/// A value that is due at an instant. Values with equal instants keep their order of insertion.
 struct Delayed<Value>: Comparable {
     let instant: ContinuousClock.Instant
     let serial: Int

@@ -49,8 +49,8 @@ final class OperationContext: Sendable {
         return resumed.map(fields.completed) ?? fields
     }
 
-    /// Deposits a response and returns nil, or returns another outcome. Calls `accepted` once the
-    /// store accepts further deposits.
+    /// Deposits a response. Returns nil, or the outcome if the response was not deposited. Calls
+    /// `accepted` when the store accepts further deposits.
     func settle(
         _ fetch: Attempt, _ response: TransferOperation.Response, isCancelled: Bool,
         for depositor: any Depositor, accepted: @escaping @Sendable () -> Void
@@ -185,8 +185,8 @@ struct BodyCheck: Sendable {
         return (.staged(staged), success)
     }
 
-    /// Bytes that are not an image require `acceptsAnyContent`. In an unknown coding, a manifest
-    /// must also contain their digest (`isDemanded`).
+    /// Bytes that are not an image require `acceptsAnyContent`. If their coding is unknown, a
+    /// manifest must also contain their digest (`isDemanded`).
     static func attributes(
         of bytes: UnsafeRawBufferPointer, acceptsAnyContent: Bool, unknownCoding: String?,
         isDemanded: @autoclosure () throws -> Bool = false,

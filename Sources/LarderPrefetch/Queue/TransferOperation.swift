@@ -4,7 +4,7 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// An attempt to fetch a planned resource. Redirects and retries pass it to the next request.
+/// An attempt to fetch a planned resource. Each redirect or retry continues with an updated copy.
 struct Attempt: Sendable {
     let planned: PlannedResource
     var target: RequestTarget

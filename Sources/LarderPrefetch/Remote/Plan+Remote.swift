@@ -83,7 +83,7 @@ extension Plan {
         try database.write { try $0.prepared(update).run(fetch) }
     }
 
-    /// Records pending resources with the object of an earlier one. Returns whether any exist.
+    /// Records pending resources that share an earlier one's object. Returns whether any exist.
     func noteTwins() throws -> Bool {
         try database.writeWithoutTransaction { db in
             try db.execute(

@@ -27,7 +27,7 @@ final class PullStage: Depositor, Sendable {
     func run() async throws {
         try await look()
         guard remote.use != .store, !context.policy.fetchesAll else { return }
-        // Twins have an earlier resource's object. They come last, because it is cached by then.
+        // Twins share an earlier resource's object. They come last, when that object is cached.
         for areTwins in try plan.noteTwins() ? [false, true] : [false] {
             var found = Pages<Plan.FoundFetch> { [self] last in
                 try isStopped ? [] : plan.foundFetches(areTwins: areTwins, after: last?.fetch.place)

@@ -61,7 +61,7 @@ final class PushStage: Sendable {
             try await push($0, wasCached: false)
         }
         var kept = Pages<Plan.Shareable> { [self] last in
-            // After a stop, cached objects are only counted, and only if they were looked up.
+            // After a stop, cached objects are not stored. They are counted if they were looked up.
             guard isLookedUp || !isStopping, !Task.isCancelled else { return [] }
             return try context.plan.cachedShareables(after: last?.id ?? 0)
         }

@@ -106,7 +106,7 @@ struct Reference: Codable, Sendable {
         ]
         return times.allSatisfy { $0.isFinite && abs($0) <= RowReader.longestTime }
             && (0...StoredObject.largest).contains(record.size)
-            // These texts are sent or printed.
+            // These strings are sent or printed.
             && texts.allSatisfy { ($0 ?? "").utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
             && (record.variant == nil) == (fields.vary == nil || variant == nil)
             && (try? HTTPURL(record.responseUrl ?? record.url)) != nil
@@ -116,7 +116,7 @@ struct Reference: Codable, Sendable {
 
 /// The place of a resource's references in a remote, `refs/<part>/<name>/`.
 package struct ReferenceName: Hashable, Sendable {
-    /// The ``Part`` of the URL's host, or of the key without a host.
+    /// The ``Part`` of the URL's host, or of the key if there is no host.
     package let part: UInt8
     package let name: Digest
 

@@ -48,7 +48,7 @@ private struct Eviction: Sendable {
 
     let run: RemoteRun<RemoteEvictionReport>
     let policy: RemoteEvictor.Policy
-    /// By this machine's clock. The store's clock is similar, because it checks signature times.
+    /// The time on this machine. The store's clock is close, or the store would refuse signatures.
     private let start = Date()
     private var latest: Date { start.addingTimeInterval(-policy.grace) }
 
@@ -194,6 +194,6 @@ public struct RemoteEvictionReport: Sendable, RemoteRunReport {
     public internal(set) var undone = 0
     /// The duration in seconds.
     public internal(set) var seconds: Double = 0
-    /// Whether the eviction was cancelled. The next eviction continues.
+    /// Whether the eviction was cancelled. The next eviction removes the rest.
     public internal(set) var isInterrupted = false
 }

@@ -41,7 +41,7 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     func reportProgress() { onProgress(report) }
     func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
 
-    /// Calls `body` for each part, or first byte of a digest. All listings share one limit.
+    /// Calls `body` for each part number or first digest byte. All listings share one limit.
     func forEachByte(
         where isWanted: (UInt8) -> Bool = { _ in true },
         _ body: @escaping @Sendable (UInt8) async throws -> Void
@@ -93,7 +93,7 @@ extension RemoteRun {
     /// Must be called within ``removeObjects(undone:_:)``.
     func removeObject(_ digest: Digest) async throws {
         // Recorded first, because a request whose response is lost may still remove the object. The
-        // request is not cancelled, because the store could then execute it after the check.
+        // request is not cancelled, because the store could still execute it after the check.
         try scratch.set(.removed, of: digest)
         try await Task { try await store.storage.delete(RemoteLayout.object(digest)) }.value
     }

@@ -36,7 +36,7 @@ package final class RemoteStore: Sendable {
 
     typealias Received = (body: StagedBody, reference: Reference?)
 
-    /// Does not check the object's digest.
+    /// Receives an object without checking its digest.
     func receive(_ digest: Digest, limit: Int64, into store: Store) async throws -> Received {
         let body = Mutex<StagedBody?>(nil)
         let metadata = try await storage.get(

@@ -15,9 +15,9 @@ public struct RemoteVerifier: Sendable {
         (self.remote, self.transfer) = (remote, transfer)
     }
 
-    /// Verifies the remote. With a cache, restores damaged objects, and removes damaged objects
-    /// that the cache lacks, with their references. Keeps unreadable objects. Calls `onProgress`.
-    /// Throws `RemoteError` or `CacheError`. If cancelled, returns a partial report.
+    /// Verifies the remote. With a cache, restores damaged and unreadable objects from it, and
+    /// removes damaged objects that it lacks, with their references. Calls `onProgress` for each
+    /// object. Throws `RemoteError` or `CacheError`. If cancelled, returns a partial report.
     public func verify(
         repairingFrom cache: Cache? = nil,
         onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }
@@ -63,7 +63,7 @@ extension RemoteRun<RemoteVerifyReport> {
         }
     }
 
-    /// Whether an object matches its digest or no longer exists. Reads at most the listed size.
+    /// Whether an object matches its digest, or was removed. Reads at most the listed size.
     private func isWhole(_ digest: Digest, _ size: Int64) async throws -> Bool {
         let hasher = Mutex(RunningDigest())
         do {

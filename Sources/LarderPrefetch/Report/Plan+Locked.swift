@@ -33,7 +33,7 @@ extension Plan {
 
     /// Calls `body` with each entry, unless its icon, name and spelling repeat an earlier entry's.
     func forEachLocked(_ body: (String) throws -> Void) throws {
-        // CROSS JOIN keeps this order of tables, because a sort would copy all inline icons.
+        // CROSS JOIN keeps this order of tables, to avoid a sort that copies all inline icons.
         let entries = """
             locked l CROSS JOIN entries e ON e.id = l.entry
                 JOIN entries f ON f.id = coalesce(e.leader, e.id)

@@ -154,7 +154,7 @@ public struct RemoteReport: Sendable {
     public internal(set) var present = 0
     /// The number of cached URLs not stored because of errors or an interruption.
     public internal(set) var unpushed = 0
-    /// The number of URLs not shared: private responses, or requests with credentials.
+    /// The number of URLs not shared, because of private responses or requests with credentials.
     public internal(set) var personal = 0
     /// The number of unusable objects and references by code. Their icons are fetched from origins.
     public internal(set) var faults: [String: Int] = [:]

@@ -100,7 +100,7 @@ public struct HeaderRule: Sendable, Equatable {
         value = String(Substring(field[field.index(after: colon)...].utf8.trimmingBlanks))
         guard !name.isEmpty else { throw .noName }
         guard HeaderFields.isSendable(name: name, value: value) else { throw .notSendable }
-        // For example, `intranet: Authorization: …` would send the secret to every host.
+        // Without this check, `intranet: Authorization: …` would send the secret to every host.
         let first = value.prefix { $0 != ":" }
         guard
             host != nil || first.endIndex == value.endIndex || first.first?.isLetter != true

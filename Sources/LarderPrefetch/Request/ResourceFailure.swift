@@ -34,7 +34,7 @@ package struct ResourceFailure: RetriableFailure, Equatable {
 
     package var outOfTime: ResourceFailure {
         ResourceFailure(
-            code: code, message: message + "; --retry-max-time allows no other attempt",
+            code: code, message: message + "; --retry-max-time allows no further attempt",
             isTransient: false, status: status)
     }
 

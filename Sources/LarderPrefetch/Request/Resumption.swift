@@ -4,7 +4,7 @@ import LarderCore
 import LarderHTTP
 
 /// The continuation of an interrupted body (RFC 9110, sections 13.1.5 and 14). Needs an unencoded
-/// body, a strong validator, range support, and a 206 response with only missing bytes.
+/// body, a strong validator, range support, and a 206 response with only the missing bytes.
 enum Resumption {
     static func headers(for partial: PartialTrailer) -> FieldList {
         [
