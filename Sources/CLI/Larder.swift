@@ -88,7 +88,7 @@ struct Larder: AsyncParsableCommand {
         }
     }
 
-    /// Exits without the exit handlers of libraries, because OpenSSL's would load 3 MB into memory.
+    /// Exits without running libraries' exit handlers. OpenSSL's would load 3 MB into memory.
     private static func leave(_ status: Int32) -> Never {
         do { try Console.flush() } catch {
             Console.complain("\(error)")
@@ -98,7 +98,7 @@ struct Larder: AsyncParsableCommand {
         _exit(status)
     }
 
-    /// For example `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`. Only packages have a commit.
+    /// For example `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`. Only packages contain a commit.
     private static var versionText: String {
         let commit = larder_commit().map { String(cString: $0) } ?? "unknown commit"
         return "larder \(LarderVersion.current) (\(commit), libcurl \(CurlLibrary.version))"

@@ -199,7 +199,7 @@ import Testing
                 let finished = try larder.run(
                     arguments: command + ["--allow-private-network", "--ca-cert", file])
                 #expect(finished.status == 66, "\(finished)")
-                let words = "larder: --ca-cert: \(file): no certificate in PEM format; such a file"
+                let words = "larder: --ca-cert: \(file): no certificate in PEM format; a PEM file"
                 #expect(finished.standardError.hasPrefix(words), "\(finished)")
                 #expect(!larder.hasCache)
             }

@@ -60,7 +60,7 @@ import Testing
         ("max-concurrent=8", 1, "'max-concurrent' is not a long option"),
         ("-j 8", 1, "'-j' is not a long option"), ("apps.json", 1, "not a long option"),
         ("--max-concurrent", 1, "needs a value"), ("--quiet=yes", 1, "takes no value"),
-        ("[evict]\n--proxy=x", 2, "'evict' does not have option '--proxy'"),
+        ("[evict]\n--proxy=x", 2, "'evict' does not have the option '--proxy'"),
         ("[remote]", 1, "unknown command 'remote'"), ("[verfy]", 1, "Did you mean 'verify'?"),
         ("[verify", 1, "in brackets"), ("--help", 1, "belongs on the command line"),
         ("--version", 1, "belongs on the command line"),

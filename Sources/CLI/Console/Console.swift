@@ -51,7 +51,7 @@ enum Console {
         if let failure { throw CacheError.ofStandardOutput(failure) }
     }
 
-    /// Writes the buffered output. If any was lost, throws on the first call only.
+    /// Writes the buffered output. Throws once if output was lost.
     static func flush() throws {
         let failure = output.withLock { output in
             output.flush()
@@ -120,7 +120,7 @@ struct MissingInputError: Error, CustomStringConvertible {
         guard hasCertificate else {
             throw MissingInputError(
                 description: "\(option): \(file): no certificate in PEM format;"
-                    + " such a file has a line -----BEGIN CERTIFICATE-----")
+                    + " a PEM file has a line -----BEGIN CERTIFICATE-----")
         }
     }
 }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Progress on standard error: a line at the bottom of a terminal, or else a line every five
 /// seconds. SIGUSR1 and SIGINFO (`^T`, on Darwin) print a line immediately, even in a quiet run. On
-/// a terminal, the line takes one row, so it never scrolls, and the cursor stays at its start. If a
-/// narrower terminal wraps the line, the wrapped rows are below the cursor.
+/// a terminal, the line takes one row, so it never scrolls, and the cursor stays at its start. If
+/// the terminal becomes narrower and wraps the line, the wrapped rows are below the cursor.
 final class StatusLine: Sendable {
     private struct State {
         var isQuiet = true

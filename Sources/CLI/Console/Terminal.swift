@@ -81,8 +81,8 @@ enum StandardStreams {
             var rest = UnsafeRawBufferPointer(rebasing: bytes[sent...])
             if patience >= 0 {
                 if let failure = wait(for: descriptor, patience) { return (sent, failure) }
-                // A pipe that is ready takes PIPE_BUF bytes without blocking. Other processes share
-                // the streams, so they stay in blocking mode.
+                // A pipe that is ready takes PIPE_BUF bytes without blocking. The streams stay in
+                // blocking mode, because other processes share them.
                 rest = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(PIPE_BUF)))
             }
             let count = Foundation.write(descriptor, rest.baseAddress, rest.count)

@@ -58,7 +58,7 @@ struct CacheOptions: ParsableArguments {
         }
     }
 
-    /// A missing cache is an error, because a mistyped path is not an empty cache.
+    /// A missing cache is an error, so that a mistyped path does not look like an empty cache.
     func existing<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()

@@ -32,7 +32,7 @@ extension CompletionKind {
         let words = (words.prefix(index) + [prefix]).map { $0.filter { !"\"'\\".contains($0) } }
         let option = cache(in: words).map { ["--cache", $0.expandingHome] } ?? []
         guard let options = try? CacheOptions.parse(option),
-            // The first and the last name determine the common prefix, which the shell inserts.
+            // The last name is included, so that the shell inserts only the prefix of all names.
             let names = try? Cache.open(at: options.path).keys(
                 beginningWith: words.last ?? "", limit: 200,
                 arePinned: words.dropFirst().first == "unpin")

@@ -4,7 +4,7 @@ import LarderCache
 import LarderCore
 import Synchronization
 
-/// The user's configuration file: options for all commands, and sections for single commands.
+/// The user's configuration file: options for all commands, and sections for individual ones.
 struct ConfigFile {
     struct Line: Equatable {
         let number: Int
@@ -143,7 +143,7 @@ struct ConfigFile {
             guard let option = candidates.lazy.compactMap({ $0.options[name] }).first else {
                 let known = Set(candidates.flatMap(\.options.keys))
                 let hint = NearestName.hint(forOption: name, among: known)
-                let owner = section.map { "'\($0.name)' does not have" } ?? "unknown"
+                let owner = section.map { "'\($0.name)' does not have the" } ?? "unknown"
                 throw ValidationError("\(owner) option \(name.quoted(limit: 40))\(hint)")
             }
             try refuse(

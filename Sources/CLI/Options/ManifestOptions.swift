@@ -152,14 +152,14 @@ struct EntryOptions: ParsableArguments {
     @Option(
         help: .rare(
             "Build the URL of each icon from members of its entry, such as "
-                + "https://a.example/{id}.png. With --icon-key, only for entries without an icon "
-                + "there.", "url"))
+                + "https://a.example/{id}.png. With --icon-key, applies only to entries without an "
+                + "icon at that path.", "url"))
     var iconTemplate: String?
 
     @Option(
         help: .rare(
-            "Download the icons of a set, such as mdi=https://a.example/{name}.svg for mdi:home. "
-                + "May be repeated.", "set=url"))
+            "Download the icons of a set from this URL, for example "
+                + "mdi=https://a.example/{name}.svg for mdi:home. May be repeated.", "set=url"))
     var iconSet: [String] = []
 
     @Option(help: .rare("The path of the priority in an entry.", "path")) var priorityKey: String?
@@ -185,8 +185,8 @@ struct EntryOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            "The maximum size of a manifest from a URL, or unpacked from gzip. (default: 256MiB)",
-            "size"), transform: ByteCount.parse)
+            "The maximum size of a downloaded manifest, or of one unpacked from gzip. (default: "
+                + "256MiB)", "size"), transform: ByteCount.parse)
     var maxManifestSize = ManifestLimits().maximumUnpackedSize
 
     @Option(

@@ -112,7 +112,7 @@ struct NamedCommand {
         return next.find(Array(words.dropFirst()))
     }
 
-    /// Older scripts use `push` and `pull`, which now belong to `remote`.
+    /// Adds `remote` for older scripts, which call `push` and `pull` without it.
     static func withGroup(_ words: [String]) -> [String] {
         ["push", "pull"].contains(words.first) ? ["remote"] + words : words
     }
@@ -156,7 +156,7 @@ struct NamedCommand {
             "'\(option)' belongs after the command, for example: \(command.line) \(written)")
     }
 
-    /// The parser would first report other errors, or quote a value that may be a password.
+    /// The parser's own message could report another error first, or quote a password.
     func messageOnUnknownOption(in words: [String]) -> String? {
         guard let name = givenOptions(in: words).unknown else { return nil }
         let namesake = Self.program.descendants.first {
@@ -231,8 +231,8 @@ enum NearestName {
         return hint(for: String(name.drop { $0 == "-" }), among: long, lead: "--")
     }
 
-    /// Suggests the nearest name with at most one mistake per three letters, or else the only name
-    /// that contains this one.
+    /// Suggests the nearest name with at most one mistake per three letters, or else the only known
+    /// name that contains `name`.
     static func hint(for name: String, among known: [String], lead: String = "") -> String {
         let word = Array(name.lowercased().utf8)
         // A comparison takes quadratic time.

@@ -161,8 +161,7 @@ struct ConnectionOptions: ParsableArguments {
     var stallTimeout = Duration.seconds(30)
 
     @Option(
-        help: .common(
-            "The total download rate of all transfers, for example 500kB/s or 2MiB/s.", "size/s"),
+        help: .common("The maximum total download rate, for example 500kB/s or 2MiB/s.", "size/s"),
         transform: ByteCount.perSecond)
     var limitRate: Int64?
 
@@ -268,8 +267,8 @@ struct AddressOptions: ParsableArguments {
 struct CredentialOptions: ParsableArguments {
     @Option(
         help: .common(
-            "Send the header 'Name: value' to the hosts in manifests, or 'host: Name: value' only "
-                + "to that host. May be repeated.", "field"))
+            "Send the header 'Name: value' to the hosts in manifests. 'host: Name: value' sends it "
+                + "only to that host. May be repeated.", "field"))
     var header: [String] = []
 
     @Flag(help: "Read user names and passwords from $NETRC, else ~/.netrc.") var netrc = false

@@ -73,7 +73,7 @@ struct ShardOptions: ParsableArguments {
         name: .customLong("shard"),
         help: .common(
             "Process only the hosts of worker i of n, counted from 0, for example 0/8. auto/n "
-                + "takes i from Kubernetes, Slurm or GNU parallel. auto also takes n, from Slurm.",
+                + "takes i from Kubernetes, Slurm or GNU parallel. auto takes both from Slurm.",
             "i/n"), transform: ShardName.parse)
     var name: ShardName?
 
@@ -142,7 +142,7 @@ struct ShardName: Equatable {
                 "--shard auto: \(task.variable) does not include the number of workers. Add it, as "
                     + "in auto/8.")
         }
-        // If only a part of an array is resubmitted, its indices differ, so the counts must match.
+        // Resubmitting a part of an array changes its indices, so the counts must match.
         let said = task.count ?? count
         try refuse(
             if: said != count,

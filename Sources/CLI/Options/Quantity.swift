@@ -5,7 +5,7 @@ struct Quantity {
     let number: Decimal
     let unit: Substring
 
-    /// Removes a quantity from `text`. It has at most 38 digits, the precision of `Decimal`.
+    /// Removes a quantity from the start of `text`. `Decimal` limits its number to 38 digits.
     init?(takenFrom text: inout Substring) {
         guard let match = text.prefixMatch(of: /([0-9]*)(\.[0-9]+)?([^0-9.]*)/) else { return nil }
         let digits = match.output.1 + (match.output.2 ?? "")
@@ -25,14 +25,14 @@ struct Quantity {
         guard rest.isEmpty else { return nil }
     }
 
-    /// Rounds down. Returns nil on overflow, or if a positive number would become 0.
+    /// Multiplies and rounds down. Returns nil on overflow, or if a positive number would become 0.
     func counted(in size: Int64) -> Int64? {
         var (product, count) = (number * Decimal(size), Decimal())
         NSDecimalRound(&count, &product, 0, .down)
         return count > 0 || number == 0 ? Int64(count.description) : nil
     }
 
-    /// Parses an argument. Throws advice if it would be valid without its spaces.
+    /// Parses an argument. If it would be valid without its spaces, the error says so.
     fileprivate static func parse<Value: Comparable & AdditiveArithmetic>(
         _ argument: String, _ refusal: @autoclosure () -> ValidationError,
         _ read: (String) -> Value?
@@ -53,7 +53,7 @@ struct Quantity {
         }
     }
 
-    /// Parses a percentage from 0 to 100. `Decimal` is exact, so that 0.1 % of 1,000 is 1.
+    /// Parses a percentage from 0 to 100. `Decimal` is exact, so 0.1 % of 1,000 is exactly 1.
     static func percent(_ argument: String) -> Decimal? {
         guard argument.prefix(1).isDigits, let quantity = Quantity(argument),
             quantity.unit == "%", quantity.number <= 100
@@ -142,7 +142,7 @@ enum TimeSpan {
         return duration
     }
 
-    /// Parses one number, or a sum from the longest unit to the shortest.
+    /// Parses one number, or a sum with the units in descending order, such as `1h30m`.
     private static func duration(_ argument: String) -> Duration? {
         var rest = argument[...]
         var shortest = Int64.max

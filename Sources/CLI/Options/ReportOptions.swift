@@ -18,8 +18,9 @@ struct ColorOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            "Colour results by outcome. auto colours on a terminal unless NO_COLOR is set, and "
-                + "always if CLICOLOR_FORCE is set. (default: auto)", "auto|always|never"))
+            "Colour results by outcome. With auto, results are coloured on a terminal, or "
+                + "everywhere if CLICOLOR_FORCE is set, unless NO_COLOR is set. (default: auto)",
+            "auto|always|never"))
     var color: Choice?
     var output: Paint { paint(STDOUT_FILENO) }
     var errors: Paint { paint(STDERR_FILENO) }
@@ -49,8 +50,8 @@ struct ReportOptions: ParsableArguments {
 struct LogOptions: ParsableArguments {
     @Option(
         help: .rare(
-            "Log messages of this level and above to standard error, one per line: trace, debug, "
-                + "info, notice, warning or error. (default: none)", "level"),
+            "Log messages of this level (trace, debug, info, notice, warning or error) and above "
+                + "to standard error, one per line. (default: none)", "level"),
         completion: .list(Self.levels.map(\.rawValue)),
         transform: { text in
             if let level = levels.first(where: { $0.rawValue == text }) { return level }

@@ -92,8 +92,8 @@ extension ExitStatus {
         }
     }
 
-    /// Runs `body`, prints its error, and returns the exit status. Relative names in errors get the
-    /// path of `cache`, which is nil if the command uses two caches.
+    /// Runs `body`, prints its error, and returns the exit status. Adds the path of `cache` to
+    /// relative names in errors. `cache` is nil if the command uses two caches.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async -> ExitCode {
         do {
             var exit = ExitCode.success
@@ -115,8 +115,8 @@ extension ExitStatus {
     }
 }
 
-/// The handler of SIGINT, SIGTERM and SIGHUP. A signal ends the process, except the first one after
-/// ``ask(_:_:)``, which asks the run to stop. An ignored SIGHUP stays ignored, for nohup(1).
+/// The handler of SIGINT, SIGTERM and SIGHUP. A signal ends the process. After ``ask(_:_:)``, the
+/// first signal only asks the run to stop. An ignored SIGHUP stays ignored, for nohup(1).
 final class Interrupts: Sendable {
     private struct State {
         var signal: Int32?
@@ -159,7 +159,8 @@ final class Interrupts: Sendable {
         }
     }
 
-    /// Whether to stop. The first access calls ``ask(_:_:)``, as the run can now stop by itself.
+    /// Whether a signal has asked the run to stop. The first access calls ``ask(_:_:)``, because a
+    /// run that checks this property can stop by itself.
     var isAsked: Bool {
         let (isAskable, isAsked) = state.withLock { ($0.ask != nil, $0.signal != nil) }
         if !isAskable { ask() }

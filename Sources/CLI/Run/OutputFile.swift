@@ -11,7 +11,7 @@ enum OutputFile {
         try replacement.commit()
     }
 
-    /// Throws if another user's symbolic link is in the path.
+    /// Throws if the path contains a symbolic link that another user owns.
     static func open(
         _ path: String, flags: Int32, mode: mode_t
     ) throws(CacheError) -> FileDescriptor {
@@ -30,7 +30,7 @@ enum OutputFile {
         do throws(CacheError) {
             let folder = try UsersPath(path.parentDirectory).folder()
             let file = try folder.file(path.lastName)
-            // Checked after the open: another run creates `other` before replacing the file.
+            // Must follow the open, because another run creates `other` before replacing the file.
             if let status = try folder.status(of: other.lastName) {
                 guard status.isRegularFile else {
                     throw CacheError(.unusable, subject: other, message: "is not a regular file")

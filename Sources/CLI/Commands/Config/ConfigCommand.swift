@@ -8,19 +8,19 @@ struct ConfigCommand: AsyncParsableCommand {
         abstract: "Show the options set in the configuration file and in environment variables.",
         discussion: """
             The file is $LARDER_CONFIG_PATH, else larder.conf in $XDG_CONFIG_HOME or ~/.config. If \
-            the variable is empty, no file is read. With --no-config, every command ignores the \
-            file.
+            $LARDER_CONFIG_PATH is empty, no file is read. With --no-config, every command ignores \
+            the file.
 
             Each line sets an option: --quiet, --max-concurrent=8 or --max-concurrent 8. The rest \
             of the line is the value, without quotes. A line applies to every command that has the \
             option. Lines after [prefetch] or [remote push] apply only to that command. Comments \
             are on separate lines and start with #.
 
-            An option on the command line replaces all lines of the same option or of options \
-            that contradict it, such as --wait and --no-wait, even if it can be repeated. Other \
-            flags can only be undone with --no-config. A section replaces the lines before the \
-            first section in the same way. $LARDER_CACHE replaces --cache. Lines override all \
-            other variables.
+            An option on the command line replaces all lines of the same option, even if it can be \
+            repeated, and of options that contradict it, such as --wait and --no-wait. Flags \
+            without such an opposite can only be undone with --no-config. A section replaces the \
+            lines before the first section in the same way. $LARDER_CACHE replaces --cache. Lines \
+            override all other variables.
 
             Prints the lines and variables that have an effect on a command that is run without \
             other options, such as larder prefetch apps.json. Without COMMAND, prints them with \

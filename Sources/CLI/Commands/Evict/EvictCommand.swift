@@ -57,7 +57,7 @@ struct EvictCommand: ReportingCommand {
     @Option(
         help: .common(
             "Keep the icons in this manifest: a file, a URL that was prefetched, or - for standard "
-                + "input. Pass the same options for reading it as to prefetch. May be repeated.",
+                + "input. Use the same options for reading it as in the prefetch. May be repeated.",
             "manifest"), completion: .manifest)
     var keep: [String] = []
 

@@ -9,18 +9,19 @@ struct ExportCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Write icons in the layout of another program.",
         discussion: """
-            A library's layout (\(ExportLayout.names(where: \.hasFolder))) is the disk cache of \
-            that library, so that an app starts with a filled cache. Each file is named after the \
-            URL exactly as the manifest spells it. The layout files has files with readable names \
-            and an index.json. asset-catalog is an asset catalog for Xcode, in a directory whose \
-            name ends with .xcassets. gallery is a web page with all icons.
+            With the layout of an image library (\(ExportLayout.names(where: \.hasFolder))), \
+            an app that uses the library starts with a filled cache. Each file is named after the \
+            URL exactly as the manifest spells it. --layout files writes files with readable names \
+            and an index.json. asset-catalog writes an asset catalog for Xcode, in a directory \
+            whose name ends with .xcassets. gallery writes a web page with all icons.
 
             Each object is compared with its digest while it is written. A second run writes only \
             changes. The exit status is 2 if an icon is not cached, or is damaged and was not \
             exported before. A file from an earlier export is kept.
 
             --resize makes icons smaller with the program vipsthumbnail (Debian: libvips-tools), \
-            which runs without a network and within limits. The exit status is 69 without it.
+            which runs without network access and within limits. Without this program, the exit \
+            status is 69.
 
             EXAMPLES:
               # Fill the cache of an app that uses Nuke.
@@ -29,7 +30,7 @@ struct ExportCommand: ReportingCommand {
               larder export public/icons --layout files --prune
               # Write a web page with all icons of a manifest.
               larder export gallery --layout gallery --manifest apps.json
-              # Write icons for a list that shows them in 60 points.
+              # Write icons for a list that shows them at 60 points.
               larder export Icons.xcassets --layout asset-catalog --resize 60 --scales 2,3
             """)
 
@@ -41,7 +42,7 @@ struct ExportCommand: ReportingCommand {
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
     @Argument(
-        help: .common("The output directory. A library's cache is a directory in it.", "dir"),
+        help: .common("The output directory. An image library's cache is created in it.", "dir"),
         completion: .directory)
     var directory: String
 
@@ -122,12 +123,12 @@ struct ExportCommand: ReportingCommand {
 struct LayoutOptions: ParsableArguments {
     @Option(
         help: .common(
-            "The major version of Kingfisher. 7 and earlier use the layout kingfisher7.", "n"))
+            "The major version of Kingfisher. Versions up to 7 use the layout kingfisher7.", "n"))
     var kingfisherVersion = 8
 
     @Option(
         help: .common(
-            "The name of the library's directory, if the app sets the name: Nuke's "
+            "The name of the image library's directory, if the app sets the name: Nuke's "
                 + "DataCache(name:), SDWebImage's namespace, Coil's directory, or Kingfisher's "
                 + "directory with its prefix.", "name"))
     var folder: String?
@@ -142,7 +143,7 @@ struct LayoutOptions: ParsableArguments {
             if: kingfisherVersion != 8 && layout != .kingfisher,
             "--kingfisher-version needs --layout kingfisher.")
         if let folder {
-            try refuse(if: !layout.hasFolder, "--folder needs the --layout of a library.")
+            try refuse(if: !layout.hasFolder, "--folder needs the --layout of an image library.")
             try refuse(
                 if: !ExportLayout.isFolder(folder),
                 "--folder must be the name of one directory, without '/'.")
@@ -162,15 +163,15 @@ struct ResizeOptions: ParsableArguments {
 
     @Option(
         help: .common(
-            "Make larger icons smaller, to this length of the longest side at scale 1. Needs the "
-                + "program vipsthumbnail. \(Self.kept.joined(separator: ", ")) and animations are "
+            "Reduce the longest side of larger icons to this length, at scale 1. Needs the program "
+                + "vipsthumbnail. \(Self.kept.joined(separator: ", ")) and animations are "
                 + "not changed.", "pixels"))
     var resize: Int?
 
     @Option(
         help: .common(
-            "The scales to write with --resize, for example 1,2,3, the default. A library's layout "
-                + "has only the largest.", "list"), transform: Self.scales)
+            "The scales to write with --resize. The layout of an image library has only the "
+                + "largest. (default: 1,2,3)", "list"), transform: Self.scales)
     var scales: Set<Int>?
 
     private static func scales(_ argument: String) throws -> Set<Int> {

@@ -8,7 +8,7 @@ struct ImportCommand: ReportingCommand {
         commandName: "import",
         abstract: "Adopt icons of a manifest from another program's cache, without the network.",
         discussion: """
-            Icons are found by the file names that the library uses, in Library/Caches of a \
+            Icons are found by the file names that an image library uses, in Library/Caches of a \
             simulator or a Mac, or in an earlier export. A file is adopted if it is a complete \
             image and matches the digest and size in its entry. Icons that are already in the \
             cache are not changed. Adopted icons are stale, so the next prefetch downloads them \
@@ -29,7 +29,7 @@ struct ImportCommand: ReportingCommand {
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
     @Argument(
-        help: .common("The directory that contains the library's cache.", "dir"),
+        help: .common("The directory that contains the image library's cache.", "dir"),
         completion: .directory)
     var directory: String
     private static let layouts = ExportLayout.allCases.filter(\.isImportable).map(\.rawValue)

@@ -8,16 +8,16 @@ import LarderPrefetch
 
 struct LocalizeCommand: ReportingCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
-        commandName: "localize", abstract: "Write the same catalogue with local icons.",
+        commandName: "localize", abstract: "Write a copy of a catalogue with local icons.",
         discussion: """
-            Only icon values change. Order, comments, indentation, quotation marks and line ends \
-            stay, and so do values that are never fetched, such as relative names. An icon that is \
-            not cached keeps its URL, and the exit status is 2. Nothing is downloaded without \
-            --fetch.
+            Only icon values change. Order, comments, indentation, quotation marks and line \
+            endings stay the same, and so do values that are never fetched, such as relative \
+            names. If an icon is not cached, its URL is kept, and the exit status is 2. Nothing is \
+            downloaded without --fetch.
 
             The new values are files in --icons DIR, URLs of larder serve at --server URL, or data \
-            URLs (--data). The default is --icons NAME-icons next to the output. File names have \
-            digits of the digest, so an icon that has changed gets another name. Old files stay.
+            URLs (--data). The default is --icons NAME-icons next to the output. File names \
+            contain digits of the digest, so a changed icon gets a new name. Old files are kept.
 
             The summary counts image URLs that remain anywhere in the file, for example in \
             descriptions, which are not changed.
@@ -27,7 +27,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
               larder localize index.yaml --output public/index.yaml --fetch
               # Change a file, and keep the original as dashboard.json.orig.
               larder localize dashboard.json --in-place --data
-              # Write a catalogue whose icons are at a server.
+              # Write a catalogue whose icons are on a server.
               larder localize index.yaml --server http://icons.example > local.yaml
             """)
 
@@ -55,17 +55,17 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
         completion: .file())
     var file: String?
 
-    @Flag(help: "Replace the manifest. The original stays as FILE.orig, also after later runs.")
+    @Flag(help: "Replace the manifest. FILE.orig keeps the original, even after later runs.")
     var inPlace = false
 
     @Option(
         help: .common(
-            "Write the icons to this directory, with paths relative to the output file as new "
-                + "values. Required with standard output. (default: NAME-icons next to the output)",
-            "dir"), completion: .directory)
+            "Write the icons to this directory. The new values are paths relative to the output "
+                + "file. Standard output needs --icons, --server or --data. (default: NAME-icons "
+                + "next to the output)", "dir"), completion: .directory)
     var icons: String?
 
-    @Option(help: .common("Use the URLs of a larder server at this URL.", "url"))
+    @Option(help: .common("Use the icon URLs of the larder server at this URL.", "url"))
     var server: String?
 
     @Flag(help: "Use data: URLs, which contain the icons.") var data = false
@@ -109,7 +109,8 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
         try refuse(
             if: icons == nil && server == nil && !data,
             "Standard output needs --icons, --server or --data.")
-        try refuse(if: output.json, "--json needs --output FILE, because it uses standard output.")
+        try refuse(
+            if: output.json, "--json needs --output FILE, because the report uses standard output.")
     }
 
     private var path: String? { inPlace ? manifest : file == "-" ? nil : file }

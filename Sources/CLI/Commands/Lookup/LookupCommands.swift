@@ -57,8 +57,8 @@ struct CatCommand: CacheCommand {
     static let configuration = CommandConfiguration(
         commandName: "cat", abstract: "Print the verified bytes of a cached icon.",
         discussion: """
-            The exit status is 2 if the icon is not cached or its object is damaged. In this case \
-            nothing is printed, unless another program modifies the object while it is printed. \
+            The object is verified before any of its bytes are printed. The exit status is 2 if \
+            the icon is not cached, or if its object is damaged or is modified during the output. \
             Binary data is not printed to a terminal without --force (status 64).
 
             EXAMPLES:

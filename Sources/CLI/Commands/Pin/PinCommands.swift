@@ -89,7 +89,7 @@ struct PinSubjects: ParsableArguments {
 
     func validate() throws { try LocalManifests.validateStandardInput(subjects) }
 
-    /// A subject that is neither a URL, a file nor a cached key is a missing manifest.
+    /// A subject that is neither a URL, a file nor a cached key counts as a missing manifest.
     func forEachKey(in cache: Cache, rules: ManifestRules, _ body: (String) throws -> Void) throws {
         for subject in subjects {
             let key = String.spelled(subject)

@@ -10,7 +10,7 @@ struct HealthOptions: ParsableArguments {
 
     @Flag(
         name: .customLong("health"),
-        help: "Show problems of the catalogue and its icons, one per line. Run prefetch first.")
+        help: "Show problems with the catalogue and its icons, one per line. Run prefetch first.")
     var isOn = false
 
     @Option(help: "The format of --health. (default: text)") var format: Format?
@@ -31,11 +31,11 @@ struct HealthOptions: ParsableArguments {
     @Option(help: .common("The width of displayed icons in points, to find oversized icons.", "n"))
     var shownSize: Int?
 
-    @Option(help: .common("The pixels per point of --shown-size. (default: 2)", "n"))
+    @Option(help: .common("The number of pixels per point for --shown-size. (default: 2)", "n"))
     var scale: Int?
 
     @Option(
-        help: .common("Check the files of relative icons in this directory, for --health.", "dir"),
+        help: .common("With --health, check the files of relative icons in this directory.", "dir"),
         completion: .directory)
     var iconFiles: String?
 
@@ -108,7 +108,7 @@ extension HealthReport {
         ]
     }
 
-    /// Findings of other kinds, and icons that are never fetched, become skipped tests.
+    /// Findings of kinds outside `failing`, and icons that are never fetched, become skipped tests.
     func printJUnit(failing: Set<HealthFinding.Kind>) throws {
         typealias Suite = HealthFinding.Kind?
         let suites: [Suite] = HealthFinding.Kind.allCases + [nil]

@@ -11,7 +11,7 @@ struct PlanCommand: NetworkCommand {
         discussion: """
             A manifest at a URL is read from the cache, as the last prefetch stored it.
 
-            Prints one line for each icon: first the icons to request, in that order, then the \
+            Prints one line for each icon: first the icons to request, in request order, then the \
             others in the order of the manifest. A line has the status (missing, stale, cached, \
             skipped or failed), past failures, priority, URL and name. The line of an invalid \
             entry has the position in the manifest and the error. Private addresses are not \
@@ -40,8 +40,8 @@ struct PlanCommand: NetworkCommand {
 
     @Flag(
         help: """
-            Print one JSON line for each icon, and a last line with the counts and with the values \
-            at all icon places of the manifests.
+            Print one JSON line for each icon, and a last line with the counts and the values at \
+            all icon paths of the manifests.
             """)
     var json = false
 

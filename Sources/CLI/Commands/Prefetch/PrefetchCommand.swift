@@ -73,7 +73,7 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
         help: .common(
             "Write a lock file: a manifest of the same icons with their digests and sizes. A "
                 + "prefetch of this lock file gets the same bytes or fails. If an icon failed, no "
-                + "lock file is written. - is standard output, as for --report.", "file"),
+                + "lock file is written. With -, write it to standard output.", "file"),
         completion: .file())
     var writeLock: String?
 
@@ -185,7 +185,7 @@ extension CacheRun {
         let prefetcher = Prefetcher(configuration)
         let events = prefetcher.prefetch(sources) { [interrupts] in
             ProcessMemory.releaseText()
-            // Before this call, a signal ends the process: reading a pipe may block forever.
+            // Until this call, a signal ends the process, because reading a pipe may block forever.
             interrupts.ask("transfers in flight have 2 s to finish") { prefetcher.cancel() }
         }
         var last = Report.interrupted

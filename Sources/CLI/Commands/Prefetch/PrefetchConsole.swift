@@ -269,7 +269,7 @@ extension Report {
 }
 
 extension [String: Int] {
-    /// Returns, for each kind of icon that is never fetched, how many there are, and advice.
+    /// Returns a count and advice for each kind of icon that is never fetched.
     var notes: [(kind: String, note: String)] {
         let advice = [
             "icon-set": "; --icon-set maps a set to URLs",

@@ -193,7 +193,7 @@ struct RemoteEvictCommand: ReportingCommand {
     @Option(
         parsing: .unconditional,
         help: .common(
-            "Keep objects without a reference that are younger than this. (default: 24h)", "time"),
+            "Keep unreferenced objects that are younger than this. (default: 24h)", "time"),
         transform: TimeSpan.parse)
     var grace: Duration?
 
@@ -331,7 +331,7 @@ extension RemoteVerifyReport {
                 + "\(references.of("reference")): \(verdict(paint))")
         if unreferenced > 0 {
             let count = unreferenced.of("object")
-            lines.append("\(count) without a reference, which an eviction of the remote removes")
+            lines.append("\(count) without a reference, which larder remote evict removes")
         }
         if foreign > 0 { lines.append("\(foreign.of("other file")) ignored") }
         if isInterrupted { lines.append("interrupted: the rest was not verified") }

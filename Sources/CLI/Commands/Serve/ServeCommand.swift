@@ -10,11 +10,11 @@ struct ServeCommand: CacheCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Serve the cache over HTTP, without downloading anything.",
         discussion: """
-            Prints the server's URL when the server is ready. The URL is a page with all icons. \
-            /icon?url=URL is an icon, /objects/sha256/DIGEST an object, /manifest/NAME a manifest \
-            whose icons are on this server, /catalogue/NAME the same in its own format, /metrics \
-            is for Prometheus, and /healthz answers "ok". Each object is compared with its digest \
-            before it is sent.
+            Prints the server's URL when the server is ready. This URL shows a page with all \
+            icons. The other paths are /icon?url=URL (an icon), /objects/sha256/DIGEST (an \
+            object), /manifest/NAME (a manifest whose icons are on this server), /catalogue/NAME \
+            (the same manifest in its own format), /metrics (for Prometheus) and /healthz (answers \
+            "ok"). Each object is compared with its digest before it is sent.
 
             With --mirror, the server is also a proxy for http URLs. An unchanged app that uses \
             this proxy reads from the cache.
@@ -60,16 +60,16 @@ struct ServeCommand: CacheCommand {
 
     @Option(
         help: .common(
-            "Write requested URLs that are not cached to this manifest, for the next prefetch.",
+            "Write the requested but uncached URLs to this manifest, for the next prefetch.",
             "file"), completion: .file())
     var missingList: String?
 
-    @Option(help: .rare("Let web pages of this origin read responses. * means any.", "origin"))
+    @Option(help: .rare("Let web pages of this origin, or of any (*), read responses.", "origin"))
     var allowOrigin: String?
 
     @Option(
         help: .common(
-            "Append a JSON line for each request to this file. - is standard output.", "file"),
+            "Append a JSON line for each request to this file, or to standard output (-).", "file"),
         completion: .file())
     var accessLog: String?
 
@@ -259,7 +259,7 @@ final class AccessLog: Sendable {
     private let queue = DispatchQueue(label: "larder.access-log")
 
     init(_ path: String) throws(CacheError) {
-        // Opening or writing a pipe must not wait for its reader.
+        // Opening a pipe or writing to it must not wait for its reader.
         let flags = O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK
         file = try path == "-" ? nil : OutputFile.open(path, flags: flags, mode: 0o640)
     }

@@ -8,11 +8,11 @@ struct SnapshotCommand: RunCommand {
         commandName: "snapshot",
         abstract: "Copy the cache for a read-only medium or another machine.",
         discussion: """
-            The copy is consistent, and other processes may use the cache during the run. It has \
-            one index file, without a write-ahead log, and every object in the index. Each object \
-            is compared with its digest while it is copied. The copy gets its name when it is \
-            complete and durable. The exit status is 2 if an object was omitted because it is \
-            damaged or unreadable.
+            The copy is consistent, and other processes may use the cache during the run. The copy \
+            has one index file, without a write-ahead log, and every object in the index. Each \
+            object is compared with its digest while it is copied. The directory gets its name \
+            when the copy is complete and durable. The exit status is 2 if an object was omitted \
+            because it is damaged or unreadable.
 
             EXAMPLES:
               # Copy the cache to a read-only medium.

@@ -27,7 +27,7 @@ struct StatusCommand: CacheCommand {
     @Flag(help: "The same as --format json.") var json = false
 
     @Option(
-        help: .common("Replace this file atomically. - is standard output.", "file"),
+        help: .common("Replace this file atomically, or write to standard output (-).", "file"),
         completion: .file())
     var output: String?
 

@@ -14,10 +14,10 @@ struct VerifyCommand: ReportingCommand, NetworkCommand {
             permissions are reported, but are not corruption.
 
             With --repair, damaged objects are moved to quarantine/ and downloaded again. The exit \
-            status is 0 if all were repaired. If a download fails, the icon is not served, and the \
-            next repair or prefetch downloads it. With --manifest, downloads must match the \
-            digests and sizes in the manifest. Icons that are not cached are not downloaded: use \
-            larder prefetch.
+            status is 0 if all of them were repaired. If a download fails, the icon is not served, \
+            and the next repair or prefetch downloads it. With --manifest, downloads must match \
+            the digests and sizes in the manifest. Icons that are not cached are not downloaded: \
+            use larder prefetch.
 
             EXAMPLES:
               # Read every object again.
@@ -232,7 +232,7 @@ extension VerifyReport {
         let uncached = entryFindings.fetchable
         if uncached > 0 {
             let count = uncached.of("entry is", "entries are")
-            return "\(count) not cached as the manifest requires; \(prefetch)"
+            return "\(count) not in the cache, or not as the manifest requires; \(prefetch)"
         }
         if unrepaired.contains(where: { $0.kind == .index && $0.digest == nil }) {
             return "to rebuild the index: \(Suggestion.command("reindex"))"
