@@ -2,7 +2,7 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The digests of untrusted files. Each is read only once, even if it has many hard links.
+/// The digests of untrusted files. Each file is read only once, even if it has many hard links.
 struct ReadFiles {
     struct Content {
         let digest: Digest
@@ -48,7 +48,7 @@ struct ReadFiles {
         }
     }
 
-    /// Returns the digest of a regular file, open at its start. Returns nil if cancelled.
+    /// Returns the digest of a regular file that is open at its start, or nil if cancelled.
     func digest(of file: FileDescriptor, isCancelled: () -> Bool) throws -> Digest? {
         let identity = FileIdentity(try file.status())
         if let known = try content(of: identity) { return known.digest }
@@ -58,7 +58,7 @@ struct ReadFiles {
     }
 }
 
-/// Temporary databases, which keep memory limited for any number of icons.
+/// Temporary databases, so that memory use does not grow with the number of icons.
 extension DatabaseQueue {
     static let pageLimit = 500
 

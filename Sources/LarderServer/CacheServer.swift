@@ -9,7 +9,7 @@ import Synchronization
 package final class CacheServer: Sendable {
     /// The size of the kernel's send buffer in bytes. By default, it can reach several megabytes.
     private static let sendBuffer = 128 << 10
-    /// The size of a read in bytes, small because it is parsed whole before the first answer.
+    /// The size of a read in bytes. All requests in a read are parsed before the first is answered.
     private static let receiveBuffer = 4 << 10
 
     private let configuration: ServerConfiguration

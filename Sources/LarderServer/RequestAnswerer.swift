@@ -70,10 +70,10 @@ struct RequestAnswerer: Sendable {
             } catch is CancellationError {
                 return
             } catch let error as CacheError where error.isOfDamagedObject {
-                // The response does not reveal paths and options of the server.
+                // The response does not reveal the server's paths or options.
                 let text = """
                     The cached object is damaged. Run larder verify --repair on the server, with \
-                    the --cache of larder serve.
+                    the same --cache as larder serve.
                     """
                 done(Response(500, text: text))
             } catch {

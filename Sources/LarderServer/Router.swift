@@ -36,7 +36,7 @@ struct RoutedRequest: Sendable {
     let path: Substring
     let query: Substring?
     let base: String
-    /// The icon's key in memory: the target, or for ``Route/mirror`` the URL.
+    /// The icon's key in memory: the target, or the URL for ``Route/mirror``.
     let key: CacheKey
 }
 

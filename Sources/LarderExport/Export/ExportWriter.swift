@@ -58,7 +58,7 @@ final class ExportWriter {
 
     func checkCancellation() throws { if isCancelled() { throw CancellationError() } }
 
-    /// Creates a file of verified bytes unless it exists. Calls `body` before naming the file.
+    /// Puts verified bytes in a file unless it already has them. Calls `body` before the rename.
     func place(
         _ rendition: Rendition, as name: String, in directory: FileDescriptor? = nil,
         before body: () throws -> Void = {}
@@ -374,7 +374,8 @@ extension FileDescriptor {
         return try status(of: String(decoding: swapped, as: UTF8.self)) != nil
     }
 
-    /// Also sets the access date to now. Returns false if another user owns the file.
+    /// Sets the modification date, and the access date to now. Returns false if another user owns
+    /// the file.
     func setDates(modified: Date) throws(CacheError) -> Bool {
         let seconds = time_t(modified.timeIntervalSince1970)
         var times = [

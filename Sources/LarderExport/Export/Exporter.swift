@@ -38,7 +38,7 @@ package struct Exporter {
             } else {
                 var resize = configuration.resize
                 if library != nil, let all = resize {
-                    // A library stores one file for each icon, so only the largest is made.
+                    // A library stores one file for each icon, so only the largest image is made.
                     resize = Resize(points: all.points * (all.scales.last ?? 1), scales: [1])
                 }
                 let renditions = try Renditions(resize, with: program, writer)

@@ -30,8 +30,8 @@ struct ImageSets: ExportedFiles {
                 .obstructed, subject: name, message: "is an image set not created by larder")
         }
         let files = icon.map { $0.file(stem) }
-        // The description marks the set as Larder's, so a new set gets it before its images. An
-        // existing set gets it after them, so that it names no missing image.
+        // The description marks the set as Larder's, so a new set gets it before its images. In an
+        // existing set, it is written after the images, so that it names no missing image.
         if !isOld { try describe(icon, stem, in: set) }
         let placed: [PlacedFile] = try zip(icon, files).map { rendition, file in
             (try writer.place(rendition, as: file, in: set), rendition.size)

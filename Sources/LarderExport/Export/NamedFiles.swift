@@ -84,7 +84,7 @@ struct NamedFiles: ExportedFiles {
             guard try !prune || isWanted(earlier, list),
                 try isUnchanged(earlier, readsBytes: earlier.hasOtherDigest)
             else { return }
-            // With an empty stem, the line does not replace earlier files with the same stem.
+            // The stem is left empty, so that other earlier files with this stem are not replaced.
             try database.run(
                 """
                 INSERT OR IGNORE INTO current

@@ -3,9 +3,9 @@ import LarderCache
 import LarderCore
 import LarderImages
 
-/// The files of each icon of an export: the icon itself, or resized images. A file lists the
-/// resized images, so that the next export makes only new ones, even after a killed export. A wrong
-/// line can only leave an icon in its original size, because files must match the listed digest.
+/// The files of each exported icon: the icon itself, or resized images. A list of resized images
+/// lets the next export make only new ones, even if this export is killed. A wrong line in the list
+/// can only leave an icon in its original size, because files must match the listed digests.
 final class Renditions {
     /// A hidden name, which image libraries and Xcode ignore.
     private static let list = ".larder-resized"

@@ -62,7 +62,7 @@ package struct SeedInstaller: Sendable {
                 ///   - seed: The exported directory.
                 ///   - caches: The app's Library/Caches.
                 /// - Returns: The number of copied files, and the number of failed files. The next
-                ///   call copies failed files again.
+                ///   call tries to copy the failed files again.
                 @discardableResult
                 static func install(
                     from seed: URL? = bundled, into caches: URL? = nil
@@ -130,8 +130,8 @@ package struct SeedInstaller: Sendable {
                             failed += 1
                         }
                     }
-                    // Lines of files of earlier seeds are kept, so that later seeds can replace
-                    // the files.
+                    // Keeps the lines of files that earlier seeds installed, so that later seeds
+                    // can replace these files.
                     current.formUnion(earlier.filter { entry in
                         let name = String(entry.prefix { $0 != " " })
                         guard !settled.contains(name), let file = name.removingPercentEncoding

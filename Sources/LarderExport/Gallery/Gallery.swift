@@ -71,7 +71,7 @@ package struct Gallery {
         address: (StoredObject) throws -> String?, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
         var count = 0
-        // Digests of the keys of manifests' icons, which are not shown twice.
+        // Digests of the manifests' resource keys, so that these resources are not shown again.
         let named =
             hasOthers && !manifests.isEmpty
             ? try DatabaseQueue.scratch("CREATE TABLE keys (digest BLOB PRIMARY KEY) WITHOUT ROWID")

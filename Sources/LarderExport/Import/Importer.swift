@@ -6,7 +6,7 @@ import LarderImages
 import LarderManifest
 import Synchronization
 
-/// An import of icons from another program's cache. Does not change it or follow its links.
+/// An import of icons from another program's cache. Does not change that cache or follow its links.
 package struct Importer {
     private let cache: Cache
     private let configuration: ImportConfiguration
@@ -113,7 +113,7 @@ package struct ImportConfiguration: Sendable {
         let place = try Cache.nearestDirectory(to: path)
         let isCache =
             try FileIdentity(path: path)?.isSameFile(as: FileIdentity(root.status())) ?? false
-        // The root may contain the cache, because on macOS it is next to the caches of libraries.
+        // The root may contain the cache, which on macOS is next to the caches of libraries.
         guard !isCache, try !place.lies(in: folder) else {
             throw CacheError(.unusable, subject: directory, message: "contains the cache")
         }

@@ -41,7 +41,7 @@ enum SafeName {
         }
         name = withoutEdges(name)
         guard isReserved(name) else { return name }
-        // Windows compares names up to the first dot.
+        // Windows compares only the part before the first dot with its reserved names.
         let stem = name.utf8.prefix { $0 != UInt8(ascii: ".") }
         name = String(Substring(stem)) + "_" + String(Substring(name.utf8.dropFirst(stem.count)))
         while name.utf8.count > longest { name.unicodeScalars.removeLast() }

@@ -4,7 +4,7 @@ import LarderCore
 import LarderImages
 
 package enum LocalizeTarget: Sendable {
-    /// Files in a directory, and its URL relative to the output, which is empty or ends with `/`.
+    /// Files in a directory. `prefix`, its URL relative to the output, is empty or ends with `/`.
     case icons(directory: String, prefix: String)
     /// The URL of a server, without a trailing slash.
     case server(String)

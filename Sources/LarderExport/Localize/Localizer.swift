@@ -70,7 +70,7 @@ package final class Localizer {
         (report.format, report.shape) = (summary.format, summary.places?.shape)
         report.hasBase = summary.places?.hasOwnBase ?? false
         try replace(page)
-        // The usable values of failed spans were counted as localized.
+        // Corrects the counts for usable values of failed spans, which were counted as localized.
         try edits.database.forEachRow(
             """
             SELECT i.code, s.usable FROM spans s JOIN icons i ON i.id = s.icon
@@ -82,7 +82,7 @@ package final class Localizer {
             report.localized -= count
             report.problems.noteAgain(code, count: count, hasPlaceholder: hasPlaceholders)
         }
-        // Failed spans that are not replaced.
+        // Counts the URLs in failed spans that are not replaced.
         try edits.database.forEachRow(
             "SELECT i.written FROM spans s JOIN icons i ON i.id = s.icon WHERE i.new = ''"
         ) { noteRemaining(try $0.requireText()) }
@@ -312,8 +312,8 @@ package final class CatalogueEdits {
         }
     }
 
-    /// Records the span of a value. YAML merges can give a span several values. Its outcome is that
-    /// of the first value that failed, or of the first value if none failed.
+    /// Records the span of a value. YAML merges can give a span several values. The outcome of the
+    /// span is that of the first value that failed, or of the first value if none failed.
     package func add(_ span: Range<Int>, number: Int64) throws {
         try database.writeWithoutTransaction { db in
             try db.prepared(
@@ -357,7 +357,7 @@ package final class CatalogueEdits {
         return edit
     }
 
-    /// Calls `body` with each value and its replacement (nil if kept). Omits values with several.
+    /// Calls `body` with each value that has at most one replacement. `new` is nil if it has none.
     package func forEachIcon(_ body: (_ written: String, _ new: String?) throws -> Void) throws {
         try database.forEachRow(
             """

@@ -33,7 +33,7 @@ struct ResizeProgram {
                 let version = try output.read(at: 0, atMost: 1 << 10).prefix {
                     $0 > 0x20 && $0 < 0x7F
                 }
-                guard !version.isEmpty else { throw ResizeError("vipsthumbnail has no version") }
+                guard !version.isEmpty else { throw ResizeError("it printed no version") }
                 // Increase the number when the rules in `make` change.
                 recipe = "\(String(decoding: version, as: UTF8.self)) 3"
             } catch let error as ResizeError {
@@ -180,7 +180,7 @@ extension ResizeProgram {
     /// The maximum size of an icon in bytes. Each thread reads a whole icon into memory.
     private static let longestIcon: Int64 = 64 << 20
 
-    /// An icon, and the longest sides in pixels of the images that it lacks.
+    /// An icon and, for each image that it lacks, the length of the longest side in pixels.
     typealias Job = (object: StoredObject, sides: Set<Int>)
     typealias Made = (source: ResizedImage.Source, image: ResizedImage, bytes: [UInt8])
 
@@ -240,8 +240,9 @@ extension ResizeProgram {
         }
         let format = Self.format(of: object)
         if format != .png {
-            // Converts to PNG first. Otherwise, the decoder would shrink the image and lose
-            // quality. A photograph's orientation can swap the sides, so both get the longer one.
+            // Converts to PNG in full size first, because the decoder would lose quality when it
+            // shrinks the image. The side limits both dimensions, so it must be the longer one: the
+            // orientation of a photograph can swap width and height.
             icon = try run(
                 side: max(width, height), ["-o", ".png[compression=1]"],
                 longest: 5 * area + 64 << 10)
@@ -258,7 +259,7 @@ extension ResizeProgram {
             do {
                 made.append(try resize(["-i", "srgb", "-e", "srgb"]))
             } catch let error as ResizeError where error.description.utf8.contains("profile".utf8) {
-                // An image that fits no colour profile, such as a grey one, keeps its colours.
+                // An image that cannot be converted to sRGB, such as a grey one, keeps its colours.
                 made.append(try resize([]))
             }
         }
@@ -269,7 +270,7 @@ extension ResizeProgram {
     private static func output(_ format: MediaType) -> String {
         switch format {
         case .jpeg: ".jpg[strip,Q=95,optimize_coding]"
-        // `strip` does not remove the profile of WebP.
+        // `strip` does not remove the colour profile of a WebP image.
         case .webp: ".webp[strip,profile=none,lossless]"
         default: ".png[strip]"
         }

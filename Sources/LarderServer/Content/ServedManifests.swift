@@ -37,8 +37,8 @@ final class ServedManifests: Sendable {
 
     subscript(name: String) -> Manifest? { manifests.first { $0.manifest.name.isSame(as: name) } }
 
-    /// Returns the plain form of a manifest, which is read again if it has changed. Returns the
-    /// previous version if that fails or another thread is reading.
+    /// Returns the plain form of a manifest. Reads the manifest again if it has changed. If this
+    /// fails or another thread is reading, returns the previous version.
     func spool(of manifest: Manifest) throws -> ManifestSpool? {
         try current(manifest.spool, of: manifest.manifest) { try read(manifest.manifest) }
     }

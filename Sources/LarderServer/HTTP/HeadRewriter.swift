@@ -34,7 +34,7 @@ final class HeadRewriter: ChannelInboundHandler {
         if let encoded { buffer = ByteBuffer(bytes: encoded) }
     }
 
-    /// Rewrites bytes in place and returns nil, or returns a copy if bytes are percent-encoded.
+    /// Rewrites bytes in place and returns nil, or returns a copy if bytes must be percent-encoded.
     private func rewrite(_ bytes: UnsafeMutableRawBufferPointer) -> [UInt8]? {
         var encoded: [UInt8]?
         var (done, index) = (0, 0)

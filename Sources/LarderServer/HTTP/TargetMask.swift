@@ -110,8 +110,8 @@ struct TargetMask {
     }
 
     /// Replaces the segments between the characters that can end an authority. A segment may be an
-    /// authority at the beginning of a text that is not a path, after `//`, or after `http:/`,
-    /// which many programs read as `http://`.
+    /// authority if it begins a string that is not a path, or if it follows `//` or `http:/`, which
+    /// many programs read as `http://`.
     private static func mapSegments(
         of text: String, _ body: (Substring.UTF8View, _ isAuthority: Bool) -> String
     ) -> String {
@@ -146,7 +146,7 @@ enum PercentDecoding {
         decoded(text).flatMap { $0.utf8.contains(where: isControl) ? nil : $0 }
     }
 
-    /// Decodes a URL without the tabs and line breaks that the URL standard removes.
+    /// Decodes a URL. Removes tabs and line breaks, as the URL standard requires.
     static func url(_ text: Substring.UTF8View) -> String? {
         guard var url = decoded(text) else { return nil }
         if url.utf8.contains(where: isControl) {

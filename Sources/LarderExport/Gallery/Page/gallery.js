@@ -1,6 +1,6 @@
 // A contact sheet of a cache. The description (gallery/icons.js) calls larder.begin, or
-// larder.later while the description is being created. Each file of icons calls larder.add. All
-// text comes from manifests and servers, so it is never inserted as HTML.
+// larder.later while the description is being created. Each file of icons calls larder.add. Names
+// and URLs come from manifests and servers, so no text is ever inserted as HTML.
 "use strict";
 
 globalThis.larder = (() => {
@@ -26,14 +26,14 @@ globalThis.larder = (() => {
   let sorted = new Map();
   let shown = [];
   let page = 0;
-  // The places in manifest order of the icons on the page.
+  // The icons on the page, as indices into `icons`.
   let drawn = [];
   let isBroken = false;
   let isLoaded = false;
   // Filter values and the page number in the address, until the icons are loaded.
   let awaited = {};
 
-  // Loads the files one after another and shows the icons of each file immediately.
+  // Loads the files one after another. Shows the icons of the first file while the rest loads.
 
   function load(path) {
     const script = document.createElement("script");
@@ -67,7 +67,7 @@ globalThis.larder = (() => {
     if (about.manifests.length > 0) {
       find("manifest").append(new Option("In no manifest", "none"));
     }
-    // Only once, to keep the user's input during loading.
+    // Called before the icons are loaded, to keep the user's input during loading.
     restore();
     next(0);
   }
