@@ -29,7 +29,7 @@ enum BMPStructure {
 
     private static let headerLengths = [12, 16, 40, 52, 56, 64, 108, 124]
 
-    /// The allowed widths and heights. Larger ones are unused, and could overflow the pixel length.
+    /// The valid widths and heights. Larger ones do not occur, and could overflow the pixel length.
     private static let sizes = 1...0xFFF_FFFF
 
     /// The information header of a bitmap. ICO files contain it too.

@@ -1,4 +1,4 @@
-// all text: codes of four bytes
+// all text: exempt from Scripts/lint, because each compared literal is a four-byte number.
 
 /// AVIF and HEIC: HEIF files (ISO/IEC 23008-12), which consist of boxes (ISO/IEC 14496-12).
 enum HEIFStructure {

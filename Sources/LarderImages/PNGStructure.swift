@@ -1,4 +1,4 @@
-// all text: codes of four bytes
+// all text: exempt from Scripts/lint, because each compared literal is a four-byte number.
 
 /// PNG and APNG (W3C Portable Network Graphics Specification, Third Edition).
 enum PNGStructure {
@@ -93,7 +93,7 @@ enum PNGStructure {
     }
 
     /// Whether the image is complete without chunks of this type. Animation frames are required,
-    /// although they are ancillary. So are critical types after a bit flip in a letter's case.
+    /// although ancillary. A critical type is required even if a bit flip changed its case.
     private static func isExpendable(_ type: FourCC) -> Bool {
         type.value & ancillaryBit != 0 && !["acTL", "fcTL", "fdAT"].contains(type)
             && !["IHDR", "PLTE", "IDAT", "IEND"].contains(FourCC(value: type.value & ~letterCase))

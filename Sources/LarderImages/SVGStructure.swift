@@ -52,7 +52,7 @@ enum SVGStructure {
         return bytes[1] == 0 || bytes.starts(with: [0xFF, 0xFE]) ? false : nil
     }
 
-    /// Whether the declaration names another encoding. If it is readable, all markup is ASCII.
+    /// Whether another encoding is declared. If the declaration is readable, all markup is ASCII.
     private static func declaresOtherThanUTF8(_ text: UnsafeRawBufferPointer) -> Bool {
         let start = text.prefix(256).lowercasedASCII
         let declaration = start[

@@ -1,4 +1,4 @@
-// all text: codes of four bytes
+// all text: exempt from Scripts/lint, because each compared literal is a four-byte number.
 
 /// WebP (RFC 9649): a RIFF file with one or more VP8 or VP8L images.
 enum WebPStructure {

@@ -1,8 +1,8 @@
 import LarderCore
 
 /// A check that an XML 1.0 document is well-formed. Loads nothing and expands no entities. libxml2
-/// can take many minutes for 16 MB, because its time grows with the square of the numbers of
-/// attributes in a tag, names in a declaration, and distinct names. Here, the time is linear.
+/// can take many minutes for 16 MB, because it takes quadratic time for many attributes in a tag,
+/// many names in a declaration, and many distinct names. This check takes linear time.
 struct XMLWellFormedness {
     /// A name, cut to ``keptLimit`` bytes, and raw attribute values. Omits longer attributes.
     typealias Element = (name: [UInt8], attributes: [[UInt8]: [UInt8]])
@@ -157,7 +157,7 @@ struct XMLWellFormedness {
         }
     }
 
-    /// Skips text and references up to the next `end` or `<`. Returns that byte, or nil at the end.
+    /// Skips text and references up to `end` or `<`. Returns that byte, or nil if there is none.
     private mutating func skipText(to end: UInt8) throws(ImageError) -> UInt8? {
         while true {
             reader.skip { $0 != end && $0 != UInt8(ascii: "<") && $0 != UInt8(ascii: "&") }

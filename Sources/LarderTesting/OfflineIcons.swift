@@ -14,7 +14,7 @@ import LarderIcons
 /// `offlineIcons(cache:manifest:)` creates an instance for each test.
 ///
 /// URLs match as in `IconCache`. Answers have status 200 and all bytes, even if a range is
-/// requested. Answers to HEAD have no bytes. On Linux, Foundation does not support download tasks.
+/// requested, but no bytes for HEAD. On Linux, Foundation does not support download tasks.
 public final class OfflineIcons: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 
@@ -50,15 +50,15 @@ public final class OfflineIcons: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - cache: A cache directory. A prefetch may add icons at the same time.
-    ///   - manifest: A lock, the manifest of `larder prefetch --write-lock`. Only its icons are
+    ///   - manifest: A lock that `larder prefetch --write-lock` wrote. Only its icons are
     ///     returned, and only if their digests and sizes match. Default: nil, for all cached icons.
     ///   - missingList: A manifest for `larder prefetch`, to which each missing URL is added once.
     ///     Tests and processes can share it. Default: nil.
     ///   - strict: Whether requests for missing icons fail. If false, they get `placeholder`, and
     ///     ``finish()`` does not throw for them. Default: true.
     ///   - placeholder: The colour of a PNG image of 64 × 64 pixels. Default: magenta.
-    /// - Throws: `CacheError` if the cache does not exist or is damaged, ``OfflineIconsError`` if
-    ///   `manifest` or `missingList` cannot be used.
+    /// - Throws: `CacheError` if the cache does not exist or is damaged, or ``OfflineIconsError``
+    ///   if `manifest` or `missingList` cannot be used.
     public init(
         cache: URL, manifest: URL? = nil, missingList: URL? = nil, strict: Bool = true,
         placeholder: PlaceholderColor = .magenta
@@ -86,8 +86,9 @@ public final class OfflineIcons: @unchecked Sendable {
     /// The icons that could not be returned since the last ``finish()``, each once.
     public var missing: [MissingIconError] { lock.withLock { found } }
 
-    /// Also answers the requests of `URLSession.shared`, until ``finish()`` or a release. Call it
-    /// before the first request. Throws an ``OfflineIconsError`` if another instance answers them.
+    /// Also answers the requests of `URLSession.shared`, until ``finish()`` is called or this
+    /// instance is released. Call this function before the first request. Throws an
+    /// ``OfflineIconsError`` if another instance answers them.
     public func serveSharedSession() throws {
         guard !OfflineInstances.share(protocolClass) else { return }
         throw OfflineIconsError(
@@ -95,8 +96,8 @@ public final class OfflineIcons: @unchecked Sendable {
             message: "is served by another OfflineIcons; run the tests one at a time (.serialized)")
     }
 
-    /// Throws an ``OfflineIconsError`` if icons were missing or their list cannot be written. Then
-    /// forgets the missing icons, so that another test can use this instance.
+    /// Throws an ``OfflineIconsError`` if icons were missing or their list cannot be written. In
+    /// any case, forgets the missing icons, so that another test can use this instance.
     public func finish() throws {
         OfflineInstances.unshare(protocolClass)
         let (missing, failure) = lock.withLock {
@@ -142,7 +143,7 @@ public final class OfflineIcons: @unchecked Sendable {
                 url: url.description, reason: reason, listed: isIcon ? url.string : nil)
         }
         guard isIcon else {
-            throw missing("can only be answered to GET and HEAD without credentials")
+            throw missing("can only be requested with GET or HEAD and without credentials")
         }
         let entries = locked?[url] ?? []
         if let locked, entries.isEmpty {
@@ -158,7 +159,7 @@ public final class OfflineIcons: @unchecked Sendable {
             else { throw missing("is not cached; \(advice)") }
             let digest = resource.object.digest
             guard entries.allSatisfy({ $0.allows(digest, size: data.count) }) else {
-                throw missing("is cached with bytes other than in the lock; \(advice)")
+                throw missing("is cached with bytes that do not match the lock; \(advice)")
             }
             return (data, resource.object.mediaType ?? "application/octet-stream")
         } catch {

@@ -41,7 +41,7 @@ public struct OfflineIconsError: Error, Sendable, CustomStringConvertible {
         if missing.count > lines.count { lines.append("  and \(missing.count - lines.count) more") }
         if let list { lines.append("These URLs are also in \(list), for `larder prefetch`.") }
         if let failure { lines.append("\(failure)") }
-        message = "could not be answered:\n\(lines.joined(separator: "\n"))"
+        message = "could not be returned:\n\(lines.joined(separator: "\n"))"
         (self.missing, underlying) = (missing, failure)
     }
 }

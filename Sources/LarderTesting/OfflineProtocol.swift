@@ -6,7 +6,7 @@ import Foundation
 
 /// A `URLProtocol` that answers the requests of one ``OfflineIcons``. The session creates the
 /// protocols, so only their class can identify the instance. A header field of the configuration
-/// cannot, because on Linux, the request does not have it yet.
+/// cannot, because Linux adds it to the request later.
 final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
     private let answering = DispatchGroup()
 
@@ -24,7 +24,7 @@ final class OfflineProtocol<Number: TypeNumber>: URLProtocol {
             }
         #endif
         guard let icons = OfflineInstances.instance(Number.value) else {
-            return fail(.cancelled, "the OfflineIcons of this URLSession were released")
+            return fail(.cancelled, "the OfflineIcons instance of this URLSession was released")
         }
         do throws(OfflineIcons.MissingIconError) {
             let (data, type) = try icons.answer(to: request)

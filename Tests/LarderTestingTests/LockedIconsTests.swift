@@ -38,7 +38,7 @@ import Testing
             let icons = try OfflineIcons(cache: cache.url, manifest: lock)
             await #expect(throws: URLError.self) { try await icons.data(Self.notes) }
             let reason = try #require(icons.missing.first?.reason)
-            #expect(reason.contains("with bytes other than in the lock"))
+            #expect(reason.contains("is cached with bytes that do not match the lock"))
             #expect(reason.contains("`larder prefetch \(lock.path) --cache \(cache.url.path)`"))
         }
     }

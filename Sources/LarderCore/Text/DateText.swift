@@ -1,8 +1,8 @@
 import Foundation
 
-/// Dates in UTC. Uses the C library, because Foundation's time zones take most of the peak memory.
+/// Dates in UTC. Uses the C library, as Foundation's time zones would take most of the peak memory.
 package enum UTCTime {
-    /// Returns a text such as `2026-11-21T06:15:00Z` (RFC 3339).
+    /// Returns a timestamp such as `2026-11-21T06:15:00Z` (RFC 3339).
     package static func timestamp(_ date: Date) -> String {
         // Limits the date to four-digit years.
         var seconds = time_t(min(max(date.timeIntervalSince1970, -62_135_596_800), 253_402_300_799))

@@ -7,7 +7,7 @@ import Foundation
 typealias ByteSlice = ArraySlice<UInt8>
 
 extension StringProtocol {
-    /// Whether both texts have the same bytes. Inlinable for speed.
+    /// Whether both strings have the same bytes. Inlinable for speed.
     @inlinable
     package func isSame(as other: some StringProtocol) -> Bool {
         utf8.withContiguousStorageIfAvailable { own in
@@ -56,7 +56,7 @@ extension UInt8 {
     @inlinable
     package var isBlank: Bool { self == 0x20 || self == 0x09 }
 
-    /// White space in JSON (RFC 8259, section 2) and XML 1.0 (section 2.3).
+    /// Whether the byte is white space in JSON (RFC 8259, section 2) and XML 1.0 (section 2.3).
     @inlinable
     package var isMarkupBlank: Bool { isBlank || self == 0x0A || self == 0x0D }
 

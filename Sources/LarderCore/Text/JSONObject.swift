@@ -19,7 +19,7 @@ package struct JSONObject: ExpressibleByDictionaryLiteral {
         for (key, value) in members { set(key, value) }
     }
 
-    /// Sets a text, and also escapes characters that could control a terminal.
+    /// Sets a string, and also escapes characters that could control a terminal.
     package mutating func set(_ key: String, exactly value: String?) {
         begin(key, escapingForTerminal: true)
         value?.addJSON(to: &members, escapingForTerminal: true)

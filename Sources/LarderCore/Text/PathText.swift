@@ -1,7 +1,7 @@
 import Foundation
 
 // Paths as text. On Linux, a path need not be UTF-8. Invalid bytes become private-use characters,
-// U+10FF00 plus the byte. Characters from U+100000 are escaped, too, so that paths remain distinct.
+// U+10FF00 plus the byte. Characters from U+100000 on are escaped, too, so paths remain distinct.
 extension String {
     private static let firstEscape: UInt32 = 0x10_FF00
     private static let escapeLead: UInt8 = 0xF4

@@ -62,7 +62,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         (credentials == nil ? string : string.showingMask).maskingSecretsInQuery
     }
 
-    /// Returns the URL with the given credentials, or without credentials.
+    /// Returns the URL with the given credentials, or without credentials if they are nil.
     public func with(_ credentials: Credentials?) -> HTTPURL {
         var url = self
         url.credentials = credentials

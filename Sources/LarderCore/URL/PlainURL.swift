@@ -50,7 +50,7 @@ extension HTTPURL {
         return inet_pton(AF_INET, String(decoding: host, as: UTF8.self), &address) == 1
     }
 
-    /// Whether the path or query has escapes, or nil if the spelling may not be canonical.
+    /// Whether the path or query has escapes, or nil if the spelling is possibly not canonical.
     private static func escapes(in target: UnsafeBufferPointer<UInt8>) -> Bool? {
         let (path, query) = (URLBytes.path, URLBytes.query)
         var (isQuery, hasEscapes) = (false, false)

@@ -2,7 +2,8 @@ import Foundation
 import LarderCore
 
 /// The addresses that Larder may connect to. Each is checked between lookup and connection, so no
-/// name, notation or second lookup bypasses it. URLs are checked too, as a proxy hides addresses.
+/// name, notation or second lookup bypasses the check. URLs are also checked, because a proxy hides
+/// addresses.
 public struct AddressPolicy: Sendable {
     /// Allows public internet addresses only, so that manifests cannot reach the local network.
     public static let publicOnly = AddressPolicy(allowsAll: false, hosts: [])

@@ -82,7 +82,7 @@ final class MultiHandle {
         return events > 0
     }
 
-    /// Ends the current or next ``wait(atMost:)``, on any thread.
+    /// Ends the current or next ``wait(atMost:)``. Can be called on any thread.
     func wake() { curl_multi_wakeup(pointer) }
 }
 

@@ -47,7 +47,8 @@ package final class TransferLoop: @unchecked Sendable {
     /// After a longer wait, libcurl may deliver HTTP/2 bytes a second late (curl/curl#17636).
     private static let firstWait = Duration.milliseconds(10)
 
-    /// Callers first check that threads can be created, because Dispatch waits. `queue` is serial.
+    /// Creates a loop on a serial queue. Callers must first check that threads can be created,
+    /// because libdispatch waits forever if a thread cannot start.
     /// - Throws: An error if a configured file is unreadable or libcurl is too old.
     package init(
         configuration: TransferConfiguration = .init(),
@@ -103,7 +104,7 @@ package final class TransferLoop: @unchecked Sendable {
         DispatchQueue.getSpecific(key: Self.queueOfThread) == ObjectIdentifier(queue)
     }
 
-    /// Starts a transfer, and retains the receiver until it ends. Can be called on any thread.
+    /// Starts a transfer, which retains its receiver until the end. Can be called on any thread.
     @discardableResult
     package func start(_ request: TransferRequest, receiver: any TransferReceiver) -> TransferID {
         let id = TransferID(number: lastNumber.add(1, ordering: .relaxed).newValue)
@@ -115,7 +116,7 @@ package final class TransferLoop: @unchecked Sendable {
 
     package func resume(_ id: TransferID) { post(.resume(id)) }
 
-    /// Cancels all transfers, even later ones. Waits for their end, unless called on the queue.
+    /// Cancels all current and future transfers. Unless called on the queue, waits for their end.
     package func shutdown() {
         // On the queue, the caller may be a libcurl callback, which must not end transfers.
         if isOnQueue { perform { [self] in stop() } } else { sync { stop() } }

@@ -1,7 +1,7 @@
 import LarderCore
 
-/// The proxy for each URL. Larder selects it, not libcurl, because addresses are checked only if no
-/// proxy is used. The ``AddressPolicy`` does not apply to a proxy's address, which may be private.
+/// The proxy for each URL. Larder, not libcurl, selects it, because addresses are checked only if
+/// no proxy is used. The ``AddressPolicy`` does not apply to a proxy, whose address may be private.
 public struct ProxySelection: Sendable {
     /// Uses no proxy.
     public static let none = ProxySelection(http: nil, https: nil)

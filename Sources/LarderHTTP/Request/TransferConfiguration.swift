@@ -7,8 +7,8 @@ public struct TransferConfiguration: Sendable {
     public var maximumConnections = 16
     /// Maximum connections to one origin. Timeouts include the wait for a connection. Default: 6.
     public var maximumConnectionsPerHost = 6
-    /// Maximum number of connections opened before a slot is free, each to a different host, and at
-    /// most half of ``maximumIdleConnections``. Default: 16.
+    /// Maximum number of connections to open before a slot is free, each to a different host. The
+    /// number is also limited to half of ``maximumIdleConnections``. Default: 16.
     public var maximumConnectionsAhead = 16
     /// Maximum number of idle connections, at most a quarter of the open file limit. The least
     /// recently used one is closed first. A connection with TLS takes about 100 kB. Default: 64.

@@ -80,7 +80,7 @@ package typealias TransferResult = Result<TransferMetrics, TransferError>
 
 package enum ReceiveVerdict: Sendable {
     case proceed
-    /// Pauses until ``TransferLoop/resume(_:)``, which delivers the bytes again. Not a stall.
+    /// Pauses until ``TransferLoop/resume(_:)`` delivers the bytes again. This is not a stall.
     case pause
     case stop
 }

@@ -1,8 +1,8 @@
 import Logging
 import Synchronization
 
-/// A bucket of an S3-compatible server, which may have a private address. It has a separate loop,
-/// because a request for an icon could reuse its connection without an address check.
+/// A bucket of an S3-compatible server, which may have a private address. It has its own loop. On
+/// a shared loop, requests for icons could reuse the server's connections without an address check.
 package final class S3Bucket: ObjectStore {
     private let loop: TransferLoop
     private let settings: S3Settings
@@ -87,7 +87,7 @@ package final class S3Bucket: ObjectStore {
             guard object.key.utf8.starts(with: (location.prefix + prefix).utf8) else {
                 throw malformed(prefix, "the listing contains names that were not requested")
             }
-            // Drops bytes, because a slash and a combining mark after it form one character.
+            // Counts in bytes, because a slash and a combining mark form one character.
             object.key = String(
                 decoding: object.key.utf8.dropFirst(location.prefix.utf8.count), as: UTF8.self)
             // rclone can list a name twice after a write and a removal.

@@ -23,8 +23,8 @@ public struct S3Settings: Sendable {
         (self.region, self.credentials) = (region, credentials)
     }
 
-    /// Amazon S3 requires the bucket in the host name. A name with dots goes in the path, because
-    /// it would not match Amazon's certificate.
+    /// Amazon S3 expects the bucket in the host name. A bucket name with dots is in the path,
+    /// because such a host name would not match Amazon's certificate.
     var bucketURL: String {
         if let endpoint { return endpoint.string.droppingLastSlash + "/\(location.bucket)" }
         let host = "s3.\(region).amazonaws.com" + (region.hasPrefix("cn-") ? ".cn" : "")
@@ -102,9 +102,9 @@ extension String {
 
 extension S3Settings {
     /// Creates settings from arguments, the environment and AWS profiles, in this order of
-    /// precedence (https://docs.aws.amazon.com/sdkref/latest/guide/environment-variables.html). See
-    /// docs/remote.md for the names. An explicit `profile` takes precedence over credentials in the
-    /// environment. If `isUnsigned` is true, no credentials are used.
+    /// precedence (https://docs.aws.amazon.com/sdkref/latest/guide/environment-variables.html).
+    /// docs/remote.md lists the variables and profile keys. An explicit `profile` takes precedence
+    /// over credentials in the environment. If `isUnsigned` is true, no credentials are used.
     public init(
         location: S3Location, endpoint: String? = nil, region: String? = nil,
         profile: String? = nil, isUnsigned: Bool = false, environment: [String: String]

@@ -21,7 +21,7 @@ final class Transfer {
     var isOutOfFiles = false
     private var refusedAddress: String?
     private var hasTriedAnAddress = false
-    /// The maximum size of an unwanted body to receive. Beyond it, a new connection is faster.
+    /// The maximum size of an unwanted body that is received, because a new connection is slower.
     private static let maximumDrainedBytes: Int64 = 16 << 10
 
     init(order: PendingTransfer, configuration: TransferConfiguration) {

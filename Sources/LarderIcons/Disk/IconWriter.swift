@@ -7,7 +7,7 @@ import LarderCore
 /// An idle writer closes its directory, because `larder reindex` waits until all processes have
 /// closed it. An icon that could not be stored is fetched again later.
 final class IconWriter: Depositor, @unchecked Sendable {
-    // Unchecked because `lock` guards the first variables, and only `queue` uses the second group.
+    // Unchecked because `lock` guards one group of variables, and only `queue` uses the other.
 
     private struct Unstored: Sendable {
         let number: Int

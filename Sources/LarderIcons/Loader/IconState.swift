@@ -37,7 +37,7 @@ public enum IconState: Sendable {
 
 /// One caller's load of an icon. Releasing the task does not cancel the load.
 public final class IconTask: @unchecked Sendable {
-    // Unchecked because only `init` sets `loader`. It is weak because releasing it must end loads.
+    // Unchecked because only `init` sets `loader`. Weak, so that releasing the loader ends loads.
     private weak var loader: IconLoader?
     private let key: String
     private let waiter: Int
@@ -79,7 +79,7 @@ extension IconLoader {
             case .configured:
                 "IconLoader.shared is already configured; call IconLoader.configure only once"
             case .used:
-                "IconLoader.shared is already in use; call IconLoader.configure before"
+                "IconLoader.shared is already in use; call IconLoader.configure before using it"
             }
         }
     }

@@ -41,7 +41,7 @@ struct TurnQueue {
                 }
                 outdatedPlaces -= 1
             }
-            // Replaces the slice, which keeps the memory of removed places.
+            // Replaces the slice, because it keeps the memory of removed places.
             levels[level] = []
         }
         return nil

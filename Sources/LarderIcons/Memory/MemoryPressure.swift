@@ -48,8 +48,8 @@ public final class MemoryPressure: @unchecked Sendable {
     /// Calls `handler` for each event until the observation is released.
     ///
     /// The handler runs on the system source's queue or the thread that calls ``report(_:)``, and
-    /// should be short. It may be called once more while the observation is released, and must not
-    /// retain the observation's owner.
+    /// should be short. It may be called once more while the observation is being released, and
+    /// must not retain the observation's owner.
     public func observe(_ handler: @escaping @Sendable (Level) -> Void) -> Observation {
         let number = lock.withLock {
             observations += 1

@@ -12,8 +12,8 @@
         private var loading: Task<Void, Never>?
 
         /// Shows an icon of at most `pointSize` points, with a symbol until it is loaded, and a
-        /// different symbol if that fails. The load has a very high priority, and is cancelled when
-        /// the cell is reused or released.
+        /// different symbol if the load fails. The load has a very high priority, and is cancelled
+        /// when the cell is reused or released.
         public func show(_ url: URL, pointSize: CGFloat = 44, loader: IconLoader = .shared) {
             loading?.cancel()
             imageView?.image = UIImage(systemName: "app.dashed")

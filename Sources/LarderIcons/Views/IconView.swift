@@ -2,8 +2,8 @@
 #if canImport(SwiftUI) && canImport(ImageIO)
     import SwiftUI
 
-    /// A square view of an icon, with a symbol until it is loaded, and a different symbol if that
-    /// fails. The load has a very high priority, and is cancelled when the view disappears.
+    /// A square view of an icon, with a symbol until it is loaded, and a different symbol if the
+    /// load fails. The load has a very high priority, and is cancelled when the view disappears.
     public struct IconView: View {
         private let url: URL
         private let pointSize: CGFloat
