@@ -46,7 +46,7 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
-    /// Returns an error's status. For a thrown `ValidationError`, the parser would print the usage.
+    /// Returns an error's status. A thrown `ValidationError` would make the parser print the usage.
     static func code(of error: any Error) -> ExitCode {
         error is ValidationError ? .validationFailure : ExitCode(ExitStatus(error).rawValue)
     }

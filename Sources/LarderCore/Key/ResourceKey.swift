@@ -38,8 +38,8 @@ package enum ResourceKey {
         !key.starts(with: bytes.utf8) || key.elementsEqual(name(of: digest).utf8)
     }
 
-    /// Returns the URL for output. If `url` is nil, `key` is the URL. Masks the whole query if an
-    /// entry has a `key`, because its URL is then signed or changes often.
+    /// Returns `url` for output, or `key` if `url` is nil. Masks the whole query of a URL that has
+    /// another key, because such a URL is signed or changes often.
     package static func shownURL(_ url: String?, key: String?, hasCredentials: Bool) -> String? {
         let isKeyed = url != nil && (key.map(isSpelledOut) ?? true)
         let shown = isKeyed ? url?.maskingQuery : (url ?? key)?.maskingSecretsInQuery

@@ -1,5 +1,5 @@
 /// A token bucket for received body bytes, with a queue of waiting transfers. A piece of any size
-/// passes if a token remains. The excess is at most one piece plus the bytes for 250 ms.
+/// passes if a token remains, so at most one piece and the bytes for 250 ms exceed the limit.
 final class RateLimit {
     private let bytesPerSecond: Double
     private let capacity: Double

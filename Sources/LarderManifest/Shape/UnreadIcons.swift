@@ -9,7 +9,7 @@ final class UnreadIcons {
     var isXML = false
     private var places: [Place] = []
     private var unnamed: [Place] = []
-    /// Places with several images. A single image may have any purpose.
+    /// The places with several images. A single image need not be an icon.
     private var lists: [Place] { unnamed.filter { $0.count > 1 } }
     private var isInList = false
     private var ranks: [String: Int] = [:]  // text: short names

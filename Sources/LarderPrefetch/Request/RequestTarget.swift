@@ -50,7 +50,8 @@ struct RequestTarget: Sendable {
         }
         url = next
         redirects += 1
-        // Limited, because waiting fetches keep cookies. libcurl sends at most 8,190 bytes.
+        // Limited, because each waiting fetch keeps its cookies in memory. libcurl sends at most
+        // 8,190 bytes of them.
         let bytes = cookies.reduce(0) { $0 + $1.utf8.count }
         self.cookies = bytes <= Self.maximumCookieBytes ? cookies : []
         redirectsFreshUntil = min(freshUntil, redirectsFreshUntil ?? freshUntil)
