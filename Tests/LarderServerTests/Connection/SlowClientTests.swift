@@ -104,8 +104,10 @@ import Testing
     /// gets its response once the client reads.
     @Test func pipelinedRequestsAreReadUpToALimit() async throws {
         try await withServer(Self.contents) { configuration, _ in
-            // The last head is completed only after the other responses are read.
+            // The last head is completed only after the other responses are read, which takes
+            // minutes with a sanitizer.
             configuration.headTimeout = .seconds(3_600)
+            configuration.stallTimeout = .seconds(3_600)
         } _: { fixture in
             let client = try fixture.client(receiveBuffer: 32_768)
             // `dropLast` removes a whole line end, because "\r\n" is one character. The heads are long
