@@ -8,7 +8,8 @@ import Testing
     @Suite struct LowLimitsTests {
         private static let commands = [
             "evict --max-count 20", "verify", "reindex", "snapshot SNAPSHOT",
-            "export EXPORT --layout files", "prefetch MANIFEST", "plan MANIFEST", "list",
+            "export EXPORT --layout files", "prefetch MANIFEST", "prefetch MANIFEST --force",
+            "plan MANIFEST", "list",
         ]
 
         private func withCache(_ body: (CLIFixture, String) async throws -> Void) async throws {

@@ -38,8 +38,8 @@ package enum ResourceKey {
         !key.starts(with: bytes.utf8) || key.elementsEqual(name(of: digest).utf8)
     }
 
-    /// Returns `url` for output, or `key` if `url` is nil. Masks the whole query of a URL that has
-    /// another key, because such a URL is signed or changes often.
+    /// Returns `url` for output, or `key` if `url` is nil. Masks the whole query of `url` if `key`
+    /// is nil or not a URL, because such a URL is signed or changes often.
     package static func shownURL(_ url: String?, key: String?, hasCredentials: Bool) -> String? {
         let isKeyed = url != nil && (key.map(isSpelledOut) ?? true)
         let shown = isKeyed ? url?.maskingQuery : (url ?? key)?.maskingSecretsInQuery

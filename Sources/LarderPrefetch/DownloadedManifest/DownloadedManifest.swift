@@ -31,6 +31,7 @@ struct DownloadedManifest: Sendable {
         }
         var used: Int32?
         defer { if let kept, kept.file.descriptor != used { close(kept.file.descriptor) } }
+        try HelperThread.require()
         let loop: TransferLoop
         do throws(TransferError) {
             loop = try TransferLoop(configuration: transfer)

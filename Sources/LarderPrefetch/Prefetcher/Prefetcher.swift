@@ -32,12 +32,12 @@ public final class Prefetcher: Sendable {
     }
 
     /// Returns the events of a run, which starts when the sequence is iterated. All manifests are
-    /// read before the first request. The sequence throws only if the run cannot start.
+    /// read before the first icon is requested. The sequence throws only if the run cannot start.
     public func prefetch(_ manifests: [ManifestSource]) -> PrefetchEvents {
         prefetch(manifests) {}
     }
 
-    /// Calls `onPlanned` before the first request, on the thread of the run.
+    /// Calls `onPlanned` before the first icon is requested, on the thread of the run.
     package func prefetch(
         _ manifests: [ManifestSource], onPlanned: @escaping @Sendable () -> Void
     ) -> PrefetchEvents {
@@ -123,6 +123,9 @@ public final class Prefetcher: Sendable {
         defer { store?.close() }
         guard let plan = try plan(manifests, cache, store, channel) else { return .interrupted }
         let summary = plan.summary
+        // A read-only cache is opened only for an offline run, whose plan has nothing to store.
+        let needsFetch = summary.missing + summary.stale > 0 || configuration.remote != nil
+        if needsFetch { try HelperThread.require() }
         onPlanned()
         channel.send([.planned(summary)])
         let reporter = Reporter(
@@ -137,10 +140,7 @@ public final class Prefetcher: Sendable {
         try plan.releaseIndex()
 
         var fetched = Fetched()
-        // A read-only cache is opened only for an offline run, whose plan has nothing to store.
-        if let store, summary.missing + summary.stale > 0 || configuration.remote != nil {
-            fetched = try fetch(plan, cache, store, reporter, channel)
-        }
+        if let store, needsFetch { fetched = try fetch(plan, cache, store, reporter, channel) }
         if store != nil, fetched.failure == nil {
             try? plan.forEachSpelling { spellings in
                 if isCancelled { throw CancellationError() }
@@ -201,7 +201,6 @@ public final class Prefetcher: Sendable {
     private func fetch(
         _ plan: Plan, _ cache: Cache, _ store: Store, _ reporter: Reporter, _ channel: EventChannel
     ) throws -> Fetched {
-        try HelperThread.require()
         let check = BodyCheck(
             plan: plan, store: store, acceptsAnyContent: configuration.acceptsAnyContent)
         let inlineFailure = try InlineStage(reporter, check).run { self.isCancelled }
