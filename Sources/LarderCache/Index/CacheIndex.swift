@@ -193,7 +193,7 @@ final class CacheIndex: Sendable {
 
     private func commit(_ db: Database, _ body: (Database) throws -> Void) throws {
         try db.inTransaction(.immediate) {
-            // If the index was replaced, the files that `body` records may belong to the new one.
+            // If the index was replaced, `body` may record files that belong to the new index.
             try confirmPlace()
             try body(db)
             return .commit

@@ -138,7 +138,7 @@ final class ExportWriter {
         return true
     }
 
-    /// Opens a file, or returns nil if it has other bytes. The status was taken before the read.
+    /// Opens a file, or returns nil if its digest differs. The status was taken before the read.
     private func file(
         _ name: String, in directory: FileDescriptor, _ digest: Digest, size: Int64
     ) throws -> (file: FileDescriptor, status: stat)? {

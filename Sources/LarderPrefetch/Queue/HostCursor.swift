@@ -52,8 +52,8 @@ final class HostCursor {
 
     typealias Source = (Int, PlannedResource.Place?, Int) throws -> [PlannedResource]
 
-    /// Records a result. Gives up the origin if it stays silent or requests delays for longer than
-    /// `patience`, so that the run ends.
+    /// Records a result. Gives up on the origin if it stays silent for longer than `patience`, or
+    /// asks for a longer delay, so that the run ends.
     func note(_ sign: HostSign, patience: Duration) {
         let now = ContinuousClock.now
         switch sign {

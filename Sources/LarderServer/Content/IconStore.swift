@@ -186,7 +186,7 @@ final class IconStore: Sendable {
         guard let file = cache.opened?.lendAtOnce(digest, size: size, known: known) else {
             return nil
         }
-        // A full table stays unchanged, so that a cyclic sequence of requests finds open files.
+        // A full table stays unchanged: with eviction, cyclic requests would find no open file.
         state.withLock { if $0.open.count < Self.maximumOpenFiles { $0.open[digest] = file } }
         return file
     }
