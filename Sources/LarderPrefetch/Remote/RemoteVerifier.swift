@@ -17,7 +17,8 @@ public struct RemoteVerifier: Sendable {
 
     /// Verifies the remote. With a cache, restores damaged, missing and unreadable objects from it.
     /// Of those that it lacks, removes damaged ones, and references to damaged or missing ones, and
-    /// keeps unreadable ones. Calls `onProgress` for each object. Throws `RemoteError` or `CacheError`. If cancelled, returns a partial report.
+    /// keeps unreadable ones. Calls `onProgress` for each object. Throws `RemoteError` or
+    /// `CacheError`. If cancelled, returns a partial report.
     public func verify(
         repairingFrom cache: Cache? = nil,
         onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }
