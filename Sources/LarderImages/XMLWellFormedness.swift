@@ -157,7 +157,7 @@ struct XMLWellFormedness {
         }
     }
 
-    /// Skips text and references up to `end` or `<`. Returns that byte, or nil if there is none.
+    /// Skips text and references up to `end` or `<`. Returns that byte, or nil at the end.
     private mutating func skipText(to end: UInt8) throws(ImageError) -> UInt8? {
         while true {
             reader.skip { $0 != end && $0 != UInt8(ascii: "<") && $0 != UInt8(ascii: "&") }

@@ -19,7 +19,7 @@ package final class XMLReader {
     package private(set) var attributes: [XMLAttribute] = []
     /// The file offsets of the current element's content, or nil if unknown. Available only at the
     /// end of an element without child elements. If comments or instructions divide the content,
-    /// the offsets are those of its only part with text.
+    /// these are the offsets of its only part with text.
     package private(set) var content: Range<Int>?
 
     /// - Parameter read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end.

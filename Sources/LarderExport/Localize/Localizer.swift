@@ -357,7 +357,7 @@ package final class CatalogueEdits {
         return edit
     }
 
-    /// Calls `body` with each value that has at most one replacement. `new` is nil if it has none.
+    /// Calls `body` with each value and its replacement, or nil. Omits values with several.
     package func forEachIcon(_ body: (_ written: String, _ new: String?) throws -> Void) throws {
         try database.forEachRow(
             """

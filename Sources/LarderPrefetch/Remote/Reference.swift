@@ -116,7 +116,7 @@ struct Reference: Codable, Sendable {
 
 /// The place of a resource's references in a remote, `refs/<part>/<name>/`.
 package struct ReferenceName: Hashable, Sendable {
-    /// The ``Part`` of the URL's host, or of the key if there is no host.
+    /// The ``Part`` of the URL's host, or of a key without a host.
     package let part: UInt8
     package let name: Digest
 

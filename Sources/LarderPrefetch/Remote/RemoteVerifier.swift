@@ -16,9 +16,9 @@ public struct RemoteVerifier: Sendable {
     }
 
     /// Verifies the remote. With a cache, restores damaged, missing and unreadable objects from it.
-    /// Of those that it lacks, removes damaged ones, and references to damaged or missing ones, and
-    /// keeps unreadable ones. Calls `onProgress` for each object. Throws `RemoteError` or
-    /// `CacheError`. If cancelled, returns a partial report.
+    /// If the cache lacks an object, removes a damaged object, and the references to a damaged or
+    /// missing one. Calls `onProgress` for each object. Throws `RemoteError` or `CacheError`. If
+    /// cancelled, returns a partial report.
     public func verify(
         repairingFrom cache: Cache? = nil,
         onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }

@@ -44,8 +44,8 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
                 isFinished = batch.isEmpty
             }
             let event = batch.popFirst()
-            // From here on, releasing the iterator does not cancel the run. The timer may have
-            // added progress after the last event.
+            // Releasing a finished iterator does not cancel the run. The timer may have added
+            // progress after the last event.
             if case .finished? = event { (isFinished, batch) = (true, []) }
             return event
         }
