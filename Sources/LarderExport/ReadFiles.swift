@@ -58,17 +58,8 @@ struct ReadFiles {
     }
 }
 
-/// Temporary databases, so that memory use does not grow with the number of icons.
 extension DatabaseQueue {
     static let pageLimit = 500
-
-    static func scratch(_ schema: String) throws -> DatabaseQueue {
-        let database = try Cache.scratchDatabase(at: nil, beside: nil)
-        try database.writeWithoutTransaction {
-            try $0.execute(sql: "PRAGMA main.cache_size = -2048;\n\(schema)")
-        }
-        return database
-    }
 
     func run<Row>(
         _ sql: String, for rows: some Sequence<Row>, _ values: (Row) -> [any SQLiteValue]

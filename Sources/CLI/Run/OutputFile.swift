@@ -7,7 +7,7 @@ enum OutputFile {
     static func write(_ text: String, to path: String, mode: mode_t = 0o644) throws(CacheError) {
         let replacement = OutputReplacement(path, mode: mode)
         try replacement.check()
-        replacement.add(text)
+        replacement.add(text.utf8)
         try replacement.commit()
     }
 
@@ -108,8 +108,6 @@ final class OutputReplacement: Sendable {
     func check() throws(CacheError) {
         try attempt { (state) throws(CacheError) in try state.check() }
     }
-
-    func add(_ text: String) { add(text.utf8) }
 
     func add(_ bytes: some Sequence<UInt8>) {
         try? attempt { (state) throws(CacheError) in

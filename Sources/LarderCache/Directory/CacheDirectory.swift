@@ -193,7 +193,7 @@ final class CacheDirectory: Sendable {
         let parts = name.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, UInt64(parts[1], radix: 36) != nil else { return false }
         let former = String(parts[0])
-        return Digest(hex: former)?.hex == former || ObjectTree.isFanOut(former)
+        return Digest(hex: former)?.hex == former || former.isHex(2)
     }
 
     /// Moves a bad file to `quarantine/`. Returns its new path, or nil if it is gone or replaced.

@@ -27,7 +27,7 @@ struct ObjectTree {
     ) throws(CacheError) {
         guard let root = try root() else { return }
         for name in try root.names() {
-            guard Self.isFanOut(name), try root.status(of: name)?.isDirectory == true else {
+            guard name.isHex(2), try root.status(of: name)?.isDirectory == true else {
                 try body(Entry(parent: root, name: name, isHome: false))
                 continue
             }
@@ -49,12 +49,6 @@ struct ObjectTree {
         for file in try fanOut.names() {
             try body(Entry(parent: fanOut, name: file, isHome: file.hasPrefix(name)))
         }
-    }
-
-    static func fanOut(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
-
-    static func isFanOut(_ name: String) -> Bool {
-        name.utf8.count == 2 && name.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
     }
 }
 

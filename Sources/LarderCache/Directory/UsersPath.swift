@@ -57,7 +57,7 @@ package struct UsersPath {
             ? FileManager.default.currentDirectoryPath : String(path: path)
     }
 
-    private static func names(in path: String) -> [String] {
+    package static func names(in path: String) -> [String] {
         path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
             .filter { !$0.utf8.elementsEqual(".".utf8) }
     }

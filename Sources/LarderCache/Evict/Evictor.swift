@@ -269,7 +269,7 @@ struct Evictor {
         var tally = ObjectTally()
         guard let root = try ObjectTree(directory).root() else { return tally }
         for byte in UInt8.min...UInt8.max where !policy.isCancelled() {
-            let name = ObjectTree.fanOut(byte)
+            let name = String.hex([byte])
             guard try root.status(of: name)?.isDirectory == true else { continue }
             let known = Set(try index.rows("o.digest", fanOut: byte) { try $0.requireDigest() })
             let orphans = try orphans(name, beneath: root, known, &tally)

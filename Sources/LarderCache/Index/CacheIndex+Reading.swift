@@ -74,7 +74,7 @@ extension CacheIndex {
         _ columns: String, fanOut byte: UInt8, as row: (inout RowReader) throws -> Value
     ) throws(CacheError) -> [Value] {
         let last = Data([byte] + [UInt8](repeating: 255, count: Digest.byteCount - 1))
-        return try read { db in
+        return try lookUp(inTransaction: true) { db in
             try db.prepared("SELECT \(columns) FROM objects o WHERE o.digest BETWEEN ? AND ?")
                 .rows(Data([byte]), last, as: row)
         }
@@ -92,7 +92,7 @@ extension CacheIndex {
     }
 
     func totals() throws(CacheError) -> IndexTotals {
-        try read { db in
+        try lookUp(inTransaction: true) { db in
             var totals = IndexTotals()
             // The step limit can end count(id), but not count(*).
             try db.prepared(
@@ -120,7 +120,7 @@ extension CacheIndex {
     }
 
     func objectTotals() throws(CacheError) -> ObjectTally {
-        try read { try ObjectTally($0, "objects") }
+        try lookUp(inTransaction: true) { try ObjectTally($0, "objects") }
     }
 }
 

@@ -98,7 +98,7 @@ extension CacheIndex {
 
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
-            let free = try read { db in
+            let free = try lookUp(inTransaction: true) { db in
                 guard try Int.fetchOne(db, sql: "PRAGMA auto_vacuum") == 2 else { return 0 }
                 let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
                 let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
@@ -117,6 +117,17 @@ extension CacheIndex {
 }
 
 extension DatabaseQueue {
+    /// A temporary database, so that memory use does not grow with the number of icons.
+    package static func scratch(_ schema: String) throws -> DatabaseQueue {
+        let database = try DatabaseFile.openScratch(at: nil, joining: nil)
+        try database.execute("PRAGMA main.cache_size = -2048;\n\(schema)")
+        return database
+    }
+
+    package func execute(_ sql: String) throws {
+        try writeWithoutTransaction { try $0.execute(sql: sql) }
+    }
+
     func copy(to other: DatabaseQueue, unless isCancelled: @escaping () -> Bool) throws {
         try backup(to: other, pagesPerStep: 1_000) { _ in
             if isCancelled() { throw CancellationError() }

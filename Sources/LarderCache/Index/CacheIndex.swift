@@ -235,10 +235,6 @@ final class CacheIndex: Sendable {
         defer { state.withLock { $0.idle.append(connection) } }
         return try body(connection)
     }
-
-    func read<Value>(_ body: (Database) throws -> Value) throws(CacheError) -> Value {
-        try lookUp(inTransaction: true, body)
-    }
 }
 
 /// Limits on the size of a transaction, so that other writers do not wait long.

@@ -27,7 +27,7 @@ struct IndexRecovery {
         from directory: CacheDirectory, waiting: Bool = false
     ) throws(CacheError) -> Bool {
         guard try directory.root.status(of: CacheLayout.index)?.st_size ?? 0 == 0,
-            try ObjectTree(directory).root()?.names().contains(where: ObjectTree.isFanOut) == true
+            try ObjectTree(directory).root()?.names().contains(where: { $0.isHex(2) }) == true
         else { return false }
         guard waiting else { return true }
         _ = try directory.openingLock()

@@ -11,7 +11,7 @@ struct FanOutCheck {
     private var options: VerifyOptions { verifier.options }
 
     mutating func run(beneath root: FileDescriptor?) throws(CacheError) -> VerifyReport {
-        let name = ObjectTree.fanOut(byte)
+        let name = String.hex([byte])
         let isSelected = try options.selection.objects(byte)
         // Objects stored after this query look orphaned, so their rows are looked up again.
         if let index = verifier.index {

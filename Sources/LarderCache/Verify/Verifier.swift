@@ -154,7 +154,7 @@ final class Verifier: @unchecked Sendable {
         let objects = try directory.root.directory(CacheLayout.objects)
         let strays =
             try objects.names().filter { $0 != CacheLayout.algorithm }.map(objects.path(of:))
-            + root.names().filter { !ObjectTree.isFanOut($0) }.map(root.path(of:))
+            + root.names().filter { !$0.isHex(2) }.map(root.path(of:))
         report.findings += strays.map {
             VerifyReport.Finding(.foreign, $0, "does not belong to the cache")
         }

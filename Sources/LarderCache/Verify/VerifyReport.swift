@@ -67,14 +67,7 @@ public struct VerifyReport: Sendable {
     /// The names of the manifests that limited the verification.
     public package(set) var manifests: [String] = []
     /// The digests and sizes that manifest entries require of damaged resources, by key.
-    package var demands: [String: Set<Demand>] = [:]
-
-    package struct Demand: Hashable, Sendable {
-        package let digest: Digest?
-        package let size: Int64?
-
-        package init(digest: Digest?, size: Int64?) { (self.digest, self.size) = (digest, size) }
-    }
+    package var demands: [String: Set<Expectation>] = [:]
 
     /// Returns the number of findings of a kind.
     public func count(_ kind: Finding.Kind) -> Int {

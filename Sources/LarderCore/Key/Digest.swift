@@ -85,7 +85,11 @@ extension String {
     package var sha1Hex: String { Self.hex(Insecure.SHA1.hash(data: Array(utf8))) }
     package var sha256Hex: String { Digest(of: Array(utf8)).hex }
 
-    fileprivate static func hex(_ bytes: some Sequence<UInt8>) -> String {
+    package func isHex(_ count: Int) -> Bool {
+        utf8.count == count && utf8.allSatisfy { $0.isDigit || 0x61...0x66 ~= $0 }
+    }
+
+    package static func hex(_ bytes: some Sequence<UInt8>) -> String {
         String(unsafeUninitializedCapacity: 2 * Digest.byteCount) { buffer in
             func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x57 + nibble }
             var count = 0

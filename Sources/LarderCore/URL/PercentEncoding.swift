@@ -78,7 +78,7 @@ extension UInt8 {
 
 package enum URLBytes {
     /// The bytes that are not encoded in a path: `pchar` (RFC 3986, section 3.3) and slashes.
-    static let path = table("/:@!$&'()*+,;=")
+    package static let path = table("/:@!$&'()*+,;=")
     /// The bytes that are not encoded in a query (RFC 3986, section 3.4), without the apostrophe,
     /// as in WHATWG's special-query percent-encode set.
     static let query = table("/?:@!$&()*+,;=")

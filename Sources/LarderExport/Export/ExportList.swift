@@ -196,13 +196,11 @@ final class ExportList {
 
     private func finish() throws {
         if library == nil { try nameAll() }
-        try database.writeWithoutTransaction {
-            try $0.execute(
-                sql: """
-                    CREATE INDEX main.by_stem ON o (stem, id);
-                    CREATE INDEX main.by_folded_stem ON o (folded_stem)
-                    WHERE folded_stem IS NOT NULL;
-                    """)
-        }
+        try database.execute(
+            """
+            CREATE INDEX main.by_stem ON o (stem, id);
+            CREATE INDEX main.by_folded_stem ON o (folded_stem)
+            WHERE folded_stem IS NOT NULL;
+            """)
     }
 }

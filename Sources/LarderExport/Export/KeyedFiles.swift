@@ -24,9 +24,7 @@ final class KeyedFiles: ExportedFiles {
                 for name in [file, file + ".tmp"] { try writer.removeIfPermitted(name) }
             }
         }
-        try journal.database.writeWithoutTransaction {
-            try $0.execute(sql: "DELETE FROM entries WHERE is_dirty")
-        }
+        try journal.database.execute("DELETE FROM entries WHERE is_dirty")
     }
 
     func location(of rendition: Rendition, _ stem: String) -> (FileDescriptor, String)? {

@@ -93,13 +93,11 @@ struct NamedFiles: ExportedFiles {
             ) { [$0.file, $0.digest] }
         }
         if prune {
-            try database.writeWithoutTransaction {
-                try $0.execute(
-                    sql: """
-                        UPDATE earlier SET is_pending = 1
-                        WHERE file NOT IN (SELECT file FROM current)
-                        """)
-            }
+            try database.execute(
+                """
+                UPDATE earlier SET is_pending = 1
+                WHERE file NOT IN (SELECT file FROM current)
+                """)
             try writePending()
         }
         try write(FileIndex.file, "SELECT line FROM current ORDER BY file")

@@ -28,8 +28,8 @@ package struct Gallery {
     package func write(
         to place: some GalleryPlace, isNamedByContent: Bool = false,
         onItem: (GalleryItem) throws -> Void = { _ in }
-    ) throws -> GalleryReport {
-        var report = GalleryReport()
+    ) throws -> (total: Int, shown: Int) {
+        var report = (total: 0, shown: 0)
         var icons: [String] = []
         var files: [String] = []
         func flush() throws {
@@ -257,11 +257,6 @@ package struct GalleryFile: Sendable {
     fileprivate static func file(_ path: String, script text: String) -> GalleryFile {
         GalleryFile(path: path, mediaType: script, bytes: Array((text + "\n").utf8))
     }
-}
-
-package struct GalleryReport: Sendable {
-    package internal(set) var total = 0
-    package internal(set) var shown = 0
 }
 
 package protocol GalleryPlace {

@@ -46,9 +46,3 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         allCases.filter(has).map(\.rawValue).joined(separator: ", ")
     }
 }
-
-extension String {
-    func isHex(_ count: Int) -> Bool {
-        utf8.count == count && utf8.allSatisfy { $0.isDigit || 0x61...0x66 ~= $0 }
-    }
-}

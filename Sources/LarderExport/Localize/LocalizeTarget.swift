@@ -14,10 +14,7 @@ package enum LocalizeTarget: Sendable {
     package static func icons(_ directory: String, seenFrom folder: String) -> LocalizeTarget {
         let ends = [UsersPath(folder), UsersPath(directory)]
         func steps(_ path: KeyPath<UsersPath, String>) -> [String] {
-            let parts = ends.map { end in
-                end[keyPath: path].utf8.split(separator: UInt8(ascii: "/"))
-                    .map { String(Substring($0)) }.filter { !$0.isSame(as: ".") }
-            }
+            let parts = ends.map { UsersPath.names(in: $0[keyPath: path]) }
             let common = zip(parts[0], parts[1]).prefix { $0.isSame(as: $1) }.count
             return parts[0].dropFirst(common).map { _ in ".." } + parts[1].dropFirst(common)
         }

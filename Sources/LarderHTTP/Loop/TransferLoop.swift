@@ -12,7 +12,7 @@ import Synchronization
 package final class TransferLoop: @unchecked Sendable {
     // Unchecked because all variables are atomic or are used only on the queue.
 
-    package let queue: DispatchQueue
+    package let queue = DispatchQueue(label: "larder.loop")
     package let connectionsAhead: Int
     /// Called on the queue in each round. Returns the latest time for the next round, or nil.
     package var onRound: (() -> ContinuousClock.Instant?)?
@@ -50,10 +50,7 @@ package final class TransferLoop: @unchecked Sendable {
     /// Creates a loop on a serial queue. Callers must first check that threads can be created,
     /// because libdispatch waits forever if a thread cannot start.
     /// - Throws: An error if a configured file is unreadable or libcurl is too old.
-    package init(
-        configuration: TransferConfiguration = .init(),
-        queue: DispatchQueue = DispatchQueue(label: "larder.loop")
-    ) throws(TransferError) {
+    package init(configuration: TransferConfiguration) throws(TransferError) {
         let files = [
             ("certificate authorities", configuration.certificateAuthorities),
             ("client certificate", configuration.clientCertificate?.certificate),
@@ -64,7 +61,7 @@ package final class TransferLoop: @unchecked Sendable {
             let reason = String(cString: strerror(errno))
             throw TransferError(.tls, "\(name): \(file): \(reason)")
         }
-        (self.queue, self.configuration) = (queue, configuration)
+        self.configuration = configuration
         sockets = try OpenSockets(logger: configuration.logger)
         let multi = try MultiHandle(configuration: configuration, sockets: sockets)
         self.multi = multi

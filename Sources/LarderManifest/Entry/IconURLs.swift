@@ -124,7 +124,7 @@ final class IconURLs {
 
     private static func fill(
         _ template: String, _ value: String, _ match: PathMatch, _ entry: [ManifestValue.Member],
-        encode: (String) -> String = { $0.percentEncodingPath }
+        encode: (String) -> String = { $0.utf8.percentEncoded { URLBytes.path[Int($0)] } }
     ) throws(EntryError) -> String {
         guard !value.utf8.holds("://") else { return value }
         var text = ""
@@ -163,10 +163,6 @@ final class IconURLs {
 extension String {
     func begins(with scheme: StaticString) -> Bool {
         utf8.prefix(scheme.utf8CodeUnitCount).isWord(scheme)
-    }
-
-    fileprivate var percentEncodingPath: String {
-        utf8.percentEncoded { $0.isASCIILetterOrDigit || "-._~!$&'()*+,;=:@/".utf8.contains($0) }
     }
 }
 

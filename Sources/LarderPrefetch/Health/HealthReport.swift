@@ -216,8 +216,7 @@ private struct HealthCheck {
 
     /// Reads an untrusted file. Rejects `..` and does not follow links.
     private static func bytes(of name: String, in root: FileDescriptor) throws -> [UInt8] {
-        let parts = name.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
-            .filter { !$0.isSame(as: ".") }
+        let parts = UsersPath.names(in: name)
         guard let last = parts.last, !name.utf8.contains(0),
             !parts.contains(where: { $0.isSame(as: "..") })
         else { throw CacheError("open", subject: name, errno: ENOENT) }

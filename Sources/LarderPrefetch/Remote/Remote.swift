@@ -54,7 +54,7 @@ package enum RemoteLayout {
         return digest
     }
 
-    static func references(ofPart part: UInt8) -> String { "refs/\(part.hex)/" }
+    static func references(ofPart part: UInt8) -> String { "refs/\(String.hex([part]))/" }
 
     static func references(to name: ReferenceName) -> String {
         "\(references(ofPart: name.part))\(name.name.hex)/"
@@ -63,10 +63,6 @@ package enum RemoteLayout {
     package static func reference(_ name: ReferenceName, to digest: Digest) -> String {
         references(to: name) + digest.hex
     }
-}
-
-extension UInt8 {
-    var hex: String { String(self >> 4, radix: 16) + String(self & 15, radix: 16) }
 }
 
 struct RemoteContext: Sendable {

@@ -8,17 +8,13 @@ final class RemoteScratch: Sendable {
     private let database: DatabaseQueue
 
     init() throws {
-        database = try Cache.scratchDatabase(at: nil, beside: nil)
-        try database.writeWithoutTransaction { db in
-            try db.execute(
-                sql: """
-                    PRAGMA main.cache_size = -2048;
-                    CREATE TABLE objects (digest BLOB PRIMARY KEY, size INTEGER NOT NULL,
-                        state INTEGER NOT NULL) WITHOUT ROWID;
-                    CREATE TABLE names (digest BLOB NOT NULL, key TEXT NOT NULL,
-                        PRIMARY KEY (digest, key)) WITHOUT ROWID;
-                    """)
-        }
+        database = try .scratch(
+            """
+            CREATE TABLE objects (digest BLOB PRIMARY KEY, size INTEGER NOT NULL,
+                state INTEGER NOT NULL) WITHOUT ROWID;
+            CREATE TABLE names (digest BLOB NOT NULL, key TEXT NOT NULL,
+                PRIMARY KEY (digest, key)) WITHOUT ROWID;
+            """)
     }
 
     /// SQL statements contain the numbers of the first two cases.

@@ -137,7 +137,7 @@ extension RemoteStore {
         beginningWith byte: UInt8,
         _ body: (Page<(digest: Digest, listed: ListedObject)>) async throws -> Void
     ) async throws {
-        try await forEachPage(of: "\(RemoteLayout.objects)\(byte.hex)/", body) { object in
+        try await forEachPage(of: "\(RemoteLayout.objects)\(String.hex([byte]))/", body) { object in
             RemoteLayout.digest(ofObject: object.key).map { ($0, object) }
         }
     }

@@ -79,7 +79,7 @@ public struct CacheVerification: Sendable {
     }
 
     private func fetch(
-        _ resources: [DroppedResource], _ demands: [String: Set<VerifyReport.Demand>],
+        _ resources: [DroppedResource], _ demands: [String: Set<Expectation>],
         _ isCancelled: () -> Bool, _ onProgress: (Progress) -> Void,
         _ done: (DroppedResource, VerifyReport.Refetch) -> Void
     ) async throws {

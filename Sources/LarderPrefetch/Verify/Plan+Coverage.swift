@@ -143,7 +143,7 @@ extension Plan {
         }
     }
 
-    func demands(on digests: [Digest]) throws -> [String: Set<VerifyReport.Demand>] {
+    func demands(on digests: [Digest]) throws -> [String: Set<Expectation>] {
         let select = """
             SELECT f.key, f.id FROM objects o CROSS JOIN resources r CROSS JOIN entries f
             WHERE o.digest = ?1 AND r.object = o.id AND f.key = r.key AND f.leader IS NULL
@@ -161,10 +161,10 @@ extension Plan {
             WHERE (id = ?1 OR leader = ?1) AND code IS NULL
             GROUP BY digest, size ORDER BY min(id) LIMIT 1000
             """
-        var demands: [String: Set<VerifyReport.Demand>] = [:]
+        var demands: [String: Set<Expectation>] = [:]
         for (key, id) in fetches {
             let expectations = try read(selectDemands) { try $0.rows(id) { Expectation(&$0) } }
-            demands[key] = Set(expectations.map { .init(digest: $0.digest, size: $0.size) })
+            demands[key] = Set(expectations)
         }
         return demands
     }

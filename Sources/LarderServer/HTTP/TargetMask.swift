@@ -159,8 +159,7 @@ enum PercentDecoding {
         var rest = text[...]
         while let percent = rest.firstIndex(of: UInt8(ascii: "%")) {
             rest = rest[percent...].dropFirst()
-            let digits = rest.prefix(2)
-            guard digits.count == 2, digits.allSatisfy({ $0.hexDigit != nil }) else { return nil }
+            guard URLBytes.escaped(rest) != nil else { return nil }
         }
         // Foundation's `removingPercentEncoding` drops a byte order mark.
         return String(validating: text.percentDecoded, as: UTF8.self)

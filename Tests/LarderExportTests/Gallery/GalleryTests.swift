@@ -198,8 +198,7 @@ import Testing
                 Array(try JSONSerialization.data(withJSONObject: entries)), name: "\(number).json")
         }
         let place = MemoryPlace(cache)
-        let report = try Gallery(of: cache, manifests: sources).write(
-            to: place, isNamedByContent: true)
-        return try ReadGallery(place.files, report)
+        try Gallery(of: cache, manifests: sources).write(to: place, isNamedByContent: true)
+        return try ReadGallery(place.files)
     }
 }

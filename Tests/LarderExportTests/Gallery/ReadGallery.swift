@@ -30,10 +30,8 @@ struct ReadGallery {
 
     let about: About
     private(set) var icons: [Icon] = []
-    let report: GalleryReport
 
-    init(_ files: [String: [UInt8]], _ report: GalleryReport) throws {
-        self.report = report
+    init(_ files: [String: [UInt8]]) throws {
         func argument<Value: Decodable>(of call: String, in path: String) throws -> Value {
             let text = String(decoding: try #require(files[path]), as: UTF8.self)
             try #require(text.hasPrefix(call) && text.hasSuffix(")\n"), "\(path)")

@@ -297,6 +297,6 @@ final class LockedManifest: Sendable {
     }
 
     private func write(_ text: String) {
-        if let file { file.add(text) } else { print(text, terminator: "") }
+        if let file { file.add(text.utf8) } else { print(text, terminator: "") }
     }
 }
