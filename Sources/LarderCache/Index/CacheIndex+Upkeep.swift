@@ -46,7 +46,7 @@ extension CacheIndex {
             let copy = try DatabaseFile(name, of: run, in: directory).open(.making)
             try reading { try $0.backup(to: copy) }
             // The copied header requests a log, but a snapshot must be a single file.
-            try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = MEMORY") }
+            try copy.execute("PRAGMA journal_mode = MEMORY")
             try copy.close()
             try run.publish(name, as: CacheLayout.snapshot, in: directory.root)
         } catch { run.remove(name) }

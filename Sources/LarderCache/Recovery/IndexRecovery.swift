@@ -102,7 +102,7 @@ struct IndexRecovery {
         // Blocks other writers, because their commits would be lost.
         func stopCommits(to file: DatabaseFile) throws -> DatabaseQueue {
             let database = try file.open(.writing, configuration)
-            try database.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+            try database.execute("BEGIN IMMEDIATE")
             return database
         }
         for source in [RecoveryReport.Source.index, .snapshot] {

@@ -81,16 +81,16 @@ package struct RunningDigest: Sendable {
 
 // Digests in other programs' file names. Contents are compared only by SHA-256.
 extension String {
-    package var md5Hex: String { Self.hex(Insecure.MD5.hash(data: Array(utf8))) }
-    package var sha1Hex: String { Self.hex(Insecure.SHA1.hash(data: Array(utf8))) }
+    package var md5Hex: String { Self.hex(Array(Insecure.MD5.hash(data: Array(utf8)))) }
+    package var sha1Hex: String { Self.hex(Array(Insecure.SHA1.hash(data: Array(utf8)))) }
     package var sha256Hex: String { Digest(of: Array(utf8)).hex }
 
     package func isHex(_ count: Int) -> Bool {
         utf8.count == count && utf8.allSatisfy { $0.isDigit || 0x61...0x66 ~= $0 }
     }
 
-    package static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        String(unsafeUninitializedCapacity: 2 * Digest.byteCount) { buffer in
+    package static func hex(_ bytes: some Collection<UInt8>) -> String {
+        String(unsafeUninitializedCapacity: 2 * bytes.count) { buffer in
             func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x57 + nibble }
             var count = 0
             for byte in bytes {

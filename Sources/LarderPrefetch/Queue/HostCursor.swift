@@ -53,7 +53,7 @@ final class HostCursor {
     typealias Source = (Int, PlannedResource.Place?, Int) throws -> [PlannedResource]
 
     /// Records a result. Gives up on the origin if it stays silent for longer than `patience`, or
-    /// asks for a longer delay, so that the run ends.
+    /// asks for delays that are longer, alone or in total, so that the run ends.
     func note(_ sign: HostSign, patience: Duration) {
         let now = ContinuousClock.now
         switch sign {

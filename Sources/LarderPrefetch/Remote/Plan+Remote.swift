@@ -75,7 +75,7 @@ extension Plan {
 
     func orderFound() throws {
         let index = "DROP TABLE main.wanted; CREATE INDEX main.found_by_fetch ON found (fetch)"
-        try database.writeWithoutTransaction { try $0.execute(sql: index) }
+        try database.execute(index)
     }
 
     func markUnusable(_ fetch: Int64) throws {

@@ -9,7 +9,7 @@ struct SnapshotCommand: RunCommand {
         abstract: "Copy the cache for a read-only medium or another machine.",
         discussion: """
             The copy is consistent, and other processes may use the cache during the run. The copy \
-            contains a single index file, without a write-ahead log, and all its objects. Each \
+            contains a single index file, without a write-ahead log, and the objects in it. Each \
             object is compared with its digest while it is copied. The directory gets its name \
             when the copy is complete and durable. The exit status is 2 if an object was omitted \
             because it is damaged or unreadable.
