@@ -17,7 +17,7 @@ extension HTTPURL {
             let hasEscapes = escapes(in: UnsafeBufferPointer(rebasing: text[slash...]))
         else { return nil }
         let end = text[start..<slash].firstIndex(of: UInt8(ascii: ":")) ?? slash
-        guard isPlainHost(text[start..<end]) else { return nil }
+        guard isPlainHost(UnsafeBufferPointer(rebasing: text[start..<end])) else { return nil }
         var port = scheme.defaultPort
         if end < slash {
             let digits = text[(end + 1)..<slash]
@@ -33,18 +33,17 @@ extension HTTPURL {
     }
 
     /// Whether a host is canonical: an address, or a name whose last label begins with a letter.
-    private static func isPlainHost(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    private static func isPlainHost(_ host: UnsafeBufferPointer<UInt8>) -> Bool {
         func isLetter(_ byte: UInt8) -> Bool { 0x61...0x7A ~= byte }
-        var label = host.startIndex
-        for position in host.indices {
-            let byte = host[position]
+        var label = 0
+        for (position, byte) in host.enumerated() {
             if byte == UInt8(ascii: "."), position > label {
                 label = position + 1
             } else if !isLetter(byte), !byte.isDigit, byte != UInt8(ascii: "-") {
                 return false
             }
         }
-        guard label < host.endIndex else { return false }
+        guard label < host.count else { return false }
         if isLetter(host[label]) { return true }
         var address = in_addr()
         return inet_pton(AF_INET, String(decoding: host, as: UTF8.self), &address) == 1

@@ -46,9 +46,13 @@ final class EntryDecoder {
                 integrity: value(at: shape.integrity, in: element), isKeyed: key != .null,
                 // A key can identify only one icon.
                 key: found.count <= 1 ? self.key(key) : nil)
-            // A constant, because a captured variable is slow.
-            let start = item
-            return found.enumerated().map { self.item(start, $0 + 1, with: $1, common) }
+            // A loop, because a variable captured by a closure is slow.
+            var items: [ManifestItem] = []
+            items.reserveCapacity(found.count)
+            for (index, icon) in found.enumerated() {
+                items.append(self.item(item, index + 1, with: icon, common))
+            }
+            return items
         } catch {
             item.result = .failed(error)
             return [item]
@@ -179,14 +183,12 @@ final class EntryDecoder {
     }
 
     private func icons(of element: ManifestValue) throws(EntryError) -> [Icon] {
-        let all = places(in: element)
-        guard all.count <= ManifestLimits.maximumIcons else {
+        var found = places(in: element)
+        guard found.count <= ManifestLimits.maximumIcons else {
             throw EntryError(
                 .tooLarge, "the entry has more than \(ManifestLimits.maximumIcons) icons")
         }
-        var found = all.filter {
-            !$0.match.value.isBlank && !leads($0.place.path, into: $0.match.value)
-        }
+        found.removeAll { $0.match.value.isBlank || leads($0.place.path, into: $0.match.value) }
         if found.first?.place.target != .convention {
             found.removeAll { $0.place.target == .convention }
         }

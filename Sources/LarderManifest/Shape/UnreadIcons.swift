@@ -86,7 +86,8 @@ final class UnreadIcons {
                 switch member.value {
                 // Icon values contain a period, a slash or a colon.
                 case .string(let text, _)
-                where !text.utf8.contains(where: { 0x2E...0x2F ~= $0 || $0 == 0x3A }):
+                where isKnown(member.key)
+                    || !text.utf8.contains(where: { 0x2E...0x2F ~= $0 || $0 == 0x3A }):
                     continue
                 case .string, .array, .dictionary:
                     path.append(.member(member.key))
@@ -97,6 +98,16 @@ final class UnreadIcons {
             }
         default: return
         }
+    }
+
+    /// Whether `name` is the path of an icon, as in most manifests. Faster than ``covers(_:)``.
+    private func isKnown(_ name: String) -> Bool {
+        path.isEmpty
+            && known.contains {
+                guard $0.segments.count == 1, case .member(let own) = $0.segments[0]
+                else { return false }
+                return own.isSame(as: name)
+            }
     }
 
     private func rank(of name: String, in rank: Int?) -> Int? {
