@@ -31,16 +31,9 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         case other
     }
 
-    /// Replaces control characters in `message` with `?`, because it may quote a server.
+    /// Escapes control characters in `message`, because it may quote a server.
     package init(_ code: Code, url: HTTPURL? = nil, _ message: String) {
-        let controls: [Unicode.GeneralCategory] = [
-            .control, .format, .lineSeparator, .paragraphSeparator,
-        ]
-        let scalars: [Unicode.Scalar] = message.unicodeScalars.map {
-            controls.contains($0.properties.generalCategory) ? "?" : $0
-        }
-        (self.code, self.url) = (code, url)
-        self.message = String(String.UnicodeScalarView(scalars))
+        (self.code, self.url, self.message) = (code, url, message.sanitizedForTerminal)
     }
 
     package static func bodyTooLong(limit: Int64) -> TransferError {

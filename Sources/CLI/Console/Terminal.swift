@@ -35,7 +35,8 @@ enum Terminal {
         return isTerminal && !isDumb && environment("CLICOLOR") != "0"
     }
 
-    static func environment(_ name: String) -> String? { ProcessInfo.processInfo.environment[name] }
+    /// Not from `ProcessInfo`, which copies all variables at each call.
+    static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 }
 
 enum StandardStreams {
