@@ -13,8 +13,9 @@ struct NamedCommand {
     var word: String { type._commandName }
     var line: String { name.isEmpty ? "larder" : "larder \(name)" }
 
-    private var subcommands: [NamedCommand] {
-        type.configuration.subcommands.map { command in
+    private var subcommands: some Collection<NamedCommand> {
+        // Lazy, because the texts of a command's configuration take time.
+        type.configuration.subcommands.lazy.map { command in
             let word = command._commandName
             return NamedCommand(name: name.isEmpty ? word : "\(name) \(word)", type: command)
         }

@@ -2,6 +2,7 @@ import CLarderSystem
 import Foundation
 import GRDB
 import GRDBSQLite
+import LarderCore
 
 /// An untrusted database file, which may come from another user.
 struct DatabaseFile: Sendable {
@@ -117,7 +118,7 @@ struct DatabaseFile: Sendable {
 
     private static func uri(_ path: String, _ access: Access) -> String {
         _ = ConfinedFileSystem.registration
-        let path = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
+        let path = path.utf8.percentEncoded { URLBytes.path[Int($0)] }
         return "file:\(path)?\(access.parameters)"
     }
 

@@ -116,9 +116,13 @@ public struct ManifestPath: Equatable, Sendable {
 
     /// Whether the path selects attributes or has slashes outside brackets, as only in XPath.
     private static func isXPath(_ text: String) -> Bool {
-        let start = text.prefix { $0 != "[" }
-        if start.first == "@", let next = start.dropFirst().first, next != "." { return true }
-        return start.contains("/") || text.contains("[@")
+        let start = text.utf8.prefix { $0 != UInt8(ascii: "[") }
+        if start.first == UInt8(ascii: "@"), let next = start.dropFirst().first,
+            next != UInt8(ascii: ".")
+        {
+            return true
+        }
+        return start.contains(UInt8(ascii: "/")) || text.utf8.holds("[@")
     }
 
     private static func bracket(
