@@ -9,10 +9,10 @@ import Testing
         }
     }
 
-    @Test func controlCharactersInAnErrorMessageAreReplaced() {
+    @Test func controlCharactersInAnErrorMessageAreEscaped() {
         let error = TransferError(
             .certificate, "name '\u{1B}[31mred\u{7}\n\u{9B}1m\u{202E}' – ü")
-        #expect(error.message == "name '?[31mred???1m?' – ü")
+        #expect(error.message == #"name '\u{1B}[31mred\u{7}\n\u{9B}1m\u{202E}' – ü"#)
     }
 
     @Test func anErrorDescriptionHidesTheCredentialsOfItsURL() throws {
