@@ -184,7 +184,7 @@ enum ForeignBytes {
 
     private static func leave(_ subject: String, _ bytes: UnsafePointer<CChar>) -> Never {
         let text = String(cString: bytes).quoted(limit: 200)
-        Console.complain("\(subject) is not UTF-8: \(text); rename the file")
+        Console.complain("\(subject) is not UTF-8: \(text); use another name")
         _exit(ExitCode.validationFailure.rawValue)
     }
 }

@@ -29,7 +29,9 @@ final class ExportWriter {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         var folder = try UsersPath(path).directory(create: true) { (nearest) throws(CacheError) in
             guard try !nearest.lies(in: cache.root) else {
-                throw CacheError(.unusable, subject: path, message: "is inside the cache")
+                throw CacheError(
+                    .unusable, subject: path,
+                    message: "is inside the cache; choose another directory")
             }
         }
         for name in folders { folder = try folder.folder(name) }

@@ -19,7 +19,8 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
     private var isCancelled = false
     private var head: ResponseHead?
     private var sink: ByteSink?
-    private var taken: Int64 = 0
+    /// The size of the body that the sink received. Valid after the response.
+    package private(set) var receivedBytes: Int64 = 0
     private var failure: (any Error)?
     private static let maximumErrorBytes: Int64 = 64 << 10
 
@@ -61,11 +62,11 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
         _ id: TransferID, didReceive bytes: UnsafeRawBufferPointer
     ) -> ReceiveVerdict {
         do {
-            let total = taken + Int64(bytes.count)
+            let total = receivedBytes + Int64(bytes.count)
             let limit = isError ? Self.maximumErrorBytes : maximumBytes
             guard total <= limit else { throw TransferError.bodyTooLong(limit: limit) }
             guard try sink?(bytes) ?? true else { return .pause }
-            taken = total
+            receivedBytes = total
             return .proceed
         } catch {
             failure = error

@@ -210,13 +210,13 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         guard !isStopping, schedule.mayStart(operation.next.cursor),
             schedule.failureIfLate(operation.fetch) == nil
         else { return false }
-        executing += 1
+        if !operation.next.onlyConnects { executing += 1 }
         return true
     }
 
     func ended(_ operation: TransferOperation, _ response: TransferOperation.Response) {
         operations -= 1
-        if response.result != nil { executing -= 1 }
+        if response.result != nil, !operation.next.onlyConnects { executing -= 1 }
         response.partial?.putBack()
         let (fetch, cursor) = (operation.fetch, operation.next.cursor)
         attempt {

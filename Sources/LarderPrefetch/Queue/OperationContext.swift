@@ -64,18 +64,14 @@ final class OperationContext: Sendable {
         case .success(let metrics):
             // An interrupted run does not wait for the check of a large body.
             guard let head = response.head, !isCancelled else { return .failed(Self.cancellation) }
-            // Encoded bodies are not compared, because their range counts encoded bytes.
-            if let body = response.body, head.status == 206, head.headers.contentCodings.isEmpty,
-                let total = Resumption.totalBytes(head), body.count != total
+            if let body = response.body,
+                let failure = Resumption.failure(of: head, receivedBytes: body.count)
             {
-                let message = "received \(body.count) of \(total) bytes"
-                if body.count < total {
-                    let error = TransferError(.bodyTruncated, message)
-                    return interrupted(fetch, response, ResourceFailure(error), isCancelled)
-                }
                 // A body that is too long cannot be resumed.
-                if response.resumed != nil { return .restart }
-                return .failed(ResourceFailure(.range, message))
+                let isTooLong = failure.code == ResourceFailure.Reason.range.rawValue
+                if isTooLong, response.resumed != nil { return .restart }
+                return isTooLong
+                    ? .failed(failure) : interrupted(fetch, response, failure, isCancelled)
             }
             return deposit(fetch, head, response, metrics, for: depositor, accepted)
         case nil: return .failed(Self.cancellation)

@@ -8,7 +8,7 @@ import Synchronization
 struct Attempt: Sendable {
     let planned: PlannedResource
     var target: RequestTarget
-    /// The number of the attempt, from 1. Redirects do not count.
+    /// The number of the attempt, from 1. Redirects and restarts do not count.
     private(set) var attempt = 1
     private(set) var lastFailure: ResourceFailure?
     var attemptsBegun: Int { target.redirects == 0 ? attempt - 1 : attempt }

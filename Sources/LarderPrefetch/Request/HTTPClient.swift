@@ -51,6 +51,8 @@ struct HTTPClient: Sendable {
             case .failed(let failure): throw failure
             case .restart, .held, .broken: throw ResourceFailure(status: head.status)
             }
+            let received = exchange.receivedBytes
+            if let failure = Resumption.failure(of: head, receivedBytes: received) { throw failure }
             let confirmed = head.status == 304 ? asked : nil
             return Response(
                 head: head, target: target, validators: validators,

@@ -52,8 +52,12 @@ struct RequestTarget: Sendable {
         redirects += 1
         // Limited, because each waiting fetch keeps its cookies in memory. libcurl sends at most
         // 8,190 bytes of them.
-        let bytes = cookies.reduce(0) { $0 + $1.utf8.count }
-        self.cookies = bytes <= Self.maximumCookieBytes ? cookies : []
+        var room = Self.maximumCookieBytes
+        self.cookies = cookies.filter { cookie in
+            let fits = cookie.utf8.count <= room
+            if fits { room -= cookie.utf8.count }
+            return fits
+        }
         redirectsFreshUntil = min(freshUntil, redirectsFreshUntil ?? freshUntil)
     }
 }

@@ -56,6 +56,18 @@ enum Resumption {
         return head.headers[first: "Content-Length"].flatMap { Int64($0) }
     }
 
+    /// Returns an error if a 206 response and the bytes before it are not the whole body.
+    static func failure(of head: ResponseHead, receivedBytes: Int64) -> ResourceFailure? {
+        // Encoded bodies are not compared, because their range counts encoded bytes.
+        guard head.status == 206, head.headers.contentCodings.isEmpty,
+            let total = totalBytes(head), receivedBytes != total
+        else { return nil }
+        let message = "received \(receivedBytes) of \(total) bytes"
+        return receivedBytes < total
+            ? ResourceFailure(TransferError(.bodyTruncated, message))
+            : ResourceFailure(.range, message)
+    }
+
     private static func isDate(_ validator: String) -> Bool {
         validator.utf8.first != UInt8(ascii: "\"")
     }

@@ -93,6 +93,7 @@ import Testing
         #expect(delay(later, date: "Sun, 06 Nov 1994 09:49:07 GMT") == .seconds(30))
         #expect(delay(Self.inAMinute, date: Self.date, age: "20") == .seconds(40))
         #expect(delay(Self.inAMinute, date: "soon", age: "old") == .seconds(60))
+        #expect(delay(Self.inAMinute, age: "20") == .seconds(60))
     }
 
     @Test(arguments: ["", "nan", "inf", "-5", "1.5", "soon"])

@@ -135,6 +135,19 @@ import Testing
         #expect(error(try manifest(origin.url("/part")))?.reason.contains("206") == true)
     }
 
+    @Test(arguments: [-1, 1])
+    func a206WithAnotherSizeThanItsRangeIsNotAManifest(difference: Int) throws {
+        let origin = try Origin()
+        let text = #"[{"icon": "a.png"}]"#
+        let total = text.utf8.count + difference
+        origin.on(
+            "/a",
+            Reply.ok(text).status(206).withoutLength()
+                .header("Content-Range", "bytes 0-\(total - 1)/\(total)"))
+        let reason = try error(manifest(origin.url("/a")))?.reason
+        #expect(reason?.contains("received \(text.utf8.count) of \(total) bytes") == true)
+    }
+
     /// The second attempt is another chain.
     @Test func cookiesAreSentOnlyInTheirRedirectChain() throws {
         let origin = try Origin()

@@ -181,6 +181,16 @@ import Testing
         #expect(sent == [[], ["a=1"], ["a=1"], ["a=1", "b=2"], ["b=2"]])
     }
 
+    @Test func tooManyCookiesDoNotDropTheCookieThatFits() async throws {
+        let long = String(repeating: "x", count: 3_500)
+        origin.onAny { request in
+            if request.header("Cookie")?.contains("seen=1") == true { return .ok(Self.icon) }
+            let reply = Reply.redirect(to: request.target).header("Set-Cookie", "seen=1; Path=/")
+            return (1...5).reduce(reply) { $0.header("Set-Cookie", "n\($1)=\(long); Path=/other") }
+        }
+        #expect(try await fetch(["/a"]).map(\.outcome) == [.fetched])
+    }
+
     /// A request has at most one Cookie field (RFC 6265, section 5.4).
     @Test func aUsersCookieIsSentWithTheCookiesOfTheChain() async throws {
         origin.on("/1", Reply.redirect(to: "/2").header("Set-Cookie", "a=1; Path=/"))

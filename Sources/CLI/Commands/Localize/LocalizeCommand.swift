@@ -61,8 +61,8 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
     @Option(
         help: .common(
             "Write the icons to this directory. The new values are paths relative to the output "
-                + "file. Standard output needs --icons, --server or --data. (default: NAME-icons "
-                + "next to the output)", "dir"), completion: .directory)
+                + "file. Standard output also needs this option, --server or --data. (default: "
+                + "NAME-icons next to the output)", "dir"), completion: .directory)
     var icons: String?
 
     @Option(help: .common("Use the icon URLs of the larder server at this URL.", "url"))
@@ -108,7 +108,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
         guard path == nil else { return }
         try refuse(
             if: icons == nil && server == nil && !data,
-            "Standard output needs --icons, --server or --data.")
+            "To write to standard output, add --icons, --server or --data.")
         try refuse(
             if: output.json, "--json needs --output FILE, because the report uses standard output.")
     }

@@ -20,7 +20,7 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
             EXAMPLES:
               # Fill the default cache.
               larder prefetch apps.plist
-              # Read a manifest from the network, and write a report with one line per icon.
+              # Read a manifest from the network, and report one line per icon.
               larder prefetch https://example.com/apps.json --report report.jsonl
               # Read a manifest in an unknown format.
               larder prefetch top.json --entries feed.list --icon-key art.big
