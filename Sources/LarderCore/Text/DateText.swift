@@ -124,10 +124,9 @@ package enum RetryAfter {
             return .seconds(min(Int64(field) ?? longest, longest))
         }
         guard let instant = HTTPDate.parse(field) else { return nil }
-        // Without a date, the age says nothing about when the delay began.
-        guard let sent = date.flatMap({ HTTPDate.parse($0) })
-        else { return .seconds(max(0, instant.timeIntervalSince(now))) }
-        let age = age.flatMap { TimeInterval($0) } ?? 0
-        return .seconds(max(0, instant.timeIntervalSince(sent) - max(0, min(age, 1e9))))
+        let sent = date.flatMap { HTTPDate.parse($0) }
+        // The age is the time since the date of the response.
+        let age = sent == nil ? 0 : age.flatMap { TimeInterval($0) } ?? 0
+        return .seconds(max(0, instant.timeIntervalSince(sent ?? now) - max(0, min(age, 1e9))))
     }
 }

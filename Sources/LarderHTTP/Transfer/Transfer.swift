@@ -177,12 +177,7 @@ struct PendingTransfer: Sendable {
     let receiver: any TransferReceiver
 
     func end(_ result: TransferResult) {
-        receiver.transfer(
-            id,
-            didEnd: result.mapError { error in
-                var error = error
-                error.url = request.url
-                return error
-            })
+        let result = result.mapError { TransferError($0.code, url: request.url, $0.message) }
+        receiver.transfer(id, didEnd: result)
     }
 }

@@ -46,13 +46,9 @@ final class EntryDecoder {
                 integrity: value(at: shape.integrity, in: element), isKeyed: key != .null,
                 // A key can identify only one icon.
                 key: found.count <= 1 ? self.key(key) : nil)
-            // A loop, because a variable captured by a closure is slow.
-            var items: [ManifestItem] = []
-            items.reserveCapacity(found.count)
-            for (index, icon) in found.enumerated() {
-                items.append(self.item(item, index + 1, with: icon, common))
-            }
-            return items
+            // A constant, because a captured variable is slow.
+            let start = item
+            return found.enumerated().map { self.item(start, $0 + 1, with: $1, common) }
         } catch {
             item.result = .failed(error)
             return [item]

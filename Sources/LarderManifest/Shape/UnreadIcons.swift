@@ -103,11 +103,7 @@ final class UnreadIcons {
     /// Whether `name` is the path of an icon, as in most manifests. Faster than ``covers(_:)``.
     private func isKnown(_ name: String) -> Bool {
         path.isEmpty
-            && known.contains {
-                guard $0.segments.count == 1, case .member(let own) = $0.segments[0]
-                else { return false }
-                return own.isSame(as: name)
-            }
+            && known.contains { $0.segments.count == 1 && $0.segments[0] == .member(name) }
     }
 
     private func rank(of name: String, in rank: Int?) -> Int? {
