@@ -13,6 +13,7 @@ struct PrefetchConsole {
     var isOutputTaken = false
     var allowance = FailureAllowance.none
     let colors: ColorOptions
+    lazy var paint = colors.errors
     let line = Console.statusLine
     var notes: [String] = []
     var firstFailure: String?
@@ -41,7 +42,7 @@ struct PrefetchConsole {
             line.show(progress.text)
         case .entry(let result):
             guard let failure = result.failure,
-                let complaint = result.complaint(colors.errors)
+                let complaint = result.complaint(paint)
             else { return }
             if firstFailure == nil { firstFailure = result.complaint() }
             let isNew = common.isNew(failure.code, failure.message)
@@ -53,7 +54,7 @@ struct PrefetchConsole {
             line.clear()
             groups.lines.forEach(Console.complain)
             if isOutputTaken, !output.json, !output.quiet {
-                Console.write(report.text(of: purpose, colors.errors) + "\n")
+                Console.write(report.text(of: purpose, paint) + "\n")
             } else {
                 output.write(
                     json: report.json, text: report.text(of: purpose, colors.output),
