@@ -61,7 +61,7 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
     @Option(
         help: .common(
             "Write the icons to this directory. The new values are paths relative to the output "
-                + "file. Standard output also needs this option, --server or --data. (default: "
+                + "file. For standard output, give this option, --server or --data. (default: "
                 + "NAME-icons next to the output)", "dir"), completion: .directory)
     var icons: String?
 
