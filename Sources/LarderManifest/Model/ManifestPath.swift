@@ -117,7 +117,8 @@ public struct ManifestPath: Equatable, Sendable {
     /// Whether the path selects attributes or has slashes outside brackets, as only in XPath.
     private static func isXPath(_ text: String) -> Bool {
         let start = text.utf8.prefix { $0 != UInt8(ascii: "[") }
-        let isAttribute = start.first == UInt8(ascii: "@") && start.dropFirst().first != nil
+        let isAttribute =
+            start.first == UInt8(ascii: "@") && start.dropFirst().first != nil
             && start.dropFirst().first != UInt8(ascii: ".")
         return isAttribute || start.contains(UInt8(ascii: "/")) || text.utf8.holds("[@")
     }
