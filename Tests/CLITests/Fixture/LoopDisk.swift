@@ -63,7 +63,7 @@ final class LoopDisk: Sendable {
 
     /// Drops all data in memory and mounts the disk again. No process may have a file open.
     func restart() throws {
-        try Self.command("umount", path)
+        try unmount()
         // A new loop device, because mount namespaces created since then still have the old one
         // mounted.
         detach()
@@ -82,6 +82,19 @@ final class LoopDisk: Sendable {
             .standardOutput.trimmingCharacters(in: .newlines)
         self.device.withLock { $0 = device }
         try Self.command("mount", ["-o", kind == .xfs ? "nouuid" : "defaults", device, path])
+    }
+
+    /// Unmounts the disk. Until a process that another test starts has executed its program, it has
+    /// copies of this process's descriptors, and the disk can be busy.
+    private func unmount() throws {
+        let end = ContinuousClock.now + .seconds(60)
+        while true {
+            do {
+                try Self.command("umount", path)
+                return
+            } catch let failure as Failure
+            where failure.finished.standardError.contains("busy") && ContinuousClock.now < end {}
+        }
     }
 
     private func detach() { _ = try? Self.command("losetup", "--detach", device.withLock { $0 }) }
