@@ -93,7 +93,8 @@ public struct ManifestReader: Sendable {
                         rules, base: shape.base == nil ? nil : recognition.base,
                         origin: input.baseURL)
                     hasCredentials = hasCredentials || urls.hasCredentials
-                    let decoder = EntryDecoder(shape: shape, urls: urls, ignored: ignored)
+                    let decoder = EntryDecoder(
+                        shape: shape, urls: urls, ignored: ignored, keyed: keyed)
                     current = (entry.shape, recognition.bases, decoder)
                 }
                 guard let decoder = current?.decoder else { return }
@@ -110,14 +111,9 @@ public struct ManifestReader: Sendable {
                 if let values, case .success(let element) = entry.content {
                     try values(position, decoder.values(of: element))
                 }
-                var items = decoder.decode(entry, at: position)
-                for index in items.indices {
-                    if let error = keyed.conflict(of: items[index].result, at: position) {
-                        items[index].result = .failed(error)
-                    }
-                }
+                let items = decoder.decode(entry, at: position)
                 let usable = summary.usable
-                summary.count(items.lazy.map { $0.result }, of: entry.content)
+                summary.count(items, of: entry.content)
                 if !recognition.namesIcons, case .success(let element) = entry.content {
                     let hasIcon = summary.usable > usable
                     recognition.unread.look(at: element, reading: decoder.paths, hasIcon: hasIcon)
@@ -129,7 +125,7 @@ public struct ManifestReader: Sendable {
                         "more than \(limits.maximumEntries) entries, counting each icon;"
                             + " use --max-entries to allow more")
                 }
-                try items.forEach(body)
+                for item in items { try body(item) }
             }
             try input.whenRead?(hasCredentials)
             summary.places = recognition.places(base: current?.decoder.urls.baseURL)

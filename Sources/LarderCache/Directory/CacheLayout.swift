@@ -32,8 +32,7 @@ enum CacheLayout {
         """
 
     static func fanOut(_ digest: Digest) -> String { String(digest.hex.prefix(2)) }
-    static func place(_ digest: Digest) -> String { "\(fanOut(digest))/\(digest.hex)" }
-    static func path(_ digest: Digest) -> String { "\(objectTree)/\(place(digest))" }
+    static func path(_ digest: Digest) -> String { "\(objectTree)/\(digest.treePath)" }
 
     static let indexFiles = [index, index + "-wal", index + "-shm"]
     static let databaseFiles = indexFiles + [index + "-journal"]

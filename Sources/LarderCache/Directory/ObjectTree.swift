@@ -126,7 +126,7 @@ package final class ObjectPresence: @unchecked Sendable {
             let tree = if let tree { tree } else { try directory.objects() }
             self.tree = tree
             guard try canEnter(digest, in: tree) else { return nil }
-            let status = try tree.status(of: CacheLayout.place(digest))
+            let status = try tree.status(of: digest.treePath)
             return status.flatMap { $0.isRegularFile ? Int64($0.st_size) : nil }
         } catch  where error.isAbsence || error.errno == EACCES && tree != nil { return nil }
     }

@@ -53,6 +53,19 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The 64 lower-case hexadecimal digits, which are the object's file name.
     public var hex: String { withUnsafeBytes { String.hex($0) } }
 
+    /// The file's path in a tree with a directory for each first byte, such as `3a/3a…`. Built in
+    /// place, because the names of a million objects take as long as looking them up.
+    package var treePath: String {
+        withUnsafeBytes { bytes in
+            String(unsafeUninitializedCapacity: 3 + 2 * bytes.count) { buffer in
+                let name = UnsafeMutableBufferPointer(rebasing: buffer[3...])
+                let count = 3 + name.writeHex(bytes)
+                (buffer[0], buffer[1], buffer[2]) = (name[0], name[1], UInt8(ascii: "/"))
+                return count
+            }
+        }
+    }
+
     /// `sha256:` followed by the hexadecimal digits.
     public var description: String { "sha256:\(hex)" }
 
@@ -90,15 +103,19 @@ extension String {
     }
 
     package static func hex(_ bytes: some Collection<UInt8>) -> String {
-        String(unsafeUninitializedCapacity: 2 * bytes.count) { buffer in
-            func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x57 + nibble }
-            var count = 0
-            for byte in bytes {
-                buffer[count] = digit(byte >> 4)
-                buffer[count + 1] = digit(byte & 0xF)
-                count += 2
-            }
-            return count
+        String(unsafeUninitializedCapacity: 2 * bytes.count) { $0.writeHex(bytes) }
+    }
+}
+
+extension UnsafeMutableBufferPointer<UInt8> {
+    /// Writes two digits for each byte, and returns their number.
+    fileprivate func writeHex(_ bytes: some Collection<UInt8>) -> Int {
+        func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x57 + nibble }
+        var count = 0
+        for byte in bytes {
+            (self[count], self[count + 1]) = (digit(byte >> 4), digit(byte & 0xF))
+            count += 2
         }
+        return count
     }
 }

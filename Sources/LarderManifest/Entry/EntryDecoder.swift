@@ -10,10 +10,11 @@ final class EntryDecoder {
     let paths: [ManifestPath]
     private let shape: ManifestShape
     private let ignored: IgnoredMembers
+    private let keyed: KeyedIcons
     private let hasDescendants: Bool
 
-    init(shape: ManifestShape, urls: IconURLs, ignored: IgnoredMembers) {
-        (self.shape, self.urls, self.ignored) = (shape, urls, ignored)
+    init(shape: ManifestShape, urls: IconURLs, ignored: IgnoredMembers, keyed: KeyedIcons) {
+        (self.shape, self.urls, self.ignored, self.keyed) = (shape, urls, ignored, keyed)
         paths = shape.icons.map(\.path)
         hasDescendants = paths.contains(where: \.hasDescendants)
     }
@@ -92,6 +93,9 @@ final class EntryDecoder {
             return item
         }
         item.result = result(of: icon, value, entry, name: item.name ?? "")
+        if let error = keyed.conflict(of: item.result, at: item.position) {
+            item.result = .failed(error)
+        }
         if case .unfetched = item.result {
             if value.kind == .relative, icon.mayBeInFolder {
                 let file = IconURLs.file(value, icon, of: entry.members)

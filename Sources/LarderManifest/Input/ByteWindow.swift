@@ -32,7 +32,8 @@ final class ByteWindow {
 
     func peekAfterBlanks() throws -> UInt8? {
         repeat {
-            consume(unread.prefix { $0.isMarkupBlank }.count)
+            let blanks = unread.prefix { $0.isMarkupBlank }.count
+            if blanks > 0 { consume(blanks) }
             if let next = unread.first { return next }
         } while try fill()
         return nil
