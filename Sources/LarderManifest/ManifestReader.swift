@@ -112,12 +112,6 @@ public struct ManifestReader: Sendable {
                     try values(position, decoder.values(of: element))
                 }
                 let items = decoder.decode(entry, at: position)
-                let usable = summary.usable
-                summary.count(items, of: entry.content)
-                if !recognition.namesIcons, case .success(let element) = entry.content {
-                    let hasIcon = summary.usable > usable
-                    recognition.unread.look(at: element, reading: decoder.paths, hasIcon: hasIcon)
-                }
                 total += items.count
                 guard total <= limits.maximumEntries else {
                     throw ManifestError(
@@ -125,7 +119,15 @@ public struct ManifestReader: Sendable {
                         "more than \(limits.maximumEntries) entries, counting each icon;"
                             + " use --max-entries to allow more")
                 }
-                for item in items { try body(item) }
+                let usable = summary.usable
+                for item in items {
+                    summary.count(item, of: entry.content)
+                    try body(item)
+                }
+                if !recognition.namesIcons, case .success(let element) = entry.content {
+                    let hasIcon = summary.usable > usable
+                    recognition.unread.look(at: element, reading: decoder.paths, hasIcon: hasIcon)
+                }
             }
             try input.whenRead?(hasCredentials)
             summary.places = recognition.places(base: current?.decoder.urls.baseURL)

@@ -43,13 +43,12 @@ final class EntryDecoder {
             guard !found.isEmpty else { return [item] }
             let key = value(at: shape.key, in: element)
             let common = Common(
-                members: members, priority: try priority(value(at: shape.priority, in: element)),
+                position: position, line: entry.line, name: item.name, members: members,
+                priority: try priority(value(at: shape.priority, in: element)),
                 integrity: value(at: shape.integrity, in: element), isKeyed: key != .null,
                 // A key can identify only one icon.
                 key: found.count <= 1 ? self.key(key) : nil)
-            // A constant, because a captured variable is slow.
-            let start = item
-            return found.enumerated().map { self.item(start, $0 + 1, with: $1, common) }
+            return found.enumerated().map { self.item($0 + 1, with: $1, common) }
         } catch {
             item.result = .failed(error)
             return [item]
@@ -57,6 +56,9 @@ final class EntryDecoder {
     }
 
     private struct Common {
+        let position: Int
+        let line: Int?
+        let name: String?
         let members: [ManifestValue.Member]
         let priority: Int
         let integrity: ManifestValue
@@ -79,10 +81,9 @@ final class EntryDecoder {
             isThemeName: icon.target == .theme, isKeyed: isKeyed)
     }
 
-    private func item(
-        _ item: consuming ManifestItem, _ number: Int, with icon: Icon, _ entry: Common
-    ) -> ManifestItem {
-        item.icon = number
+    private func item(_ number: Int, with icon: Icon, _ entry: Common) -> ManifestItem {
+        var item = ManifestItem(
+            position: entry.position, icon: number, line: entry.line, name: entry.name)
         if shape.isGroup, !icon.match.container.isEmpty {
             let container = ManifestValue.dictionary(icon.match.container)
             item.name = (name(of: container) ?? icon.match.wildcard)?.shortenedName ?? item.name

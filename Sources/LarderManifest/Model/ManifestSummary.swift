@@ -65,24 +65,22 @@ public struct ManifestSummary: Equatable, Sendable {
         package let position: Int
     }
 
-    mutating func count(_ items: [ManifestItem], of content: Result<ManifestValue, EntryError>) {
+    mutating func count(_ item: ManifestItem, of content: Result<ManifestValue, EntryError>) {
         guard case .success(let element) = content else {
             unreadable += 1
             return
         }
-        for item in items {
-            switch item.result {
-            case .failed: failed += 1
-            case .unfetched: unfetched += 1
-            case .skipped: continue
-            case .entry, .inline:
-                usable += 1
-                guard item.result.expectation.isDemanding else { continue }
-                demands += 1
-                guard case .dictionary(let members) = element else { continue }
-                let hasPackage = ["download", "url", "package"].contains { members[$0] != nil }
-                if hasPackage { packages += 1 }
-            }
+        switch item.result {
+        case .failed: failed += 1
+        case .unfetched: unfetched += 1
+        case .skipped: return
+        case .entry, .inline:
+            usable += 1
+            guard item.result.expectation.isDemanding else { return }
+            demands += 1
+            guard case .dictionary(let members) = element else { return }
+            let hasPackage = ["download", "url", "package"].contains { members[$0] != nil }
+            if hasPackage { packages += 1 }
         }
     }
 
