@@ -71,6 +71,15 @@ extension CacheError {
                 + " its \(size) bytes are allocated on disk", errno: EFBIG)
     }
 
+    /// Converts the SQLite errors of `body`, so that a full disk is reported.
+    package static func naming<Value>(
+        _ subject: String, _ body: () throws -> Value
+    ) throws -> Value {
+        do { return try body() } catch let error as DatabaseError {
+            throw CacheError(index: subject, error)
+        }
+    }
+
     /// Creates an error for a failed operation on the index or a temporary database.
     public init(index subject: String, _ error: any Error) {
         guard let error = error as? DatabaseError else {

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import LarderCache
 import LarderCore
 import LarderManifest
@@ -27,7 +26,7 @@ package struct Exporter {
         let program = try configuration.resize.map { _ in
             try ResizeProgram(path: configuration.programs, seconds: configuration.resizeSeconds)
         }
-        do {
+        return try CacheError.naming("the list of exported icons") {
             let writer = try ExportWriter(
                 configuration.directory, folders: library?.folders ?? [], cache: cache,
                 mayShare: !configuration.copiesAll, modified: library?.modified,
@@ -47,8 +46,6 @@ package struct Exporter {
             report.isInterrupted = isCancelled()
             report.seconds = (ContinuousClock.now - start) / .seconds(1)
             return report
-        } catch let error as DatabaseError {
-            throw CacheError(index: "the list of exported icons", error)
         }
     }
 

@@ -42,8 +42,8 @@ package struct Gallery {
             icons.removeAll(keepingCapacity: true)
         }
         var newest: Date?
-        do {
-            report.total = try forEachItem(address: place.address) { item in
+        report.total = try CacheError.naming("a temporary database") {
+            try forEachItem(address: place.address) { item in
                 try onItem(item)
                 guard let icon = item.icon else { return }
                 report.shown += 1
@@ -51,8 +51,6 @@ package struct Gallery {
                 icons.append(icon)
                 if icons.count == Self.iconsPerFile { try flush() }
             }
-        } catch let error as DatabaseError {
-            throw CacheError(index: "a temporary database", error)
         }
         try flush()
         let names = manifests.map(\.name).map { name in

@@ -26,7 +26,7 @@ package final class Localizer {
     ) throws {
         (self.cache, self.target, self.rules) = (cache, target, rules)
         (self.hasPlaceholders, self.isCancelled) = (hasPlaceholders, isCancelled)
-        edits = try Self.naming { try CatalogueEdits() }
+        edits = try CacheError.naming("the list of icon values") { try CatalogueEdits() }
     }
 
     /// Stores the icons durably, and then writes the manifest to `sink`.
@@ -34,7 +34,7 @@ package final class Localizer {
         _ catalogue: Catalogue, to sink: @escaping (UnsafeRawBufferPointer) throws -> Void
     ) throws -> LocalizeReport {
         do {
-            try Self.naming {
+            try CacheError.naming("the list of icon values") {
                 try read(catalogue)
                 try writer?.flush()
                 report.remaining += try catalogue.copy(
@@ -43,12 +43,6 @@ package final class Localizer {
         } catch is CancellationError { report.isInterrupted = true }
         report.seconds = (ContinuousClock.now - start) / .seconds(1)
         return report
-    }
-
-    private static func naming<Value>(_ body: () throws -> Value) throws -> Value {
-        do { return try body() } catch let error as DatabaseError {
-            throw CacheError(index: "the list of icon values", error)
-        }
     }
 
     private func nextEdit() throws -> CatalogueEdit? {

@@ -90,7 +90,7 @@ extension Planner {
         onProgress: @escaping (PlanProgress) -> Void,
         conclude: (PlanSummary, HealthReport) throws -> Void
     ) throws {
-        try Plan.translatingErrors {
+        try CacheError.naming("the plan") {
             let iconRoot = try directory.map { try Cache.usersDirectory($0) }
             let plan = try plan(of: manifests, onProgress: onProgress)
             try plan.database.write { db in

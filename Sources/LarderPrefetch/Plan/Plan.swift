@@ -208,15 +208,6 @@ package final class Plan: Sendable {
             if !page.isEmpty { try body(page) }
         }
     }
-
-    /// Converts SQLite errors to ``CacheError``, so that a full disk is reported.
-    static func translatingErrors<Value>(_ body: () throws -> Value) throws -> Value {
-        do {
-            return try body()
-        } catch let error as DatabaseError {
-            throw CacheError(index: "the plan", error)
-        }
-    }
 }
 
 /// The rules that decide which resources a run fetches.

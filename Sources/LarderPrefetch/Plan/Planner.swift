@@ -19,7 +19,7 @@ package struct Planner: Sendable {
         conclude: (Plan) throws -> Void = { _ in },
         onProgress: @escaping (PlanProgress) -> Void = { _ in }
     ) throws -> PlanSummary {
-        try Plan.translatingErrors {
+        try CacheError.naming("the plan") {
             let plan = try plan(of: manifests, keepsValues: keepsValues, onProgress: onProgress)
             if let body {
                 try plan.forEachEntryInFetchOrder { try $0.forEach(body) }

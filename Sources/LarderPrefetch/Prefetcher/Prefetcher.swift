@@ -78,7 +78,7 @@ public final class Prefetcher: Sendable {
         if let recovery = cache.recovery { channel.send([.recovered(recovery)]) }
         var isPlanned = false
         do {
-            var report = try Plan.translatingErrors {
+            var report = try CacheError.naming("the plan") {
                 try run(manifests, cache, channel) {
                     isPlanned = true
                     onPlanned()
@@ -278,7 +278,7 @@ public final class Prefetcher: Sendable {
         defer { control.withLock { $0.queue = nil } }
         if isCancelled { queue.stop() }
         do {
-            try Plan.translatingErrors { try queue.run() }
+            try CacheError.naming("the plan") { try queue.run() }
             return nil
         } catch let error as CacheError {
             return error

@@ -81,10 +81,8 @@ final class Reporter: Sendable {
         var failure = failure
         do {
             if let failure = state.withLock({ $0.failure }) { throw failure }
-            try Plan.translatingErrors {
-                try plan.forEachUnfinishedEntry { page in
-                    try emit(page.map { EntryResult($0, .unfinished) })
-                }
+            try CacheError.naming("the plan") {
+                try plan.forEachUnfinishedEntry { try emit($0.map { EntryResult($0, .unfinished) }) }
             }
         } catch let error as CacheError where error.code == .storage {
             // The plan is on the failed disk, so the unfinished entries have no names.

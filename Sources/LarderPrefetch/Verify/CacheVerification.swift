@@ -21,7 +21,7 @@ public struct CacheVerification: Sendable {
         onProgress: @escaping @Sendable (ObjectProgress) -> Void = { _ in }
     ) throws -> VerifyReport {
         guard !manifests.isEmpty else { return try cache.verify(options, onProgress: onProgress) }
-        return try Plan.translatingErrors {
+        return try CacheError.naming("the plan") {
             let start = ContinuousClock.now
             let plan = try Plan.covering(manifests, in: cache, configuration)
             defer { try? plan.releaseIndex() }

@@ -85,7 +85,7 @@ extension Plan {
                 LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
             ORDER BY m.entry
             """
-        try Plan.translatingErrors {
+        try CacheError.naming("the plan") {
             try read(select) { rows in
                 try rows.forEach { row in
                     let manifest = manifests[Int(row.integer())]

@@ -213,13 +213,11 @@ extension ExportReport {
             "\(icons.of("icon")) for \(directory.sanitizedForTerminal)\(counts)"
                 + (bytes > 0 ? "; wrote \(ByteText.describe(bytes))" : "")
                 + " (\(DurationText.describe(seconds)))")
-        if isInterrupted { lines.append("interrupted: finished work is kept") }
+        if isInterrupted { lines.append(.interrupted) }
         return lines.joined(separator: "\n")
     }
 
-    package var complaint: String? {
-        isInterrupted ? "interrupted: finished work is kept" : problems.complaint
-    }
+    package var complaint: String? { isInterrupted ? .interrupted : problems.complaint }
 
     package var json: JSONObject {
         var object: JSONObject = ["layout": layout.rawValue]

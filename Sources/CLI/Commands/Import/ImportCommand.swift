@@ -120,13 +120,11 @@ extension ImportReport {
                 "\(directory.sanitizedForTerminal): no file found for any icon; check --layout and "
                     + "--kingfisher-version")
         }
-        if isInterrupted { lines.append("interrupted: finished work is kept") }
+        if isInterrupted { lines.append(.interrupted) }
         return lines.joined(separator: "\n")
     }
 
-    package var complaint: String? {
-        isInterrupted ? "interrupted: finished work is kept" : problems.complaint
-    }
+    package var complaint: String? { isInterrupted ? .interrupted : problems.complaint }
 
     package var json: JSONObject {
         var object: JSONObject = ["layout": layout.rawValue]

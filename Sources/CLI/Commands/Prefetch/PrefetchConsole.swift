@@ -245,7 +245,7 @@ extension Report {
         if let failure = remote?.failure?.sanitizedForTerminal {
             lines.append("\(paint.failed("remote stopped")): \(failure); the next run continues")
         }
-        if isInterrupted { lines.append("interrupted: finished work is kept") }
+        if isInterrupted { lines.append(.interrupted) }
         if let failure = failure?.description.sanitizedForTerminal {
             lines.append("\(paint.failed("stopped")): \(failure); stored icons are kept")
         }
@@ -363,6 +363,8 @@ extension Progress {
 }
 
 extension String {
+    static let interrupted = "interrupted: finished work is kept"
+
     func textOfEmptyRemote(isPart: Bool) -> String {
         "no icons \(isPart ? "in this part of" : "at") \(sanitizedForTerminal)"
     }
