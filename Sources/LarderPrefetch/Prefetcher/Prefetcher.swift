@@ -139,7 +139,7 @@ public final class Prefetcher: Sendable {
         }
         try plan.releaseIndex()
 
-        var fetched = Fetched()
+        var fetched: Fetched = (nil, 0, nil)
         if let store, needsFetch { fetched = try fetch(plan, cache, store, reporter, channel) }
         if store != nil, fetched.failure == nil {
             try? plan.forEachSpelling { spellings in
@@ -192,11 +192,7 @@ public final class Prefetcher: Sendable {
         }
     }
 
-    private struct Fetched {
-        var failure: CacheError?
-        var receivedBytes: Int64 = 0
-        var remote: RemoteReport?
-    }
+    private typealias Fetched = (failure: CacheError?, receivedBytes: Int64, remote: RemoteReport?)
 
     private func fetch(
         _ plan: Plan, _ cache: Cache, _ store: Store, _ reporter: Reporter, _ channel: EventChannel
@@ -232,14 +228,11 @@ public final class Prefetcher: Sendable {
             reporter.report(results)
             remoteStage?.pushStage?.add(results)
         }
-        let failure: CacheError? = try sendingProgress(of: queue, reporter, channel) {
-            let failure = try pullFailure ?? run(queue)
-            try remoteStage?.finish(after: failure)
-            return failure
-        }
-        return Fetched(
-            failure: failure, receivedBytes: stage.receivedBytes.load(ordering: .relaxed),
-            remote: remoteStage?.report)
+        let timer = startTimer(sendingProgressOf: queue, reporter, channel)
+        defer { timer.cancel() }
+        let failure = try pullFailure ?? run(queue)
+        try remoteStage?.finish(after: failure)
+        return (failure, stage.receivedBytes.load(ordering: .relaxed), remoteStage?.report)
     }
 
     private func remoteStage(
@@ -285,10 +278,9 @@ public final class Prefetcher: Sendable {
         }
     }
 
-    private func sendingProgress<Value>(
-        of queue: FetchQueue, _ reporter: Reporter, _ channel: EventChannel,
-        _ body: () throws -> Value
-    ) rethrows -> Value {
+    private func startTimer(
+        sendingProgressOf queue: FetchQueue, _ reporter: Reporter, _ channel: EventChannel
+    ) -> any DispatchSourceTimer {
         let (start, before) = (ContinuousClock.now, reporter.progress.done)
         let send: @Sendable (Progress) -> Void = { sample in
             let settled = reporter.progress
@@ -303,7 +295,6 @@ public final class Prefetcher: Sendable {
         timer.schedule(deadline: .now() + 0.1, repeating: 0.2)
         timer.setEventHandler { queue.sample(send) }
         timer.resume()
-        defer { timer.cancel() }
-        return try body()
+        return timer
     }
 }
