@@ -58,8 +58,7 @@ package final class TransferLoop: @unchecked Sendable {
             ("netrc", configuration.netrcFile),
         ]
         for case (let name, let file?) in files where access(file, R_OK) != 0 {
-            let reason = String(cString: strerror(errno))
-            throw TransferError(.tls, "\(name): \(file): \(reason)")
+            throw TransferError(.tls, "\(name): \(file): \(String(cString: strerror(errno)))")
         }
         self.configuration = configuration
         sockets = try OpenSockets(logger: configuration.logger)
@@ -116,7 +115,8 @@ package final class TransferLoop: @unchecked Sendable {
     /// Cancels all current and future transfers. Unless called on the queue, waits for their end.
     package func shutdown() {
         // On the queue, the caller may be a libcurl callback, which must not end transfers.
-        if isOnQueue { perform { [self] in stop() } } else { sync { stop() } }
+        let error = TransferError(.cancelled, "cancelled: the transfers were shut down")
+        if isOnQueue { perform { [self] in endAll(error) } } else { sync { endAll(error) } }
     }
 
     private func post(_ command: Command) {
@@ -266,10 +266,6 @@ package final class TransferLoop: @unchecked Sendable {
         inFlight[id] = nil
         idle.append(handle)
         return handle.end()
-    }
-
-    private func stop() {
-        endAll(TransferError(.cancelled, "cancelled: the transfers were shut down"))
     }
 
     private func endAll(_ error: TransferError) {

@@ -75,11 +75,8 @@ public struct RemoteError: Error, RetriableFailure, Sendable, CustomStringConver
     /// The delay that the server requests, at most a minute.
     package var retryAfter: Duration?
 
-    package init(
-        _ code: Code, subject: String, _ message: String, underlying: TransferError? = nil
-    ) {
-        (self.code, self.subject) = (code, subject)
-        (self.message, self.underlying) = (message, underlying)
+    package init(_ code: Code, subject: String, _ message: String) {
+        (self.code, self.subject, self.message) = (code, subject, message)
     }
 
     /// Whether the same request may succeed later.

@@ -135,7 +135,8 @@ extension RemoteError {
         let hint =
             isAmazons && error.code.isUnreachable
             ? "; use --remote-endpoint if the server is not Amazon's" : ""
-        self.init(code, subject: subject, error.message + hint, underlying: error)
+        self.init(code, subject: subject, error.message + hint)
+        underlying = error
     }
 
     private static func code(of status: Int, named name: String, hasRegion: Bool) -> Code {
