@@ -124,10 +124,7 @@ struct XMLWellFormedness {
             }
         }
         guard open.count <= Self.depthLimit else { throw damaged("is nested too deeply") }
-        if root == nil {
-            let name = reader.bytes[name].prefix(Self.keptLimit)
-            root = (Array(name), attributes)
-        }
+        if root == nil { root = (Array(reader.bytes[name].prefix(Self.keptLimit)), attributes) }
     }
 
     private mutating func closeElement() throws(ImageError) {
