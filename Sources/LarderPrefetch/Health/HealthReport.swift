@@ -177,8 +177,7 @@ private struct HealthCheck {
                 return (.notAnImage, error.message)
             }
         }
-        let isDemanding = entry.expectation.isDemanding
-        let reason = isDemanding ? ", or not as the manifest requires" : ""
+        let reason = entry.expectation.isDemanding ? ", or not as the manifest requires" : ""
         return (.missing, "not in the cache" + reason)
     }
 
@@ -193,22 +192,20 @@ private struct HealthCheck {
 
     private func addFile(_ names: [String], in root: FileDescriptor, of entry: Int64) throws {
         for name in names {
-            let content = Result<(Digest, ImageInfo), any Error> {
-                let bytes = try Self.bytes(of: name, in: root)
-                let image = try bytes.withUnsafeBytes { try ImageInspector.inspect($0) }
-                return (Digest(of: bytes), image)
-            }
-            switch content {
-            case .success(let (digest, image)):
-                try addLook(digest, entry, file: name)
-                return try addSize(image.mediaType.rawValue, image.width, image.height, of: entry)
-            case .failure(let error):
+            let bytes: [UInt8]
+            let image: ImageInfo
+            do {
+                bytes = try Self.bytes(of: name, in: root)
+                image = try bytes.withUnsafeBytes { try ImageInspector.inspect($0) }
+            } catch {
                 let failure = error as? CacheError
                 if [ENOENT, ENOTDIR, ENAMETOOLONG].contains(failure?.errno) { continue }
                 return try addFinding(
                     failure == nil ? .notAnImage : .failed, entry,
                     "the file \(name.quoted()): \(failure?.message ?? "\(error)")")
             }
+            try addLook(Digest(of: bytes), entry, file: name)
+            return try addSize(image.mediaType.rawValue, image.width, image.height, of: entry)
         }
         let list = names.map { $0.quoted() }.joined(separator: " or ")
         try addFinding(.missing, entry, "no file \(list)")

@@ -8,9 +8,8 @@ extension Plan {
     /// Calls `body` with each fetch's index and its entries, a page at a time, the leader first.
     func forEachEntry(of fetches: [Int64], _ body: (Int, [PlannedEntry]) throws -> Void) throws {
         guard !fetches.isEmpty else { return }
-        let leaders = try database.unsafeRead { db in
-            let select = try db.prepared(Self.selectLeader)
-            return try fetches.map { fetch in try select.rows(fetch) { try entry(&$0) } }
+        let leaders = try read(Self.selectLeader) { select in
+            try fetches.map { fetch in try select.rows(fetch) { try entry(&$0) } }
         }
         for (index, leader) in leaders.enumerated() where !leader.isEmpty {
             try body(index, leader)

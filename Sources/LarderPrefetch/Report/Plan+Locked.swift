@@ -22,8 +22,7 @@ extension Plan {
 
     func note(locked results: [EntryResult]) throws {
         try database.write { db in
-            let insert = try db.prepared(
-                "INSERT INTO locked (entry, digest, size, media_type) VALUES (?, ?, ?, ?)")
+            let insert = try db.prepared("INSERT INTO locked VALUES (?, ?, ?, ?)")
             for result in results {
                 guard let digest = result.digest, let bytes = result.bytes else { continue }
                 try insert.run(result.entry.id, digest, bytes, result.attributes.mediaType)

@@ -109,11 +109,10 @@ public struct CacheVerification: Sendable {
             return entry.text
         }
         let list = Array("[\(entries.joined(separator: ","))]".utf8)
-        let source = ManifestSource.bytes(list, name: "repair")
         var unfinished: [DroppedResource] = []
         let prefetcher = Prefetcher(configuration)
         if isCancelled() { prefetcher.cancel() }
-        for try await event in prefetcher.prefetch([source]) {
+        for try await event in prefetcher.prefetch([.bytes(list, name: "repair")]) {
             if isCancelled() { prefetcher.cancel() }
             switch event {
             case .entry(let result):

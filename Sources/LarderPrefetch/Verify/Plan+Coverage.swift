@@ -88,8 +88,7 @@ extension Plan {
         try CacheError.naming("the plan") {
             try read(select) { rows in
                 try rows.forEach { row in
-                    let manifest = manifests[Int(row.integer())]
-                    let place = "\(manifest): entry \(row.integer())"
+                    let place = "\(manifests[Int(row.integer())]): entry \(row.integer())"
                     let (problem, isUnusable) = (try row.requireText(), row.bool())
                     let url = ResourceKey.shownURL(
                         row.text(), key: row.text(), hasCredentials: row.bool())
