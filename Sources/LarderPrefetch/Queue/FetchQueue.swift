@@ -88,8 +88,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             connections.cancelAllOperations()
             for operation in requests.operations where !operation.isExecuting { operation.cancel() }
         }
-        let end = DispatchTime.now() + grace / .seconds(1)
-        DispatchQueue.global().asyncAfter(deadline: end) { [self] in
+        DispatchQueue.global().asyncAfter(deadline: .now() + grace / .seconds(1)) { [self] in
             loop.perform { [self] in cancelAll() }
         }
     }

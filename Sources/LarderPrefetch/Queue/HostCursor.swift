@@ -82,9 +82,8 @@ final class HostCursor {
 
     private func giveUp(_ reason: String, _ status: Int? = nil) {
         failure = ResourceFailure(
-            code: ResourceFailure.Reason.hostUnavailable.rawValue,
-            message: "the host \(reason), which is longer than --retry-max-time",
-            isTransient: false, status: status)
+            .hostUnavailable, "the host \(reason), which is longer than --retry-max-time",
+            status: status)
     }
 
     func head(from source: Source) throws -> PlannedResource? {

@@ -415,19 +415,17 @@ enum HostSign: Sendable {
             let mayPass = RetryPolicy.retriedStatuses.contains(head.status)
             let delay = mayPass ? RetryAfter.delay(of: head) : nil
             self = delay.map { .held($0, since: .now, status: head.status) } ?? .answered
-            return
-        }
-        guard case .failure(let error)? = response.result else {
+        } else if case .failure(let error)? = response.result {
+            self =
+                switch error.code {
+                case .stalled, .timeout: .silent
+                case let code where code.isUnreachable: .silent
+                case .cancelled, .abandoned, .invalidRequest, .outOfFiles: .none
+                default: .answered
+                }
+        } else {
             self = .none
-            return
         }
-        self =
-            switch error.code {
-            case .stalled, .timeout: .silent
-            case let code where code.isUnreachable: .silent
-            case .cancelled, .abandoned, .invalidRequest, .outOfFiles: .none
-            default: .answered
-            }
     }
 }
 

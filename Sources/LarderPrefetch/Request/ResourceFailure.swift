@@ -42,9 +42,9 @@ package struct ResourceFailure: RetriableFailure, Equatable {
 }
 
 extension ResourceFailure {
-    init(_ reason: Reason, _ message: String) {
+    init(_ reason: Reason, _ message: String, status: Int? = nil) {
         let isTransient = [.range, .validator, .evicted].contains(reason)
-        self.init(code: reason.rawValue, message: message, isTransient: isTransient)
+        self.init(code: reason.rawValue, message: message, isTransient: isTransient, status: status)
     }
 
     init(status: Int, retryAfter: Duration? = nil) {
