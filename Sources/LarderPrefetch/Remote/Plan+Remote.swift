@@ -113,14 +113,11 @@ extension Plan {
                     SELECT digest, modified FROM found
                     WHERE fetch = ?1 AND (fetch IN (SELECT fetch FROM twins)) = ?2
                     """)
-                var ids: [Int64] = []
-                var all: [RemoteStore.Known] = []
-                for next in page where pendingStatus(of: next.fetch) != nil {
-                    let rows = try select.rows(next.fetch, areTwins, as: Self.known)
-                    ids += rows.prefix(1).map { _ in next.fetch }
-                    all += rows.prefix(1)
+                let pending = page.map(\.fetch).filter { pendingStatus(of: $0) != nil }
+                let known = try pending.compactMap { fetch in
+                    try select.rows(fetch, areTwins, as: Self.known).first.map { (fetch, $0) }
                 }
-                return zip(try fetches(ids, in: db), all).map { (fetch: $0, known: $1) }
+                return zip(try fetches(known.map(\.0), in: db), known).map { ($0, $1.1) }
             }
             if !found.isEmpty { return found }
         }

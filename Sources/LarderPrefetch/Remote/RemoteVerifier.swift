@@ -145,8 +145,7 @@ extension RemoteRun<RemoteVerifyReport> {
         // The object may be readable later.
         if kind == .unreadable { return nil }
         // Another machine may have written the object again.
-        let place = RemoteLayout.object(digest)
-        let now = try await store.storage.head(place)
+        let now = try await store.storage.head(RemoteLayout.object(digest))
         if let now, try await isWhole(digest, now.size) { return .restored }
         for name in names { try await store.storage.delete(name) }
         if now != nil { try await removeObject(digest) }
