@@ -121,12 +121,11 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
     }
 
     private func move(to next: Phase) {
-        let key = next == .executing ? "isExecuting" : "isFinished"
-        if next == .finished { willChangeValue(forKey: "isExecuting") }
-        willChangeValue(forKey: key)
+        willChangeValue(forKey: "isExecuting")
+        if next == .finished { willChangeValue(forKey: "isFinished") }
         phase.store(next, ordering: .releasing)
-        didChangeValue(forKey: key)
-        if next == .finished { didChangeValue(forKey: "isExecuting") }
+        if next == .finished { didChangeValue(forKey: "isFinished") }
+        didChangeValue(forKey: "isExecuting")
     }
 
     func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool {

@@ -84,8 +84,7 @@ public struct HostSplit: Hashable, Sendable {
 
     /// Returns the piece that a key belongs to. Each piece is a range of key digests.
     func piece(ofKey key: String) -> Int {
-        let start = Digest(of: Array(key.utf8)).leadingBits >> 48
-        return Int(start) * pieces / (1 << 16)
+        Int(Digest(of: Array(key.utf8)).leadingBits >> 48) * pieces / (1 << 16)
     }
 }
 
