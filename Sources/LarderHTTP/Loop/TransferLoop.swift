@@ -1,5 +1,4 @@
 import CCurl
-import Dispatch
 import Foundation
 import LarderCore
 import Logging

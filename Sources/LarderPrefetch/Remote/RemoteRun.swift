@@ -1,4 +1,3 @@
-import Foundation
 import LarderCore
 import LarderHTTP
 import Synchronization

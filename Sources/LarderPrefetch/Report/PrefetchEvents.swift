@@ -1,4 +1,3 @@
-import Foundation
 import LarderCache
 
 /// The events of one run. The run is cancelled when the iterator is released.
