@@ -230,15 +230,10 @@ package struct GalleryFile: Sendable {
     package let bytes: [UInt8]
 
     package static let page: [GalleryFile] = [
-        GalleryFile(
-            path: "index.html", mediaType: "text/html; charset=utf-8",
-            bytes: PackageResources.index_html),
-        GalleryFile(
-            path: "gallery/gallery.css", mediaType: "text/css; charset=utf-8",
-            bytes: PackageResources.gallery_css),
-        GalleryFile(
-            path: "gallery/gallery.js", mediaType: script, bytes: PackageResources.gallery_js),
-    ]
+        ("index.html", "text/html; charset=utf-8", PackageResources.index_html),
+        ("gallery/gallery.css", "text/css; charset=utf-8", PackageResources.gallery_css),
+        ("gallery/gallery.js", script, PackageResources.gallery_js),
+    ].map { GalleryFile(path: $0, mediaType: $1, bytes: $2) }
 
     package static let script = "text/javascript; charset=utf-8"
 
