@@ -79,10 +79,7 @@ enum ImageFile {
     }
 
     static func stem(withoutScale name: String) -> String {
-        let tail = Array(name.utf8.suffix(3))
-        guard tail.count == 3, tail[0] == UInt8(ascii: "@"), tail[2] == UInt8(ascii: "x"),
-            (UInt8(ascii: "2")...UInt8(ascii: "4")).contains(tail[1])
-        else { return name }
-        return String(decoding: name.utf8.dropLast(3), as: UTF8.self)
+        let hasScale = ["@2x", "@3x", "@4x"].contains { name.utf8.suffix(3).elementsEqual($0.utf8) }
+        return hasScale ? String(decoding: name.utf8.dropLast(3), as: UTF8.self) : name
     }
 }
