@@ -26,7 +26,7 @@ final class TokenWriter {
         case .xml, .xmlPlist:
             let isQuoted = previous == UInt8(ascii: "=") && "\"'".utf8.contains(first ?? 0)
             let mark: [UInt8] = first.map { isQuoted ? [$0] : [] } ?? []
-            let text = mark + Self.escapedForXML(value) + mark
+            let text = mark + Self.escaped(value, "&<>\"'".utf8) { Array("&#\($0);".utf8) } + mark
             guard case .utf16(let isBigEndian) = encoding else { return text }
             return text.flatMap { isBigEndian ? [0, $0] : [$0, 0] }
         case .json, .jsonLines: return Self.quoted(value)
@@ -65,10 +65,6 @@ final class TokenWriter {
     private static func quoted(_ value: String) -> [UInt8] {
         let quote = UInt8(ascii: "\"")
         return [quote] + escaped(value, "\"\\".utf8) { [UInt8(ascii: "\\"), $0] } + [quote]
-    }
-
-    private static func escapedForXML(_ value: String) -> [UInt8] {
-        escaped(value, "&<>\"'".utf8) { Array("&#\($0);".utf8) }
     }
 
     private static func escaped(
