@@ -6,7 +6,7 @@ import LarderCore
 /// Braces contain a path in the entry, except that `{size}`, `{width}`, `{height}`, `{w}` and `{h}`
 /// mean ``ManifestRules/iconSize``. For a member named `size`, write `{@.size}`.
 public struct IconTemplate: Equatable, Sendable {
-    private static let sizes = ["size", "width", "height", "w", "h"]
+    static let sizes = ["size", "width", "height", "w", "h"]
 
     /// The template as written.
     public let text: String

@@ -5,7 +5,7 @@ enum ManifestValue: Sendable, Equatable {
     case bool(Bool)
     case integer(Int)
     case double(Double)
-    case string(String, at: SourceSpan)
+    case string(String, at: SourceSpan = .unknown)
     /// A value of a type that entries do not use, such as a date in a plist.
     case opaque(String)
     case array([ManifestValue])
@@ -14,8 +14,6 @@ enum ManifestValue: Sendable, Equatable {
 
     /// An invalid or forbidden string. Repairing it could produce a different URL or digest.
     static let invalidText = ManifestValue.opaque("invalid text")
-
-    static func string(_ text: String) -> ManifestValue { .string(text, at: .unknown) }
 
     struct Member: Equatable, Sendable {
         let key: String

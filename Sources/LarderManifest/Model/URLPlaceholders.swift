@@ -1,8 +1,7 @@
 import LarderCore
 
 package struct URLPlaceholders {
-    private static let sizes = ["{size}", "{width}", "{height}", "{w}", "{h}"]
-        .map { Array($0.utf8) }
+    private static let sizes = IconTemplate.sizes.map { Array("{\($0)}".utf8) }
     /// Placeholders that are not filled: Apple's crop and format, and other notations for sizes.
     private static let known = ["{c}", "{f}", "%size%", "%width%", "%height%"]
         .map { Array($0.utf8) }
