@@ -71,7 +71,6 @@ final class AcceptGate: ChannelDuplexHandler {
 /// The connections of an event loop, used only on that loop.
 final class LoopConnections {
     private var handlers: [ObjectIdentifier: ConnectionHandler] = [:]
-    private var second: time_t = 0
     private(set) var dateLine: [UInt8] = []
     private(set) var isDraining = false
 
@@ -98,11 +97,9 @@ final class LoopConnections {
 
     /// Updates ``dateLine``, the `Date` field (RFC 9110, section 5.6.7), including its CRLF.
     private func renewDate() {
-        let now = time(nil)
-        guard now != second else { return }
-        second = now
+        var now = time(nil)
         var parts = tm()
-        gmtime_r(&second, &parts)
+        gmtime_r(&now, &parts)
         var text = [CChar](repeating: 0, count: 64)
         // The names of days and months are in English, because the program sets no locale.
         let count = strftime(&text, text.count, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &parts)
