@@ -36,7 +36,7 @@ final class HeadRewriter: ChannelInboundHandler {
 
     /// Rewrites bytes in place and returns nil, or returns a copy if bytes must be percent-encoded.
     private func rewrite(_ bytes: UnsafeMutableRawBufferPointer) -> [UInt8]? {
-        var encoded: [UInt8]?
+        var encoded: [UInt8] = []
         var (done, index) = (0, 0)
         let view = UnsafeBufferPointer(bytes.bindMemory(to: UInt8.self))
         while index < bytes.count {
@@ -53,11 +53,9 @@ final class HeadRewriter: ChannelInboundHandler {
                         bytes[index] = UInt8(ascii: "1")
                     }
                     if byte >= 0x80 {
-                        var text = encoded ?? []
-                        encoded = nil
-                        text += bytes[done..<index]
-                        text.append(percentEncoded: byte)
-                        (encoded, done) = (text, index + 1)
+                        encoded += bytes[done..<index]
+                        encoded.append(percentEncoded: byte)
+                        done = index + 1
                     }
                 } else if length == 6, last | 0x20_2020_2020_2020 == Self.name {
                     bytes[index] = UInt8(ascii: "x")
@@ -71,6 +69,6 @@ final class HeadRewriter: ChannelInboundHandler {
             }
             index += 1
         }
-        return encoded.map { $0 + bytes[done...] }
+        return encoded.isEmpty ? nil : encoded + bytes[done...]
     }
 }
