@@ -195,11 +195,7 @@ package struct ExportReport: Sendable {
     package var layout: ExportLayout
     package let directory: String
     package internal(set) var icons = 0
-    package internal(set) var linked = 0
-    package internal(set) var cloned = 0
-    package internal(set) var copied = 0
-    package internal(set) var resized = 0
-    package internal(set) var unchanged = 0
+    var placements: [Placement: Int] = [:]
     package internal(set) var duplicates = 0
     package internal(set) var bytes: Int64 = 0
     package internal(set) var pruned = 0
@@ -207,22 +203,21 @@ package struct ExportReport: Sendable {
     package internal(set) var isInterrupted = false
     package internal(set) var seconds: Double = 0
 
+    package var linked: Int { placements[.linked, default: 0] }
+    package var cloned: Int { placements[.cloned, default: 0] }
+    package var copied: Int { placements[.copied, default: 0] }
+    package var resized: Int { placements[.resized, default: 0] }
+    package var unchanged: Int { placements[.unchanged, default: 0] }
     package var skipped: Int { problems.skipped }
     package var failed: Int { problems.failed }
     package var unfinished: Int {
-        icons - linked - cloned - copied - resized - unchanged - duplicates - skipped - failed
+        icons - placements.values.reduce(0, +) - duplicates - skipped - failed
     }
 
     /// Counts an icon under the highest ``Placement`` of its files.
     mutating func note(_ files: [PlacedFile]) {
         for file in files where file.placement != .unchanged { bytes += file.size }
-        switch files.map({ $0.placement }).max() {
-        case .linked: linked += 1
-        case .cloned: cloned += 1
-        case .copied: copied += 1
-        case .resized: resized += 1
-        case .unchanged, nil: unchanged += 1
-        }
+        placements[files.map { $0.placement }.max() ?? .unchanged, default: 0] += 1
     }
 }
 
