@@ -180,10 +180,9 @@ package final class Localizer {
         }
         let (code, message) =
             failure ?? (.missing, "not in the cache; a prefetch downloads the icon")
-        let name = place.entry.name
         return (
             hasPlaceholders ? try placeholderValue() : nil,
-            ExportFailure(code, name: name, url: place.entry.writtenURL, message)
+            ExportFailure(code, name: place.entry.name, url: place.entry.writtenURL, message)
         )
     }
 

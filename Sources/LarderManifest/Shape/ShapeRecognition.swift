@@ -150,9 +150,7 @@ final class ShapeRecognition {
 
     func settleMap(_ elements: [RawEntry]) -> Int {
         isMap = true
-        for element in elements where settled == nil {
-            _ = shape(of: element.content, among: mapShapes)
-        }
+        for element in elements { _ = shape(of: element.content, among: mapShapes) }
         return settled ?? 0
     }
 

@@ -248,8 +248,7 @@ struct HotIcons {
     subscript(key: CacheKey) -> KnownIcon? {
         mutating get {
             if let icon = young[key] { return icon }
-            guard let icon = old.removeValue(forKey: key) else { return nil }
-            oldCost -= icon.cost
+            guard let icon = old[key] else { return nil }
             insert(icon, for: key)
             return icon
         }
