@@ -36,7 +36,7 @@ public struct OfflineIconsError: Error, Sendable, CustomStringConvertible {
 
     init(_ missing: [OfflineIcons.MissingIconError], list: String?, _ failure: OfflineIconsError?) {
         code = .missing
-        subject = missing.count == 1 ? "1 icon" : "\(missing.count) icons"
+        subject = missing.count.of("icon")
         var lines = missing.prefix(50).map { "  \($0)" }
         if missing.count > lines.count { lines.append("  and \(missing.count - lines.count) more") }
         if let list { lines.append("These URLs are also in \(list), for `larder prefetch`.") }

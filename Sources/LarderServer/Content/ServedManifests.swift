@@ -81,13 +81,11 @@ final class ServedManifests: Sendable {
     private func read(_ manifest: ServedManifest) throws -> ManifestSpool {
         let spool = try ManifestSpool(manifest.source, rules: rules)
         if spool.unusable > 0 {
-            let entries = spool.unusable == 1 ? "1 entry" : "\(spool.unusable) entries"
             let name = manifest.source.name.sanitizedForTerminal
             let plan = Suggestion.command("plan \(name.shellArgument)")
             log.problem(
-                """
-                \(name): \(entries) cannot be used and will not be served; for the reasons: \(plan)
-                """)
+                "\(name): \(spool.unusable.of("entry", "entries")) cannot be used and will not be"
+                    + " served; for the reasons: \(plan)")
         }
         return spool
     }
