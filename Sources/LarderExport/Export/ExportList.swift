@@ -96,20 +96,15 @@ final class ExportList {
     }
 
     func add(_ manifests: [ManifestSource], rules: ManifestRules) throws {
-        for manifest in manifests {
-            let source = manifest.cached { [cache] in try cache.manifest($0)?.file }
-            let reader = ManifestReader(source: source, rules: rules)
-            let summary = try reader.read(unless: isCancelled) { item in
-                report.icons += 1
-                switch item.result {
-                case .entry(let entry): try add(item, url: entry.writtenURL, entry.resourceKey)
-                case .inline(let entry): try add(item, url: nil, entry.resourceKey)
-                case .skipped: report.problems.noteSkipped(.noIcon)
-                case .unfetched: report.problems.noteSkipped(.noURL)
-                case .failed(let error): report.problems.noteBad(item, error)
-                }
+        try cache.forEachItem(of: manifests, rules, unless: isCancelled) { _, item in
+            report.icons += 1
+            switch item.result {
+            case .entry(let entry): try add(item, url: entry.writtenURL, entry.resourceKey)
+            case .inline(let entry): try add(item, url: nil, entry.resourceKey)
+            case .skipped: report.problems.noteSkipped(.noIcon)
+            case .unfetched: report.problems.noteSkipped(.noURL)
+            case .failed(let error): report.problems.noteBad(item, error)
             }
-            if let refusal = summary.refusal(of: source) { throw refusal }
         }
         try finish()
     }

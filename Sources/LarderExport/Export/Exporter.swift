@@ -157,6 +157,19 @@ extension Expectation {
 }
 
 extension Cache {
+    /// Reads manifests. A manifest from a URL must be in this cache.
+    func forEachItem(
+        of manifests: [ManifestSource], _ rules: ManifestRules, unless isCancelled: () -> Bool,
+        _ body: (_ manifest: Int, _ item: ManifestItem) throws -> Void
+    ) throws {
+        for (number, manifest) in manifests.enumerated() {
+            let source = manifest.cached { try self.manifest($0)?.file }
+            let reader = ManifestReader(source: source, rules: rules)
+            let summary = try reader.read(unless: isCancelled) { try body(number, $0) }
+            if let refusal = summary.refusal(of: source) { throw refusal }
+        }
+    }
+
     /// Returns an icon's failure, or throws an error that concerns the whole export.
     func exportFailure(
         of error: CacheError, _ object: StoredObject

@@ -83,27 +83,22 @@ package struct Gallery {
             if count <= GalleryLimits.icons { return try body(icon()) }
             try leaveOut(.notShown, "a gallery shows at most \(GalleryLimits.icons) icons")
         }
-        for (number, source) in manifests.enumerated() {
-            let source = source.cached { [cache] in try cache.manifest($0)?.file }
-            let summary = try ManifestReader(source: source, rules: rules).read { item in
-                switch item.result {
-                case .skipped(let reason): return try leaveOut(.noIcon, name: item.name, reason)
-                case .unfetched:
-                    return try leaveOut(.noURL, name: item.name, item.value?.reason ?? "")
-                case .entry, .inline, .failed: break
-                }
-                var resource: Resource?
-                if let key = item.resourceKey {
-                    resource = try cache.resource(key)
-                    if count < GalleryLimits.icons || resource != nil {
-                        try named?.run("INSERT OR IGNORE INTO keys VALUES (?)", for: [key]) {
-                            [Digest(of: Array($0.utf8))]
-                        }
+        try cache.forEachItem(of: manifests, rules, unless: { false }) { number, item in
+            switch item.result {
+            case .skipped(let reason): return try leaveOut(.noIcon, name: item.name, reason)
+            case .unfetched: return try leaveOut(.noURL, name: item.name, item.value?.reason ?? "")
+            case .entry, .inline, .failed: break
+            }
+            var resource: Resource?
+            if let key = item.resourceKey {
+                resource = try cache.resource(key)
+                if count < GalleryLimits.icons || resource != nil {
+                    try named?.run("INSERT OR IGNORE INTO keys VALUES (?)", for: [key]) {
+                        [Digest(of: Array($0.utf8))]
                     }
                 }
-                try show(icon(of: item, in: number, resource, address: address))
             }
-            if let refusal = summary.refusal(of: source) { throw refusal }
+            try show(icon(of: item, in: number, resource, address: address))
         }
         guard hasOthers else { return count }
         try cache.forEachResource { resource in

@@ -46,17 +46,13 @@ package struct Importer {
             defer { report = pages.report }
             var progress = ObjectProgress()
             do {
-                for manifest in manifests {
-                    let source = manifest.cached { [cache] in try cache.manifest($0)?.file }
-                    let reader = ManifestReader(source: source, rules: configuration.manifestRules)
-                    let summary = try reader.read(unless: isCancelled) { item in
-                        try pages.add(item)
-                        progress.objects += 1
-                        progress.bytes = pages.report.bytes
-                        progress.seconds = (ContinuousClock.now - start) / .seconds(1)
-                        onProgress(progress)
-                    }
-                    if let refusal = summary.refusal(of: source) { throw refusal }
+                let rules = configuration.manifestRules
+                try cache.forEachItem(of: manifests, rules, unless: isCancelled) { _, item in
+                    try pages.add(item)
+                    progress.objects += 1
+                    progress.bytes = pages.report.bytes
+                    progress.seconds = (ContinuousClock.now - start) / .seconds(1)
+                    onProgress(progress)
                 }
                 try pages.finish()
             } catch is CancellationError {
