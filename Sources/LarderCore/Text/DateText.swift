@@ -8,16 +8,10 @@ package enum UTCTime {
         var seconds = time_t(min(max(date.timeIntervalSince1970, -62_135_596_800), 253_402_300_799))
         var parts = tm()
         gmtime_r(&seconds, &parts)
-        let numbers = [
-            parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min,
-            parts.tm_sec,
-        ]
-        let format = "%04d-%02d-%02dT%02d:%02d:%02dZ"
-        return String(unsafeUninitializedCapacity: 32) { text in
-            text.withMemoryRebound(to: CChar.self) { text in
-                Int(withVaList(numbers) { vsnprintf(text.baseAddress, text.count, format, $0) })
-            }
-        }
+        func text(_ number: Int32, _ count: Int = 2) -> Substring { "000\(number)".suffix(count) }
+        let day = [text(parts.tm_year + 1900, 4), text(parts.tm_mon + 1), text(parts.tm_mday)]
+        let time = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { text($0) }
+        return "\(day.joined(separator: "-"))T\(time.joined(separator: ":"))Z"
     }
 
     /// Returns a timestamp for file names, such as `20261121T061500Z`.
