@@ -172,7 +172,7 @@ extension HTTPURL {
             let isPlain =
                 plain[Int(byte)]
                 || byte == UInt8(ascii: "%") && URLBytes.escaped(bytes[(index + 1)...]) != nil
-            if isPlain { spelling.append(byte) } else { spelling.append(percentEncoded: byte) }
+            spelling.append(percentEncoded: byte, unless: isPlain)
         }
     }
 

@@ -8,8 +8,7 @@ extension String {
     /// The parser has already resolved escaped dot segments.
     var normalizingEscapes: String {
         let bytes = Array(utf8).replacingEscapes { value, bytes in
-            let isPlain = value.isUnreserved
-            if isPlain { bytes.append(value) } else { bytes.append(percentEncoded: value) }
+            bytes.append(percentEncoded: value, unless: value.isUnreserved)
         }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -22,7 +21,8 @@ extension String {
 }
 
 extension [UInt8] {
-    package mutating func append(percentEncoded byte: UInt8) {
+    package mutating func append(percentEncoded byte: UInt8, unless isPlain: Bool = false) {
+        if isPlain { return append(byte) }
         func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x41 + value - 10 }
         append(UInt8(ascii: "%"))
         append(digit(byte >> 4))
@@ -34,9 +34,7 @@ extension Collection<UInt8> {
     package func percentEncoded(except isPlain: (UInt8) -> Bool) -> String {
         var encoded: [UInt8] = []
         encoded.reserveCapacity(count)
-        for byte in self {
-            if isPlain(byte) { encoded.append(byte) } else { encoded.append(percentEncoded: byte) }
-        }
+        for byte in self { encoded.append(percentEncoded: byte, unless: isPlain(byte)) }
         return String(decoding: encoded, as: UTF8.self)
     }
 
