@@ -92,12 +92,10 @@ extension Cache {
         return LentFile(file, size: object.size)
     }
 
-    /// A manifest's resource, file and URL after redirects. The caller closes the descriptor.
-    package typealias KeptManifest = (
-        resource: Resource, file: (descriptor: Int32, baseURL: HTTPURL)
-    )
-
-    package func manifest(_ url: HTTPURL) throws(CacheError) -> KeptManifest? {
+    /// Returns a manifest's resource, file and URL after redirects. The caller closes the file.
+    package func manifest(
+        _ url: HTTPURL
+    ) throws(CacheError) -> (resource: Resource, file: (descriptor: Int32, baseURL: HTTPURL))? {
         guard let resource = try resource(url.key) else { return nil }
         let base = (try? HTTPURL(resource.responseURL)) ?? url
         do throws(CacheError) {
