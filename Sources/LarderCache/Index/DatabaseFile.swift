@@ -132,7 +132,7 @@ struct DatabaseFile: Sendable {
         ] as [(CInt, CInt)] { larder_sqlite_configure(connection, option, value) }
         sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, 64 << 20)
         sqlite3_limit(connection, SQLITE_LIMIT_SQL_LENGTH, 256 << 10)
-        StepLimit.install(on: db) { [weak directory] in
+        StepLimit.install(on: connection) { [weak directory] in
             directory.map { DatabaseFile(name, in: $0).byteCount } ?? 0
         }
         try db.execute(sql: "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0")

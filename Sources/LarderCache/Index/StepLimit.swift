@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import GRDBSQLite
 
 /// A limit on a statement's steps, because the pages of an untrusted index can form a loop. An
@@ -22,8 +21,7 @@ final class StepLimit {
         (self.connection, self.indexBytes) = (connection, indexBytes)
     }
 
-    static func install(on db: Database, indexBytes: @escaping @Sendable () -> Int64) {
-        guard let connection = db.sqliteConnection else { return }
+    static func install(on connection: OpaquePointer, indexBytes: @escaping @Sendable () -> Int64) {
         // Unmanaged because SQLite keeps a pointer. The SQL function exists only for its
         // destructor, which releases the object with the connection.
         let limit = Unmanaged.passRetained(StepLimit(connection, indexBytes)).toOpaque()
