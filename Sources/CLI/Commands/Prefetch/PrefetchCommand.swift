@@ -274,7 +274,7 @@ final class ReportFile {
 
 final class LockedManifest: Sendable {
     private let file: OutputReplacement?
-    private let isEmpty = Mutex(true)
+    private let isEmpty = Atomic(true)
 
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         file = path == "-" ? nil : OutputReplacement(path)
@@ -284,15 +284,12 @@ final class LockedManifest: Sendable {
     }
 
     func add(_ entry: String) {
-        let isFirst = isEmpty.withLock { isEmpty in
-            defer { isEmpty = false }
-            return isEmpty
-        }
+        let isFirst = isEmpty.exchange(false, ordering: .relaxed)
         write((isFirst ? "[\n" : ",\n") + entry)
     }
 
     func commit() throws {
-        write(isEmpty.withLock { $0 } ? "[]\n" : "\n]\n")
+        write(isEmpty.load(ordering: .relaxed) ? "[]\n" : "\n]\n")
         try file?.commit()
     }
 
