@@ -279,12 +279,9 @@ final class AccessLog: Sendable {
     }
 
     func flush() {
-        let end = DispatchSemaphore(value: 0)
-        queue.async { [self] in
-            write(isLast: true)
-            end.signal()
-        }
-        if end.wait(timeout: .now() + Self.lastPatience) == .timedOut {
+        let last = DispatchWorkItem { [self] in write(isLast: true) }
+        queue.async(execute: last)
+        if last.wait(timeout: .now() + Self.lastPatience) == .timedOut {
             Console.complain("--access-log: the last lines were lost: the reader is blocked")
         }
     }
