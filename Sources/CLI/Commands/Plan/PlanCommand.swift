@@ -229,10 +229,6 @@ extension PastFailure {
     }
 }
 
-extension String {
-    fileprivate var shownURL: String { maskingSecrets.sanitizedForTerminal }
-}
-
 extension ManifestSummary {
     package func text(of source: ManifestSource) -> String {
         var lines = [
@@ -251,7 +247,9 @@ extension ManifestSummary {
         add("entries", places.entries)
         add("name", places.names)
         add("icons", places.icons)
-        if let template = places.template { lines.append("  icon template: \(template.shownURL)") }
+        if let template = places.template?.maskingSecrets.sanitizedForTerminal {
+            lines.append("  icon template: \(template)")
+        }
         add("priority", places.priority.map { [$0] } ?? [])
         add("integrity", places.integrity.map { [$0] } ?? [])
         if let base = places.base { lines.append("  base: \(base)") }
@@ -265,7 +263,7 @@ extension ManifestSummary {
             "manifest": source.name.sanitizedForTerminal, "format": format.rawValue,
             "shape": places?.shape, "entries": entries, "entries_paths": texts(places?.entries),
             "name_paths": texts(places?.names), "icon_paths": texts(places?.icons),
-            "icon_template": places?.template?.shownURL,
+            "icon_template": places?.template?.maskingSecrets.sanitizedForTerminal,
             "priority_path": text(places?.priority), "integrity_path": text(places?.integrity),
             "base": places?.base?.description, "suggestions": suggestions.map(\.options),
             "unread": unread, "unread_paths": unreadPlaces.map(\.path.sanitizedForTerminal),
