@@ -33,11 +33,10 @@ struct ReindexCommand: RunCommand {
                     at: cache.path, wait: run.wait, log: Log.cache,
                     describe: { bytes in
                         let image = try? bytes.withUnsafeBytes { try ImageInspector.inspect($0) }
-                        return image.map {
-                            ObjectAttributes(
-                                mediaType: $0.mediaType.rawValue, width: $0.width,
-                                height: $0.height)
-                        }
+                        guard let image else { return nil }
+                        return ObjectAttributes(
+                            mediaType: image.mediaType.rawValue, width: image.width,
+                            height: image.height)
                     },
                     isCancelled: { run.interrupts.isAsked }
                 ) { run.line.show($0.text("read")) }
