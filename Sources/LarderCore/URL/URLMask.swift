@@ -111,21 +111,18 @@ extension String {
 
     /// The text without a URL's user name and password, which an index must not contain.
     package var removingUserinfo: String {
-        guard let authority, let at = utf8[authority].lastIndex(of: UInt8(ascii: "@"))
-        else { return self }
-        return String(self[..<authority.lowerBound] + self[utf8.index(after: at)...])
+        guard let (start, host) = authority else { return self }
+        return String(self[..<start] + self[host.lowerBound...])
     }
 
-    package var hostAndPort: String? {
-        guard let authority else { return nil }
-        let at = utf8[authority].lastIndex(of: UInt8(ascii: "@")).map(utf8.index(after:))
-        return String(self[(at ?? authority.lowerBound)..<authority.upperBound])
-    }
+    package var hostAndPort: String? { authority.map { String(self[$0.host]) } }
 
-    private var authority: Range<Index>? {
+    private var authority: (start: Index, host: Range<Index>)? {
         let start = authorityStart
         guard start > startIndex else { return nil }
-        return start..<(utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex)
+        let end = utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex
+        let at = utf8[start..<end].lastIndex(of: UInt8(ascii: "@"))
+        return (start, (at.map(utf8.index(after:)) ?? start)..<end)
     }
 
     /// The index after the slashes that start the text or follow the scheme. Without such slashes,
