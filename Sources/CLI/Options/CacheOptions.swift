@@ -29,12 +29,7 @@ struct CacheOptions: ParsableArguments {
         #if canImport(Darwin)
             return NSHomeDirectory() + "/Library/Caches/larder"
         #else
-            // XDG Base Directory Specification: relative paths are ignored.
-            if let caches = environment["XDG_CACHE_HOME"], caches.hasPrefix("/") {
-                return caches + "/larder"
-            }
-            // ``ForeignBytes`` has unset an empty HOME.
-            return (environment["HOME"] ?? NSHomeDirectory()) + "/.cache/larder"
+            return userFolder("XDG_CACHE_HOME", else: ".cache", environment) + "/larder"
         #endif
     }
 
@@ -70,6 +65,13 @@ struct CacheOptions: ParsableArguments {
             throw error.located(inCacheAt: absolutePath)
         }
     }
+}
+
+/// Returns a folder of the XDG Base Directory Specification, which ignores relative paths.
+func userFolder(_ variable: String, else name: String, _ environment: [String: String]) -> String {
+    if let folder = environment[variable], folder.hasPrefix("/") { return folder }
+    // ``ForeignBytes`` has unset an empty HOME.
+    return (environment["HOME"] ?? NSHomeDirectory()) + "/" + name
 }
 
 extension String {

@@ -47,11 +47,7 @@ struct ConfigFile {
     }
 
     static func defaultPath(_ environment: [String: String]) -> String {
-        // XDG Base Directory Specification: relative paths are ignored.
-        if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
-            return folder + "/larder.conf"
-        }
-        return (environment["HOME"] ?? NSHomeDirectory()) + "/.config/larder.conf"
+        userFolder("XDG_CONFIG_HOME", else: ".config", environment) + "/larder.conf"
     }
 
     private static func bytes(of path: String) throws -> [UInt8] {
