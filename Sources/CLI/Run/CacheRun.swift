@@ -118,13 +118,8 @@ extension ExitStatus {
 /// The handler of SIGINT, SIGTERM and SIGHUP. A signal ends the process. After ``ask(_:_:)``, the
 /// first signal only asks the run to stop. An ignored SIGHUP stays ignored, for nohup(1).
 final class Interrupts: Sendable {
-    private struct State {
-        var signal: Int32?
-        var ask: (@Sendable () -> Void)?
-    }
-
     private let isQuiet: Bool
-    private let state = Mutex(State())
+    private let state = Mutex<(signal: Int32?, ask: (@Sendable () -> Void)?)>((nil, nil))
     var signal: Int32? { state.withLock { $0.signal } }
 
     init(isQuiet: Bool) {
