@@ -93,12 +93,12 @@ public struct EvictionReport: Sendable {
 
     /// The number and size of all removed objects.
     public var total: ObjectTally { evicted.values.reduce(into: ObjectTally(), +=) }
+    package var kept: Int { held.values.reduce(0) { $0 + $1.count } }
 
     var summary: String {
         let reasons = Reason.allCases.compactMap { reason in
             evicted[reason].map { "\(reason.rawValue): \($0.count)" }
         }
-        let kept = held.values.reduce(0) { $0 + $1.count }
         return """
             \(isDryRun ? "would evict" : "evicted") \(total.count) objects (\(total.bytes) bytes\
             \(reasons.map { ", \($0)" }.joined())), kept \(kept), remaining \(left.count)

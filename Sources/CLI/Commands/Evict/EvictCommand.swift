@@ -114,7 +114,7 @@ struct EvictCommand: ReportingCommand {
                 onProgress: { if !printsVictims { run.line.show($0.text("evicted")) } })
             run.note([
                 .evictedObjects: Int64(report.total.count), .evictedBytes: report.total.bytes,
-                .kept: report.held.values.reduce(0) { $0 + Int64($1.count) },
+                .kept: Int64(report.kept),
                 .swept: report.swept.values.reduce(0) { $0 + Int64($1.count) },
                 .missed: Int64(report.missed.count), .objects: Int64(report.left.count),
                 .bytes: report.left.bytes,
@@ -231,7 +231,6 @@ extension EvictionReport {
 
     private var shortfall: String? {
         guard !missed.isEmpty, !isInterrupted else { return nil }
-        let kept = held.values.reduce(0) { $0 + $1.count }
         return "limit not met: " + missed.compactMap { Self.reasons[$0] }.joined(separator: ", ")
             + (kept > 0 ? "; \(kept.of("object is", "objects are")) protected" : "")
             + (missed.contains(.free) ? "; to free more, remove other files from the disk" : "")
