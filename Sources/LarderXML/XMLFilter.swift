@@ -153,8 +153,7 @@ final class XMLFilter {
             XMLReference.isForbidden(code)
         {
             hasForbiddenReference = true
-            output[self.end] = replacement
-            self.end += 1
+            put(CollectionOfOne(replacement))
             return omit(length)
         }
         pass(length)
