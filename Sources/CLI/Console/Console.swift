@@ -92,8 +92,7 @@ struct MissingInputError: Error, CustomStringConvertible {
         guard !file.isEmpty else {
             throw MissingInputError(description: "\(option) needs the name of a file")
         }
-        let isDirectory = file.isDirectory == true
-        let number = isDirectory ? EISDIR : access(file, R_OK) == 0 ? 0 : errno
+        let number = file.isDirectory == true ? EISDIR : access(file, R_OK) == 0 ? 0 : errno
         guard number == 0 else {
             let isManifest = number == ENOENT && option == "--manifest"
             let advice = isManifest ? ManifestSource.adviceOnMissing(file) : ""

@@ -71,7 +71,6 @@ protocol NetworkCommand: CacheCommand {
 }
 
 extension NetworkCommand {
-    /// Returns the options that are not in use and could prevent the failure.
     func missingOptions(for code: String, _ message: String) -> String? {
         typealias Code = TransferError.Code
         let options: [(name: String, isUsed: Bool)] =

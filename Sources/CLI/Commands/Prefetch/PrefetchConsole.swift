@@ -173,8 +173,7 @@ struct FailureGroups {
 
     private func lines(of code: String) -> [String] {
         let groups = rest.filter { $0.key.code == code }
-        let sorted = groups.filter { $0.key.host != nil }
-            .map { (host: $0.key.host ?? "", count: $0.value) }
+        let sorted = groups.compactMap { key, count in key.host.map { (host: $0, count: count) } }
             .sorted { ($1.count, $0.host) < ($0.count, $1.host) }
         // If only one host remains, it is shown too, because "1 other host" would be as long.
         let limit = Self.maximumHosts
