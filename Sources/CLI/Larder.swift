@@ -33,6 +33,7 @@ struct Larder: AsyncParsableCommand {
             leave(0)
         }
         var command = parsedCommand(arguments, usesFile: usesFile)
+        ProcessMemory.releaseText()
         if let command = command as? any AsyncParsableCommand, !(command is Larder) {
             leave(await ExitStatus.of(command).rawValue)
         }

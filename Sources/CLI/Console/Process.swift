@@ -18,8 +18,9 @@ enum ProcessMemory {
         #endif
     }
 
-    /// Frees the memory pages of code and constants. 8 MB of a run's 39 MB are used only to load
-    /// the program. Does nothing in a debug build: a debugger writes breakpoints into these pages.
+    /// Frees the memory pages of code and constants, many of which are used only to load the
+    /// program, parse its arguments or plan a run. Does nothing in a debug build: a debugger writes
+    /// breakpoints into these pages.
     static func releaseText() {
         #if !DEBUG
             larder_release_text()

@@ -101,7 +101,6 @@ struct EvictCommand: ReportingCommand {
             let cache = try cache.open(wait: run.wait, makingRoom: !dryRun)
             var policy = try policy(for: cache)
             policy.isCancelled = { run.interrupts.isAsked }
-            ProcessMemory.releaseText()
             let printsVictims = dryRun && (output.json || !output.quiet)
             if let minFree, case let size = try cache.fileSystemBytes, minFree > size {
                 throw ValidationError(

@@ -184,7 +184,6 @@ extension CacheRun {
     ) async throws -> Report {
         let prefetcher = Prefetcher(configuration)
         let events = prefetcher.prefetch(sources) { [interrupts] in
-            ProcessMemory.releaseText()
             // Until this call, a signal ends the process, because reading a pipe may block forever.
             interrupts.ask("transfers in flight have 2 s to finish") { prefetcher.cancel() }
         }
@@ -192,7 +191,11 @@ extension CacheRun {
         for try await event in events {
             onEvent(event)
             console.say(event, of: sources)
-            if case .finished(let report) = event { last = report }
+            switch event {
+            case .planned(let plan) where plan.missing + plan.stale > 0: ProcessMemory.releaseText()
+            case .finished(let report): last = report
+            default: break
+            }
         }
         var counts: [RunRecord.Count: Int64] = [
             .entries: Int64(last.entries), .receivedBytes: last.receivedBytes,

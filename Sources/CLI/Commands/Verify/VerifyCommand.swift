@@ -63,7 +63,6 @@ struct VerifyCommand: ReportingCommand, NetworkCommand {
                 options.selection = .share(share, seed: seed)
             }
             options.isCancelled = { run.interrupts.isAsked }
-            ProcessMemory.releaseText()
             var report = try verification.verify(
                 cache, manifests: try part.manifests.map(ManifestOptions.source), options: options
             ) { run.line.show($0.text) }
