@@ -82,7 +82,9 @@ final class Reporter: Sendable {
         do {
             if let failure = state.withLock({ $0.failure }) { throw failure }
             try CacheError.naming("the plan") {
-                try plan.forEachUnfinishedEntry { try emit($0.map { EntryResult($0, .unfinished) }) }
+                try plan.forEachUnfinishedEntry { page in
+                    try emit(page.map { EntryResult($0, .unfinished) })
+                }
             }
         } catch let error as CacheError where error.code == .storage {
             // The plan is on the failed disk, so the unfinished entries have no names.

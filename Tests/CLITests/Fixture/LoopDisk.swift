@@ -89,11 +89,10 @@ final class LoopDisk: Sendable {
     private func unmount() throws {
         let end = ContinuousClock.now + .seconds(60)
         while true {
-            do {
-                try Self.command("umount", path)
-                return
-            } catch let failure as Failure
-            where failure.finished.standardError.contains("busy") && ContinuousClock.now < end {}
+            do { return _ = try Self.command("umount", path) } catch let failure as Failure {
+                let isBusy = failure.finished.standardError.contains("busy")
+                guard isBusy, ContinuousClock.now < end else { throw failure }
+            }
         }
     }
 
