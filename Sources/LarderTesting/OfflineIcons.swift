@@ -13,8 +13,8 @@ import LarderIcons
 /// instances can be used at the same time. In Swift Testing, the trait
 /// `offlineIcons(cache:manifest:)` creates an instance for each test.
 ///
-/// URLs match as in `IconCache`. Answers have status 200 and all bytes, even if a range is
-/// requested, but no bytes for HEAD. On Linux, Foundation does not support download tasks.
+/// URLs match as in `IconCache`. The status is always 200, and range requests get all bytes. HEAD
+/// gets no body. On Linux, Foundation does not support download tasks.
 public final class OfflineIcons: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 

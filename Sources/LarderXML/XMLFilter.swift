@@ -31,11 +31,11 @@ final class XMLFilter {
     private var textLength = 0
     private let maximumText: Int
     private var skippedBytes = 0
-    /// The number of removed line breaks to restore inside tags and comments, so that libxml2's
-    /// line numbers are correct. Restored as text, they would all stay in memory.
+    /// The number of removed line breaks. They are written again inside the next tag or comment, so
+    /// that libxml2's line numbers are correct. As text, libxml2 would keep them all in memory.
     private var pendingLines = 0
     private var failure: (any Error)?
-    /// The error that ended the document, set after libxml2 has read all output.
+    /// The error that stopped this filter, set once libxml2 has read the output before it.
     private(set) var endingError: (any Error)?
     private let output: UnsafeMutablePointer<UInt8>
     private var start = 0

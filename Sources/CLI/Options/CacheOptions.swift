@@ -29,7 +29,7 @@ struct CacheOptions: ParsableArguments {
         #if canImport(Darwin)
             return NSHomeDirectory() + "/Library/Caches/larder"
         #else
-            return userFolder("XDG_CACHE_HOME", else: ".cache", environment) + "/larder"
+            return userFolder("XDG_CACHE_HOME", else: ".cache", in: environment) + "/larder"
         #endif
     }
 
@@ -68,7 +68,9 @@ struct CacheOptions: ParsableArguments {
 }
 
 /// Returns a folder of the XDG Base Directory Specification, which ignores relative paths.
-func userFolder(_ variable: String, else name: String, _ environment: [String: String]) -> String {
+func userFolder(
+    _ variable: String, else name: String, in environment: [String: String]
+) -> String {
     if let folder = environment[variable], folder.hasPrefix("/") { return folder }
     // ``ForeignBytes`` has unset an empty HOME.
     return (environment["HOME"] ?? NSHomeDirectory()) + "/" + name

@@ -47,7 +47,7 @@ struct ConfigFile {
     }
 
     static func defaultPath(_ environment: [String: String]) -> String {
-        userFolder("XDG_CONFIG_HOME", else: ".config", environment) + "/larder.conf"
+        userFolder("XDG_CONFIG_HOME", else: ".config", in: environment) + "/larder.conf"
     }
 
     private static func bytes(of path: String) throws -> [UInt8] {

@@ -197,7 +197,7 @@ final class OutputReplacement: Sendable {
                 renameat(folder.raw, name, folder.raw, path.lastName) == 0
             else { throw CacheError("write", subject: path, errno: errno) }
             file = nil
-            // A failure is ignored, because a crash could only restore the complete old file.
+            // If this fails, a crash can at most bring back the old file, which is complete.
             if let readable = try? folder.directory(".") { fsync(readable.raw) }
         }
 

@@ -71,7 +71,7 @@ extension CacheError {
                 + " its \(size) bytes are allocated on disk", errno: EFBIG)
     }
 
-    /// Converts the SQLite errors of `body`, so that a full disk is reported.
+    /// Converts SQLite errors to errors about `subject`, so that a full disk is reported.
     package static func naming<Value>(
         _ subject: String, _ body: () throws -> Value
     ) throws -> Value {

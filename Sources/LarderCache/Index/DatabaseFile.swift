@@ -108,7 +108,7 @@ struct DatabaseFile: Sendable {
         return header.count == 19 && header[18] <= 2
     }
 
-    /// The size in bytes with the log, limited by allocated blocks, because files may be sparse.
+    /// The size of the file and its log in bytes. Holes in sparse files do not count.
     var byteCount: Int64 {
         [name, name + "-wal"].reduce(0) { sum, name in
             guard let status = (try? directory.root.status(of: name)) ?? nil else { return sum }

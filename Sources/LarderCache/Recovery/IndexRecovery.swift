@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// A rebuild of the index from the objects and the rows of the old index, or of its last snapshot
-/// if the index is damaged.
+/// A rebuild of the index from the objects and the rows of the old index. If the old index is
+/// damaged, the rows come from its last snapshot.
 ///
 /// Other processes detect the replacement before they report an object as stored. If a killed
 /// rebuild leaves no index, the next process to open the cache rebuilds it.

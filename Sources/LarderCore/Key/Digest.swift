@@ -54,7 +54,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     public var hex: String { withUnsafeBytes { String.hex($0) } }
 
     /// The file's path in a tree with a directory for each first byte, such as `3a/3a…`. Built in
-    /// place, because the names of a million objects take as long as looking them up.
+    /// one buffer, because string interpolation would take as long as the look-up of the file.
     package var treePath: String {
         withUnsafeBytes { bytes in
             String(unsafeUninitializedCapacity: 3 + 2 * bytes.count) { buffer in

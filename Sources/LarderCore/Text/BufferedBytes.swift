@@ -6,17 +6,17 @@ package final class BufferedBytes {
     private var start = 0
     private var end = 0
     package private(set) var isAtEnd = false
-    // Private variables need no checks of exclusive access.
-    package var line: Int { place.line }
-    package var offset: Int { place.offset }
-    private var place: (line: Int, offset: Int, lineOffset: Int)
+    package var line: Int { position.line }
+    package var offset: Int { position.offset }
+    // Private, because release builds check for exclusive access to a package variable.
+    private var position: (line: Int, offset: Int, lineOffset: Int)
 
     /// - Parameter read: Reads into a buffer. Returns the number of bytes, or 0 at the end.
     package init(
         capacity: Int, line: Int, _ read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int
     ) {
         self.capacity = capacity
-        place = (line, 0, 0)
+        position = (line, 0, 0)
         self.read = read
         storage = .allocate(capacity: capacity)
     }
@@ -30,7 +30,7 @@ package final class BufferedBytes {
 
     package var count: Int { end - start }
 
-    package var column: Int { offset - place.lineOffset + 1 }
+    package var column: Int { offset - position.lineOffset + 1 }
 
     /// Reads until the buffer is full or the input ends. Returns false if no byte was read. Parsers
     /// start over after each call, so a call for each `read` would take quadratic time.
@@ -59,24 +59,24 @@ package final class BufferedBytes {
         var next = 0
         while let found = consumed.place(of: UInt8(ascii: "\n"), from: next) {
             next = found + 1
-            (place.line, place.lineOffset) = (line + 1, offset + next)
+            (position.line, position.lineOffset) = (line + 1, offset + next)
         }
         start += count
-        place.offset += count
+        position.offset += count
     }
 
     /// Skips a UTF-8 byte order mark, which does not count as a column.
     package func skipMark() {
         guard unread.starts(with: [0xEF, 0xBB, 0xBF]) else { return }
         consume(3)
-        place.lineOffset = offset
+        position.lineOffset = offset
     }
 
     /// Marks the part of the current line that is still in the buffer as unread.
     package func unconsumeLine() {
-        let count = min(offset - place.lineOffset, start)
+        let count = min(offset - position.lineOffset, start)
         start -= count
-        place.offset -= count
+        position.offset -= count
     }
 
     package func peek() throws -> UInt8? {

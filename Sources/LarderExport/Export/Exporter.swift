@@ -157,7 +157,8 @@ extension Expectation {
 }
 
 extension Cache {
-    /// Reads manifests. A manifest from a URL must be in this cache.
+    /// Reads manifests. A manifest at a URL comes from this cache. Throws if the entries of one are
+    /// not recognised.
     func forEachItem(
         of manifests: [ManifestSource], _ rules: ManifestRules, unless isCancelled: () -> Bool,
         _ body: (_ manifest: Int, _ item: ManifestItem) throws -> Void

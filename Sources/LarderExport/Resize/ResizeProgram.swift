@@ -240,9 +240,9 @@ extension ResizeProgram {
         }
         let format = Self.format(of: object)
         if format != .png {
-            // Converts to PNG in full size first, because the decoder would lose quality when it
-            // shrinks the image. The side limits both dimensions, so it must be the longer one: the
-            // orientation of a photograph can swap width and height.
+            // Converts to PNG at full size first, because the decoder would lose quality when it
+            // shrinks the image. The limit is the longer side, because a photograph's orientation
+            // can swap width and height.
             icon = try run(
                 side: max(width, height), ["-o", ".png[compression=1]"],
                 longest: 5 * area + 64 << 10)

@@ -113,8 +113,8 @@ package final class TransferLoop: @unchecked Sendable {
 
     /// Cancels all current and future transfers. Unless called on the queue, waits for their end.
     package func shutdown() {
-        // On the queue, the caller may be a libcurl callback, which must not end transfers.
         let error = TransferError(.cancelled, "cancelled: the transfers were shut down")
+        // On the queue, the caller may be a libcurl callback, which must not end transfers.
         if isOnQueue { perform { [self] in endAll(error) } } else { sync { endAll(error) } }
     }
 

@@ -73,7 +73,7 @@ extension IconLoader {
         /// ``IconLoader/shared`` was used before, with the default loader.
         case used
 
-        /// The reason and the correct use.
+        /// The reason for the error, and what to do instead.
         public var description: String {
             switch self {
             case .configured:

@@ -123,7 +123,8 @@ final class YAMLCursor: ManifestCursor {
         return merged.isEmpty ? members : merged + members
     }
 
-    /// Returns the members of the last merged mapping first, because the last of equal keys counts.
+    /// Returns the members of the mappings in reverse, because the first mapping must win (`<<`),
+    /// but of members with the same key, the last one is used.
     private static func merged(_ value: ManifestValue) -> [ManifestValue.Member]? {
         switch value {
         case .dictionary(let members): return members

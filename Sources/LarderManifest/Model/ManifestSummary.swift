@@ -67,6 +67,7 @@ public struct ManifestSummary: Equatable, Sendable {
 
     mutating func count(_ item: ManifestItem, of content: Result<ManifestValue, EntryError>) {
         guard case .success(let element) = content else {
+            // An unreadable entry has exactly one item.
             unreadable += 1
             return
         }

@@ -77,7 +77,7 @@ struct NestedEntries {
         var shape = recognition.shape(of: content, among: candidates)
         let index = entries.count
         let rest = content.map { takeInside($0, inner) }
-        // An element around entries of another shape is not itself an entry.
+        // If entries inside an element have another shape, the element is not an entry.
         let mayBeLenient = recognition.settled.map(candidates.contains) ?? !candidates.isEmpty
         if shape == nil, mayBeLenient, recognition.isLenient(candidates) {
             shape = recognition.lenientShape(of: content, among: candidates)

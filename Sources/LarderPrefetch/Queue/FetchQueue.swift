@@ -57,7 +57,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         for queue in [requests, connections] { queue.underlyingQueue = loop.queue }
         schedule = try HostSchedule(
             plan: plan, cache: cache, slots: slots,
-            // With a rate limit, waiting requests would start in bursts and exceed the limit.
+            // Requests that already wait in the queue would start in bursts, above a rate limit.
             ahead: hosts.ratePerHost == nil ? Self.waitingOperationLimit : 0,
             connections: loop.connectionsAhead, limits: hosts, retry: retry,
             isConnected: { [loop] in loop.isConnected(to: $0) })

@@ -114,10 +114,10 @@ extension Plan {
                     WHERE fetch = ?1 AND (fetch IN (SELECT fetch FROM twins)) = ?2
                     """)
                 let pending = page.map(\.fetch).filter { pendingStatus(of: $0) != nil }
-                let known = try pending.compactMap { fetch in
-                    try select.rows(fetch, areTwins, as: Self.known).first.map { (fetch, $0) }
+                let all = try pending.compactMap { id in
+                    try select.rows(id, areTwins, as: Self.known).first.map { (id: id, known: $0) }
                 }
-                return zip(try fetches(known.map(\.0), in: db), known).map { ($0, $1.1) }
+                return zip(try fetches(all.map(\.id), in: db), all).map { ($0, $1.known) }
             }
             if !found.isEmpty { return found }
         }

@@ -141,8 +141,8 @@ package struct MissingListOutput: Sendable {
         return lines.isEmpty ? "[]\n" : "[\n\(lines.joined(separator: ",\n"))\n]\n"
     }
 
-    /// Returns the URLs in the text of a list, which may be empty or `[]`. Returns nil if the text
-    /// was not written by a server, because a user's manifest must not be replaced.
+    /// Returns the URLs in a list that a server has written. Returns nil for other text, because it
+    /// may be a user's manifest, which must not be replaced. An empty text is an empty list.
     package static func urls(of text: Data) -> [String]? {
         if text.isEmpty || text.elementsEqual("[]".utf8) { return [] }
         guard text.count <= maximumSize,

@@ -84,10 +84,10 @@ final class LoopDisk: Sendable {
         try Self.command("mount", ["-o", kind == .xfs ? "nouuid" : "defaults", device, path])
     }
 
-    /// Unmounts the disk. Until a process that another test starts has executed its program, it has
-    /// copies of this process's descriptors, and the disk can be busy.
+    /// Unmounts the disk. It can be busy, because a child of another test has copies of this process's
+    /// descriptors until it executes its program.
     private func unmount() throws {
-        let end = ContinuousClock.now + .seconds(60)
+        let end = ContinuousClock.now + .seconds(10)
         while true {
             do { return _ = try Self.command("umount", path) } catch let failure as Failure {
                 let isBusy = failure.finished.standardError.contains("busy")
@@ -106,7 +106,7 @@ final class LoopDisk: Sendable {
     @discardableResult
     private static func command(_ name: String, _ arguments: [String]) throws -> Finished {
         let finished = try RunningProcess(
-            "/usr/bin/env", ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", name] + arguments
+            "/usr/bin/env", ["LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", name] + arguments
         ).wait()
         guard finished.status == 0 else { throw Failure(finished: finished) }
         return finished

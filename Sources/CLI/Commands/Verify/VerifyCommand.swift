@@ -253,7 +253,7 @@ extension VerifyReport {
             : Suggestion.command(
                 "prefetch "
                     + manifests.map(\.sanitizedForTerminal.shellArgument).joined(separator: " "))
-        return "to download the missing icons, with the same options: \(command)"
+        return "to download the missing icons (add this command's options): \(command)"
     }
 
     package var complaint: String? {
