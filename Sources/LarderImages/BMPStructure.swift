@@ -1,6 +1,6 @@
 /// Windows and OS/2 bitmaps (Microsoft, "Bitmap Storage").
 enum BMPStructure {
-    /// Whether the bytes have a known header length. Text can also begin with "BM".
+    /// Whether the bytes have a known header length. Text can begin with "BM", too.
     static func recognises(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.starts(with: "BM".utf8) && bytes.count >= 18
             && headerLengths.contains(

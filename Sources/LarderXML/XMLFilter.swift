@@ -254,7 +254,7 @@ final class XMLFilter {
         hasTag = true
         textLength = 0
         if tag.isEnd { depth -= 1 } else if !tag.isEmpty { depth += 1 }
-        // If all elements are permitted, an element may contain both text and elements.
+        // If all elements are permitted, an element may contain both text and other elements.
         isBetweenElements =
             permitsAll ? depth == 0 : tag.isEnd || tag.isEmpty || containers.contains(tag.number)
         let size = attributes.isEmpty ? 0 : length

@@ -288,7 +288,7 @@ struct Evictor {
         var orphans: [Digest] = []
         do throws(CacheError) {
             try ObjectTree.walk(fanOut: fanOut, beneath: root) { (entry) throws(CacheError) in
-                // Young files may still get rows.
+                // A recent file may not have its row yet.
                 guard let digest = entry.digest, !known.contains(digest),
                     let status = try entry.parent.status(of: entry.name), status.isRegularFile,
                     isOld(status)

@@ -39,8 +39,8 @@ enum URLKeys {
         }
     }
 
-    /// Calls `body` with each key of `table` that differs from its current form. For `spellings`,
-    /// calls it with each URL whose current key differs from its resource's key.
+    /// Calls `body` with each key in `table` that this version would write differently. For
+    /// `spellings`, calls it with each URL whose key would differ from its resource's key.
     static func forEach(
         in table: String, of schema: String = "main", _ db: Database,
         _ body: (_ text: String, _ old: String, _ new: HTTPURL) throws -> Void

@@ -66,7 +66,7 @@ public struct VerifyReport: Sendable {
     public package(set) var seconds: Double = 0
     /// The names of the manifests that limited the verification.
     public package(set) var manifests: [String] = []
-    /// The digests and sizes that manifest entries require of damaged resources, by key.
+    /// The digests and sizes that manifest entries require for damaged resources, by key.
     package var demands: [String: Set<Expectation>] = [:]
 
     /// Returns the number of findings of a kind.

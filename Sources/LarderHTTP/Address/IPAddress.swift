@@ -57,7 +57,7 @@ struct IPNetwork: Sendable {
     private let first: IPAddress
     private let length: Int
 
-    /// Parses an address and an optional prefix length. An impossible length matches no address.
+    /// Parses an address and an optional prefix length. An invalid length matches no address.
     init?(_ text: Substring) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let first = IPAddress(literal: parts[0]),

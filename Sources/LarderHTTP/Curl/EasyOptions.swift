@@ -15,7 +15,7 @@ extension EasyHandle {
         try set(CURLOPT_NOSIGNAL, 1)
         // By default, removing a transfer would wait for its lookup and block all transfers.
         try set(CURLOPT_QUICK_EXIT, 1)
-        // By default, each lookup would visit all cached names, which takes quadratic time.
+        // Each lookup visits all cached names, so a long-lived cache would take quadratic time.
         try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)

@@ -132,7 +132,7 @@ public final class MemoryCache: @unchecked Sendable {
         withExtendedLifetime(removed) {}
     }
 
-    /// Frees removed entries without the lock, because freeing is slow and may call this cache.
+    /// Frees removed entries without the lock, because this takes long and may call this cache.
     private func whileLocked<Result>(
         _ body: (_ store: inout MemoryStore, _ removed: inout [MemoryStore.Item]) -> Result
     ) -> Result {

@@ -394,7 +394,7 @@ final class IgnoredMembers {
 }
 
 extension PathMatch {
-    /// The icon's width in pixels, or 0 if unknown. The first of these that exists is used: `sizes`
+    /// The icon's width in pixels, or 0 if unknown. Uses the first of these that exists: `sizes`
     /// as in a web app manifest (`any` is the largest), `width`, `attributes.height` as in Apple's
     /// feeds, and the digits in a name such as `artworkUrl512`.
     var pixels: Int {

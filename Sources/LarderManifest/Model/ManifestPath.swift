@@ -65,7 +65,7 @@ public struct ManifestPath: Equatable, Sendable {
         left.segments == right.segments
     }
 
-    /// Whether a filter precedes the last segment. Such a path finds no entries, because elements
+    /// Whether a filter precedes the last segment. Such a path is not supported, because elements
     /// are read one by one.
     public var isFilter: Bool {
         segments.dropLast().contains { if case .elementsWhere = $0 { true } else { false } }

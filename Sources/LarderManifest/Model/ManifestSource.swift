@@ -69,7 +69,7 @@ public struct OpenedManifest {
     /// URLs with credentials. Default: nil.
     public var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
 
-    /// Creates an open manifest, which owns the descriptor.
+    /// Creates an open manifest, and takes ownership of the descriptor.
     public init(descriptor: Int32, baseURL: HTTPURL) {
         self.descriptor = descriptor
         self.baseURL = baseURL

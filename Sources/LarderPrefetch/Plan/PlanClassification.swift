@@ -224,7 +224,7 @@ final class PlanClassification {
         }
     }
 
-    /// Fails only the entries that require a digest or size, because two of them conflict.
+    /// Fails the entries that require a digest or size, because two of them conflict.
     private func reject(
         _ resource: inout NamedResource, _ conflict: (first: Int64, second: Int64)
     ) throws {

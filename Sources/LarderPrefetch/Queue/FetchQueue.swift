@@ -70,7 +70,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             attempt { try schedule.begin() }
             feed()
         }
-        // A commit can leave failures unreported, or put back fetches whose objects were evicted.
+        // A commit can add failures to report, and fetches whose objects were evicted meanwhile.
         repeat {
             idle.wait()
             stage.store.flush()

@@ -17,7 +17,7 @@ final class RemoteScratch: Sendable {
             """)
     }
 
-    /// SQL statements contain the numbers of the first two cases.
+    /// SQL statements contain the raw values of the first two cases.
     enum State: Int64 { case unreferenced, referenced, corrupt, missing, removed, unreadable }
 
     func add(_ objects: [(digest: Digest, size: Int64, state: State)]) throws {

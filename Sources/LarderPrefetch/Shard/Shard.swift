@@ -54,7 +54,7 @@ struct HostShare {
     let pieces: Int
     let total: Int
 
-    /// Returns at least one request for each piece. The sum over all workers can exceed `limit`.
+    /// Returns at least one request for each piece. The total of all workers can exceed `limit`.
     func requests(of limit: Int) -> Int { max(pieces, limit * pieces / total) }
     func rate(of limit: Double) -> Double { limit * Double(pieces) / Double(total) }
 }
