@@ -31,8 +31,8 @@ final class XMLFilter {
     private var textLength = 0
     private let maximumText: Int
     private var skippedBytes = 0
-    /// The number of removed line breaks. They are written again inside the next tag or comment, so
-    /// that libxml2's line numbers are correct. As text, libxml2 would keep them all in memory.
+    /// The number of line breaks to add to the next tag or comment, so that libxml2's line numbers
+    /// are correct. They were removed from text, where libxml2 would keep them all in memory.
     private var pendingLines = 0
     private var failure: (any Error)?
     /// The error that stopped this filter, set once libxml2 has read the output before it.

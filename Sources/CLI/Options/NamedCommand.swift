@@ -51,7 +51,7 @@ struct NamedCommand {
         while let word = words.popFirst() {
             guard word.hasPrefix("-"), word != "-" else { continue }
             let head = String(word.prefix { $0 != "=" })
-            // A word such as `-qj` combines several short options.
+            // An argument such as `-qj` combines several short options.
             let parts = head.hasPrefix("--") ? [head] : head.dropFirst().map { "-\($0)" }
             for (place, part) in parts.enumerated() {
                 guard let option = known[part] else { return (given, head) }

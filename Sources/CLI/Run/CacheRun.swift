@@ -71,7 +71,7 @@ final class CacheRun: Sendable {
 }
 
 extension ExitStatus {
-    /// Unfinished icons are never within `allowance`, because their outcome is unknown.
+    /// `allowance` does not apply to unfinished icons, because their outcome is unknown.
     init(_ report: Report, interruption: ExitStatus, allowance: FailureAllowance) {
         if report.isInterrupted {
             self = interruption

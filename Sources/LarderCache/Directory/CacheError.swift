@@ -188,7 +188,8 @@ extension CacheError {
             : "remove other files from its disk, or choose another disk with --cache"
     }
 
-    /// Whether the objects have `wanted` bytes. To limit the time, 100,000 files count as enough.
+    /// Whether the objects have at least `wanted` bytes. Also true for more than 100,000 files,
+    /// because counting takes long.
     private static func hasObjects(ofBytes wanted: Double, in path: String) -> Bool {
         let objects = FileManager.default.enumerator(atPath: "\(path)/\(CacheLayout.objects)")
         var bytes = 0.0

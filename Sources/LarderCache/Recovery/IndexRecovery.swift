@@ -308,6 +308,6 @@ public struct RecoveryReport: Sendable, Equatable {
     public internal(set) var damaged = 0
     /// Whether the rebuild was cancelled and changed nothing.
     public internal(set) var isInterrupted = false
-    /// The damaged index's new name in the root, if any.
+    /// The name under which the damaged index is kept in the root, if any.
     public internal(set) var setAside: String?
 }

@@ -63,7 +63,7 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
     public enum ParseError: Error, Equatable, Sendable {
         /// The scheme is not http, https, socks4, socks4a, socks5 or socks5h.
         case unsupportedScheme
-        /// The text is not a URL with only a host and an optional port.
+        /// The text is not a URL, or has more than a scheme, credentials, a host and a port.
         case malformed
     }
 

@@ -130,8 +130,8 @@ protocol ManifestCursor {
     func take() throws -> Result<ManifestValue, EntryError>
     /// Skips the value. Returns an error if it is found to be invalid.
     @discardableResult func skip() throws -> EntryError?
-    /// Skips the value and lets `body` inspect it. With the given cursor, `body` must take or skip
-    /// the value. Errors of `body` are ignored if the rest of the manifest is readable.
+    /// Calls `body` with a cursor at the value. `body` must take or skip the value. An error that
+    /// `body` throws is ignored if the rest of the manifest is readable.
     func skip(inspectingWith body: (Self) throws -> Void) throws
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws
     func forEachElement(_ body: () throws -> Void) throws

@@ -3,7 +3,8 @@ import LarderCore
 
 /// The waiting URLs of one origin, read in small pages. A slow origin does not delay others.
 final class HostCursor {
-    /// If this many retries and redirected fetches are in memory, no planned URL starts.
+    /// The maximum number of retries and redirected fetches in memory. At this number, no other URL
+    /// is fetched.
     private static let waitingLimit = 1024
 
     let origin: Int

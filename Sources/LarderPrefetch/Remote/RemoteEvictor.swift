@@ -136,7 +136,7 @@ private struct Eviction: Sendable {
     private func note(_ kept: [Listed]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && run.owns(reference.known.digest.firstByte) {
-            // The object is newer than the listing, or a killed eviction removed only the object.
+            // The object is newer than the listing, or an eviction was killed after removing it.
             guard try await !run.isThere(reference.known.digest) else { continue }
             if !policy.isDryRun { try await store.storage.delete(reference.key) }
             run.count { $0.undone += 1 }

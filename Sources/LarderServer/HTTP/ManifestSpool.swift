@@ -9,7 +9,7 @@ import Synchronization
 /// A manifest in its plain form, in a temporary file. Each icon URL begins with a mark, which
 /// ``ManifestText`` replaces with the server's URL.
 final class ManifestSpool: Sendable {
-    /// The mark, a control character that never occurs in a URL and is escaped in a name.
+    /// A control character that never occurs in URLs and is escaped in names.
     fileprivate static let mark: UInt8 = 0x7F
 
     fileprivate let size: Int64
