@@ -35,7 +35,7 @@ enum Terminal {
         return isTerminal && !isDumb && environment("CLICOLOR") != "0"
     }
 
-    /// Not from `ProcessInfo`, which copies all variables at each call.
+    /// Does not use `ProcessInfo`, which copies all variables at each call.
     static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 }
 

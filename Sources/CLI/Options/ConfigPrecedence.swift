@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
 
-/// The command line overrides a command's section, which overrides lines for all commands.
+/// Options on the command line override the section of a command, which overrides the lines for all
+/// commands.
 extension ConfigFile {
     /// Pairs of options that contradict each other, although the parser accepts both together.
     static let opposites = [

@@ -11,7 +11,7 @@ public struct ObjectProgress: Sendable, Equatable {
     /// The number of findings in completed directories.
     public var findings = 0
 
-    /// Creates progress with all counts at zero.
+    /// Creates a progress value whose counts are zero.
     public init() {}
 
     /// The average number of bytes per second.

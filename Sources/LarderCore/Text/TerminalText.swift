@@ -1,6 +1,6 @@
 extension String {
-    /// The text with escapes for control characters, line breaks, direction marks and invisible
-    /// formatting. Zero-width joiners and non-joiners remain for Persian, Indic scripts and emoji.
+    /// The text, in which control characters, line breaks, direction marks and invisible formatting
+    /// are escaped. Persian, Indic scripts and emoji need zero-width joiners, which are kept.
     package var sanitizedForTerminal: String {
         if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return self }
         var result = ""

@@ -2,7 +2,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-// all text: generated source code for an app that reads its own files.
+// all text: this is the source code of an app, which reads only its own files.
 
 /// A Swift source file that installs an exported directory for an app's image library at launch.
 /// The app writes new files because the bundle may lose dates and permissions, and the library

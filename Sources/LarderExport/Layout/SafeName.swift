@@ -71,7 +71,7 @@ enum SafeName {
                 && ["com", "lpt"].contains { stem.starts(with: $0.utf8) }
     }
 
-    /// Returns equal text for names that differ only in case or normalisation.
+    /// Returns the same text for all names that differ only in case or normalisation.
     static func folded(_ name: String) -> String {
         name.uppercased().lowercased().decomposedStringWithCanonicalMapping
     }

@@ -157,7 +157,7 @@ package final class Localizer {
         }
     }
 
-    /// Counts a URL that stays, unless the search for URLs in the output finds it.
+    /// Counts a URL that is not replaced, unless the search for URLs in the output counts it.
     private func noteRemaining(_ value: String) {
         if ImageURLCounter.isURL(value), !ImageURLCounter.isFound(in: value), !target.isOwn(value) {
             report.remaining += 1

@@ -39,7 +39,7 @@ public struct RetryPolicy: Sendable {
         return min(cap, base * (1 << min(max(failures, 1) - 1, 30)))
     }
 
-    /// Returns the time of the next attempt, not before `hold`, or a failure if none may follow.
+    /// Returns the time of the next attempt, `hold` or later, or a failure if no attempts are left.
     package func nextAttempt<Failure: RetriableFailure>(
         after failure: Failure, attempt: Int, since start: ContinuousClock.Instant,
         hold: ContinuousClock.Instant?, now: ContinuousClock.Instant = .now

@@ -1,8 +1,8 @@
 import Logging
 import Synchronization
 
-/// A bucket of an S3-compatible server, which may have a private address. Requests for icons use
-/// another loop, because they could reuse the server's connections without an address check.
+/// A bucket of an S3-compatible server, which may have a private address. Icons are requested on
+/// another loop, so that they cannot use the server's connections and avoid the check of addresses.
 package final class S3Bucket: ObjectStore {
     private let loop: TransferLoop
     private let settings: S3Settings

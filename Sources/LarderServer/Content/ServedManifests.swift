@@ -90,7 +90,8 @@ final class ServedManifests: Sendable {
         return spool
     }
 
-    /// Returns text that changes with the manifest, or nil if it is missing or never changes.
+    /// Returns a text that is different after each change of the manifest, or nil if the manifest is
+    /// missing or never changes.
     private func identity(of manifest: ServedManifest) throws -> String? {
         switch manifest.source {
         case .file(let path): FileIdentity(path: path)?.text
@@ -143,7 +144,7 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         var least = TimeAmount.zero
         /// The minimum lifetime as a multiple of the build time.
         var factor = 0
-        /// The maximum lifetime, even with an unchanged source.
+        /// The maximum lifetime, which also applies if the source has not changed.
         var most: TimeAmount?
         var retriesFailures = true
     }
