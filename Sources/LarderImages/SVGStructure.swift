@@ -2,7 +2,7 @@ import LarderCore
 
 /// Uncompressed SVG: a well-formed XML document whose root element is `svg`.
 enum SVGStructure {
-    /// Whether the bytes begin like XML, after byte order marks and the zero bytes of UTF-16.
+    /// Whether the bytes look like XML. Skips byte order marks and the zero bytes of UTF-16.
     static func recognises(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.first {
             !$0.isMarkupBlank && ![0x00, 0xEF, 0xBB, 0xBF, 0xFE, 0xFF].contains($0)

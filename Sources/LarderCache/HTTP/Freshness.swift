@@ -43,8 +43,8 @@ package struct CacheControl: Equatable, Sendable {
     package private(set) var maxAge: Int?
     /// Also true if `no-cache` has field names (section 5.2.2.4).
     package private(set) var isNoCache = false
-    /// `no-store` without `must-understand` (section 5.2.2.3), because Larder stores only responses
-    /// whose status it understands.
+    /// Whether `no-store` applies. With `must-understand` (section 5.2.2.3), it does not, because
+    /// Larder stores only responses whose status it understands.
     package var isNoStore: Bool { hasNoStore && !hasMustUnderstand }
     /// `immutable`: while fresh, the response is not revalidated, even if the user requests it.
     package private(set) var isImmutable = false

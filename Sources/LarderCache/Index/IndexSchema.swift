@@ -37,7 +37,7 @@ enum IndexSchema {
 
     static func digest(of db: Database) throws -> String { digest(of: try statements(of: db)) }
 
-    /// Includes the length of each value, so that different statements have different bytes.
+    /// Includes the length of each value, so that different statements have different digests.
     private static func digest(of statements: [[[UInt8]]]) -> String {
         var running = RunningDigest()
         for value in statements.joined() {

@@ -207,7 +207,7 @@ public struct VerifyReport: Sendable {
         public let digest: Digest?
         /// The code and message of a failure.
         public let problem: (code: String, message: String)?
-        /// The network options that were not given and may prevent the failure, such as `--ca-cert`.
+        /// Network options that were not given and may prevent the failure, such as `--ca-cert`.
         package var missingOptions: String?
 
         package init(

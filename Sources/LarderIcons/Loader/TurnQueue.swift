@@ -41,7 +41,7 @@ struct TurnQueue {
                 }
                 outdatedPlaces -= 1
             }
-            // Replaces the slice, because it keeps the memory of removed places.
+            // An empty slice would still use the memory of its removed elements.
             levels[level] = []
         }
         return nil

@@ -2,8 +2,8 @@ import LarderCore
 
 /// Options for reading manifests. By default, the content determines the shape.
 public struct ManifestRules: Equatable, Sendable {
-    /// The base URL of relative icon URLs. If nil, the base URL in the manifest applies, or else
-    /// the manifest's own URL. If neither exists, relative names are not fetched. Default: nil.
+    /// The base URL of relative icon URLs. If nil, the manifest's base URL is used, or else the URL
+    /// of the manifest. If neither exists, relative names are not fetched. Default: nil.
     public var baseURL: HTTPURL?
     /// The paths to entries or to arrays of entries. Entries can be nested. A path with
     /// ``ManifestPath/isFilter`` finds nothing. If empty, the shape's paths apply. Default: empty.

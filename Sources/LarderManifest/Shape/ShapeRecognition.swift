@@ -31,7 +31,7 @@ final class ShapeRecognition {
         case (false, true):
             "no entry has \(icon); use --entries to say where the entries are"
         case (true, false):
-            "no entry at the --entries path has an icon at a known place;"
+            "no icons are recognised in the entries at the --entries path;"
                 + " use --icon-key to say where the icons are"
         case (true, true): "no entry at the --entries path has \(icon)"
         }

@@ -174,7 +174,7 @@ private struct Eviction: Sendable {
 public struct RemoteEvictionReport: Sendable, RemoteRunReport {
     /// The remote's location, as `s3://bucket/prefix`.
     public internal(set) var location = ""
-    /// Whether references and objects were only counted.
+    /// Whether references and objects were counted, but not removed.
     public internal(set) var isDryRun = false
     /// The number of references.
     public internal(set) var references = 0

@@ -47,7 +47,7 @@ public struct CacheVerification: Sendable {
     /// If the download fails or does not match the manifests, the cache stops serving the object
     /// and marks its URL as damaged. The failure is not recorded, so that the next repair or
     /// prefetch tries again. Entries that were never cached are not downloaded.
-    /// If `isCancelled` returns true, the repair ends like a run after ``Prefetcher/cancel()``.
+    /// If `isCancelled` returns true, the repair ends as a run does after ``Prefetcher/cancel()``.
     /// After a `CacheError`, `report` contains the results so far.
     public func repair(
         _ report: inout VerifyReport, of cache: Cache, isCancelled: () -> Bool = { false },

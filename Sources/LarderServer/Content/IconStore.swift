@@ -273,8 +273,9 @@ struct HotIcons {
     }
 }
 
-/// The objects that threads of the pool are verifying, which can take seconds. One thread always
-/// remains for other requests. A request that must wait fails with ``BusyError`` and is retried.
+/// The objects that threads of the pool are verifying. Verifying can take seconds, so one thread
+/// always remains for other requests. A request that must wait fails with ``BusyError`` and is
+/// retried.
 final class ObjectReadings: Sendable {
     struct BusyError: Error { let digest: Digest }
 

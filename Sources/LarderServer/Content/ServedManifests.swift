@@ -90,8 +90,8 @@ final class ServedManifests: Sendable {
         return spool
     }
 
-    /// Returns a text that is different after each change of the manifest, or nil if the manifest is
-    /// missing or never changes.
+    /// Returns a text that changes whenever the manifest does, or nil if the manifest is missing or
+    /// never changes.
     private func identity(of manifest: ServedManifest) throws -> String? {
         switch manifest.source {
         case .file(let path): FileIdentity(path: path)?.text

@@ -106,7 +106,7 @@ struct ExportCommand: ReportingCommand {
             {
                 try OutputFile.write(source, to: installer)
             }
-            // The report names the layout as given, even with --kingfisher-version 7.
+            // The report has the name that the user gave, even with --kingfisher-version 7.
             report.layout = layout
             output.write(
                 json: report.json, text: report.text(colors.output), complaint: report.complaint)

@@ -66,7 +66,7 @@ extension PlanCommand {
             line.clear()
             (summary.complaints(of: sources) + summary.notes(of: sources)).forEach(Console.complain)
             if health.iconFiles != nil, report.files == 0 {
-                Console.complain("--icon-files: no icon is a relative name without a base URL")
+                Console.complain("--icon-files: no icon has a relative name that needs a base URL")
             }
             let (format, paint) = (health.format ?? (json ? .json : .text), colors.output)
             for kind in HealthFinding.Kind.allCases where !quiet && format != .junit {
