@@ -73,7 +73,7 @@ package typealias ImportFailure = ItemFailure<ImportCode>
 
 package enum ImportCode: String, FailureCode {
     case noIcon = "no-icon"
-    /// The icon is inline. `larder prefetch` stores it instead.
+    /// The icon has a `data:` URL. A prefetch stores it without an import.
     case noURL = "no-url"
 
     case badEntry = "bad-entry"

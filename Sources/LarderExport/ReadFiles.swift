@@ -90,7 +90,7 @@ extension DatabaseQueue {
         } while last != nil
     }
 
-    /// Calls `body`, which must not use this database, with each row.
+    /// Calls `body` with each row. `body` must not use this database.
     func forEachRow(_ sql: String, _ body: (inout RowReader) throws -> Void) throws {
         try unsafeRead { try $0.prepared(sql).forEach(body: body) }
     }

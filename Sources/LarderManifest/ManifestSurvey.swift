@@ -2,7 +2,7 @@
 struct ManifestSurvey {
     private static let maximumDepth = 12
     static let maximumPlaces = 4_096
-    /// The maximum number of bytes to search. The rest is probably similar.
+    /// The maximum number of bytes to search. The rest of a manifest is usually similar.
     private static let maximumBytes = 32 << 20
 
     private(set) var root = SurveyedPlace()

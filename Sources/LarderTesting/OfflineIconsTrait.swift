@@ -16,7 +16,7 @@
             performing function: @Sendable () async throws -> Void
         ) async throws {
             let icons = try makeIcons()
-            // The icons are also checked after an error, which a missing icon may have caused.
+            // Checks the icons even after an error, because a missing icon may have caused it.
             defer {
                 do { try icons.finish() } catch {
                     Issue.record(error, sourceLocation: test.sourceLocation)

@@ -145,7 +145,8 @@ final class CacheDirectory: Sendable {
         try run.directory.rename(staged, to: parent, as: name)
     }
 
-    /// Creates a file that an eviction on a full disk removes, so that SQLite's log has space.
+    /// Creates a file that reserves space. On a full disk, an eviction removes it first, to make
+    /// room for SQLite's log.
     func takeReserve() {
         #if !canImport(Darwin)
             guard let index = try? root.status(of: CacheLayout.index),

@@ -294,7 +294,7 @@ public struct RecoveryReport: Sendable, Equatable {
         case index
         /// The last snapshot of the index.
         case snapshot
-        /// No source. The objects remain, without their URLs.
+        /// No source. The objects are kept, but their URLs are lost.
         case nothing
     }
 

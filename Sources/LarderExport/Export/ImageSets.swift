@@ -38,7 +38,7 @@ struct ImageSets: ExportedFiles {
         }
         if isOld { try describe(icon, stem, in: set) }
         for other in try set.names() where ImageSet.isImage(other, of: stem) {
-            // If the file system ignores case, another spelling can be the same file.
+            // If the file system ignores case, a name in another spelling can be the same file.
             let isWanted = try files.contains { file in
                 try SafeName.folded(other).isSame(as: SafeName.folded(file))
                     && (other.isSame(as: file) || set.ignoresCase(of: other))

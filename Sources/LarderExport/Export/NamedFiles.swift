@@ -84,7 +84,7 @@ struct NamedFiles: ExportedFiles {
             guard try !prune || isWanted(earlier, list),
                 try isUnchanged(earlier, readsBytes: earlier.hasOtherDigest)
             else { return }
-            // The stem is left empty, so that other earlier files with this stem are not replaced.
+            // Without a stem, so that this entry does not replace earlier files with the same stem.
             try database.run(
                 """
                 INSERT OR IGNORE INTO current

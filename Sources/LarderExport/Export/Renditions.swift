@@ -39,7 +39,7 @@ final class Renditions {
             }
         }
         try writeList()
-        // Appends nothing to a file with several hard links, which could belong to another program.
+        // A file with several hard links could belong to another program, so it is not changed.
         if let file = try? directory.open(Self.list, flags: O_WRONLY | O_APPEND | O_NONBLOCK),
             let status = try? file.status(), status.isRegularFile, status.st_nlink == 1
         {

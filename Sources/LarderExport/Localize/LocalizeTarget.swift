@@ -37,8 +37,8 @@ package enum LocalizeTarget: Sendable {
         return url.utf8.starts(with: prefix) ? Substring(url.utf8.dropFirst(prefix.count)) : nil
     }
 
-    /// Whether an earlier run wrote the value. The path of a file counts only if the file exists and
-    /// its name contains a digest.
+    /// Whether an earlier run wrote the value. The path of a file counts only if the file exists
+    /// and its name contains a digest.
     package func isOwn(_ value: String) -> Bool {
         switch self {
         case .icons(let directory, let prefix):

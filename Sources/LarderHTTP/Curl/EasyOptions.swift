@@ -13,7 +13,7 @@ extension EasyHandle {
         try set(CURLOPT_NOPROXY, "")
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         try set(CURLOPT_NOSIGNAL, 1)
-        // By default, removing a transfer would wait for its lookup and block all transfers.
+        // Without this, removing a transfer waits for its DNS lookup, which blocks all transfers.
         try set(CURLOPT_QUICK_EXIT, 1)
         // Each lookup visits all cached names, so a long-lived cache would take quadratic time.
         try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)

@@ -18,7 +18,7 @@ public struct ProxySelection: Sendable {
     private let https: ProxyServer?
     private let exceptions: NoProxyList
 
-    /// Creates a selection from a proxy for each scheme.
+    /// Creates a selection with one proxy for each scheme.
     public init(
         http: ProxyServer?, https: ProxyServer?, exceptions: NoProxyList = NoProxyList("")
     ) {

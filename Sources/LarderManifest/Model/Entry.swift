@@ -31,7 +31,7 @@ public struct InlineEntry: Equatable, Sendable {
     package let bytes: [UInt8]
     /// Higher priorities are stored first.
     package let priority: Int
-    /// Has a digest if there is a key, because the cache may contain another icon under that key.
+    /// With a key, includes the digest, because the cache may have another icon under that key.
     package let expectation: Expectation
     /// The cache key: the manifest's key, or else `ni:///sha-256;<base64url>` (RFC 6920).
     public let resourceKey: String

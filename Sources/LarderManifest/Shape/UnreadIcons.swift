@@ -107,7 +107,7 @@ final class UnreadIcons {
     }
 
     private func rank(of name: String, in rank: Int?) -> Int? {
-        // Long names are not cached, because a Swift dictionary normalizes its keys.
+        // Long names are not cached, because hashing a String normalizes it, which takes long.
         let isShort = name.utf8.count <= 64
         let known = isShort ? ranks[name] : nil
         let own = known ?? IconLikeness.rank(of: name) ?? 0
