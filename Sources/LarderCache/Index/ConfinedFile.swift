@@ -112,7 +112,7 @@ private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> B
 /// Links in `/proc/self/fd` are not resolved, because the path of their target may be replaced.
 enum ConfinedFileSystem {
     static let name = "larder"
-    /// The file system for a run's new databases, which may have journals.
+    /// The file system for new databases of a run. These databases may have journals.
     static let draftName = "larder-draft"
     /// The file system for files that can be neither written nor locked.
     static let frozenName = "larder-frozen"

@@ -111,7 +111,8 @@ package final class TransferLoop: @unchecked Sendable {
 
     package func resume(_ id: TransferID) { post(.resume(id)) }
 
-    /// Cancels all current and future transfers. Unless called on the queue, waits for their end.
+    /// Cancels all current and future transfers, and waits until they have ended. Called on the
+    /// queue, it does not wait.
     package func shutdown() {
         let error = TransferError(.cancelled, "cancelled: the transfers were shut down")
         // On the queue, the caller may be a libcurl callback, which must not end transfers.

@@ -21,8 +21,8 @@ final class Transfer {
     var isOutOfFiles = false
     private var refusedAddress: String?
     private var hasTriedAnAddress = false
-    /// The maximum size of an unwanted body that is read to its end. A new connection is faster
-    /// than reading a larger one.
+    /// The maximum size of an unwanted body that is read to keep its connection. For a larger body,
+    /// a new connection is faster.
     private static let maximumDrainedBytes: Int64 = 16 << 10
 
     init(order: PendingTransfer, configuration: TransferConfiguration) {

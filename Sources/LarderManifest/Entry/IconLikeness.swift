@@ -16,7 +16,7 @@ enum IconLikeness {
     static let rankOfIcon = 16
     /// The minimum rank of unread icons in an entry that has an icon.
     static let leastRankOfIcons = 12
-    /// The minimum rank of unread icons outside entries.
+    /// The minimum rank of a value that counts as an unread icon outside entries.
     static let leastRankOfLists = 8
 
     private static let screenshots: [StaticString] = [

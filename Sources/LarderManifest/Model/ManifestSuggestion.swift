@@ -8,7 +8,7 @@ package struct ManifestSuggestion: Equatable, Sendable {
     let name: ManifestPath?
     /// The number of entries with an icon at ``icon``.
     package let count: Int
-    /// Whether ``count`` covers only the manifest's start or its first ``mostEntries`` entries.
+    /// Whether ``count`` covers only the first part of the manifest, or ``mostEntries`` entries.
     let isPart: Bool
     /// Whether most URLs need a base URL.
     let isRelative: Bool
@@ -51,7 +51,7 @@ extension ManifestPath {
     /// Returns a path, or nil if its text cannot be printed and pasted unchanged.
     static func pasteable(_ segments: [Segment], _ notation: Notation) -> ManifestPath? {
         let path = ManifestPath(segments: segments, notation: notation)
-        // Double quotation marks can be inside a shell's single ones.
+        // In a shell, single quotation marks may enclose double ones.
         let text = path.text(quotedBy: "\"")
         guard text.utf8.count <= 200, text.sanitizedForTerminal.isSame(as: text),
             (try? ManifestPath(text)) == path
