@@ -48,7 +48,8 @@ extension Cache {
         guard let index else { return nil }
         if let resource = try index.resource(text) { return resource }
         if let resource = try index.resource(spelledAs: text) { return resource }
-        // A URL with credentials could match another user's resource, because keys do not contain credentials.
+        // Keys do not contain credentials, so a URL with credentials could match another user's
+        // resource.
         guard let url = try? HTTPURL(text), url.credentials == nil else { return nil }
         return url.key.isSame(as: text) ? nil : try index.resource(url.key)
     }

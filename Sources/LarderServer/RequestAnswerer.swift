@@ -21,7 +21,8 @@ struct RequestAnswerer: Sendable {
     let missing: MissingList?
     let gallery: ServedGallery
     let manifests: ServedManifests
-    /// The cache's metrics. Counting reads the whole index, so it is limited to 5 % of the time.
+    /// The cache's metrics. Counting reads the whole index, so they are kept for at least 5 s and
+    /// for 20 times the time that it took.
     let status = Rebuilt<Bool, String>(.init(least: .seconds(5), factor: 20, most: .zero))
     let metrics: ServerMetrics
     let pool: NIOThreadPool

@@ -105,7 +105,7 @@ extension CacheIndex {
                 return free - max(64, pages / 20)
             }
             guard free > 0 else { return }
-            // Losing this step does no harm.
+            // If this step is lost in a power cut, the next one repeats it.
             try writeStep(isDurable: false) { db in
                 let deadline = ContinuousClock.now + WriteStep.time
                 let vacuum = try db.prepared("PRAGMA incremental_vacuum(\(min(free, 100)))")

@@ -20,7 +20,8 @@ struct MemoryStore {
             key: CacheKey(""), entry: MemoryCache.Entry(data: .init(), source: .disk), cost: 0)
     }
 
-    /// The links of a place. Four bytes are enough for 800 GB of entries, and fit into CPU caches.
+    /// A place's neighbours in the order of last use. 32-bit numbers are enough for 800 GB of
+    /// entries, and the array is small enough for CPU caches.
     private struct Link {
         var newer: Int32 = 0
         /// The place used just before this one or, if this place is free, the next free place.
