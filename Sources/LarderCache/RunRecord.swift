@@ -12,7 +12,7 @@ package struct RunRecord: Sendable, Equatable, Decodable {
         case fetched, revalidated, cached, coalesced, skipped, failed, unfinished, unstored
         case pulled, shared, pushed, unpushed
         case receivedBytes = "received_bytes"
-        /// The number of objects read, or the number left by an eviction.
+        /// The objects that were read, or that an eviction left.
         case objects, bytes
         case resources, whole, findings
         case damaged, repaired

@@ -73,7 +73,7 @@ package typealias ImportFailure = ItemFailure<ImportCode>
 
 package enum ImportCode: String, FailureCode {
     case noIcon = "no-icon"
-    /// The icon has a `data:` URL. A prefetch stores it without an import.
+    /// The icon has no http URL, for example a `data:` URL, which a prefetch stores.
     case noURL = "no-url"
 
     case badEntry = "bad-entry"

@@ -108,7 +108,8 @@ struct DatabaseFile: Sendable {
         return header.count == 19 && header[18] <= 2
     }
 
-    /// The size of the file and its log in bytes. Holes in sparse files do not count.
+    /// The size of the file and its log in bytes, limited by their allocated blocks, because sparse
+    /// files can have any size.
     var byteCount: Int64 {
         [name, name + "-wal"].reduce(0) { sum, name in
             guard let status = (try? directory.root.status(of: name)) ?? nil else { return sum }

@@ -73,7 +73,7 @@ extension IconLoader {
         /// ``IconLoader/shared`` was used before, with the default loader.
         case used
 
-        /// The reason for the error, and what to do instead.
+        /// The reason for the error, and the call that avoids it.
         public var description: String {
             switch self {
             case .configured:

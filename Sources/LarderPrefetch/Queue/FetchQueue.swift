@@ -70,7 +70,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             attempt { try schedule.begin() }
             feed()
         }
-        // A commit can add failures to report, and fetches whose objects were evicted meanwhile.
+        // A commit can lead to more failures to report, and to more fetches after an eviction.
         repeat {
             idle.wait()
             stage.store.flush()

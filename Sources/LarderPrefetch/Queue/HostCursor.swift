@@ -3,8 +3,7 @@ import LarderCore
 
 /// The waiting URLs of one origin, read in small pages. A slow origin does not delay others.
 final class HostCursor {
-    /// The maximum number of retries and redirected fetches in memory. At this number, no other URL
-    /// is fetched.
+    /// With this number of retries and redirected fetches in memory, no planned URL is started.
     private static let waitingLimit = 1024
 
     let origin: Int

@@ -196,7 +196,7 @@ extension RemoteStore {
                 // The next page may have more references with this name.
                 if let wanted, found.last?.name.name == wanted { found.removeLast() }
                 try report(found)
-                // From here on, requests each name, because most names on a page are not wanted.
+                // Requests the other names one by one, because most names on a page are not wanted.
                 return try await forEach(atOnce: width) {
                     defer { wanted = nil }
                     return try wanted ?? names.next()
