@@ -75,94 +75,113 @@ public struct ManifestPath: Equatable, Sendable {
 
     /// Parses a path in JSONPath or XPath.
     public init(_ text: String) throws(SyntaxError) {
-        let isXML = Self.isXPath(text)
-        let separator: Character = isXML ? "/" : "."
-        var rest = text[...]
-        let isRooted = isXML ? text.hasPrefix("/") : text.hasPrefix("$") || text.hasPrefix("@")
-        let isAnywhere = isXML && text.hasPrefix("//")
-        if isRooted && !isAnywhere || isXML && text.hasPrefix(".//") { rest.removeFirst() }
+        // As bytes, because the shapes have 400 paths, and a short run parses them all.
+        var rest = Array(text.utf8)[...]
+        let isXML = Self.isXPath(rest)
+        let separator = UInt8(ascii: isXML ? "/" : ".")
+        let isRooted = rest.first.map((isXML ? "/" : "$@").utf8.contains) ?? false
+        let isAnywhere = isXML && rest.starts(with: "//".utf8)
+        if isRooted && !isAnywhere || isXML && rest.starts(with: ".//".utf8) { rest.removeFirst() }
         var segments: [Segment] = []
         while let first = rest.first {
-            if rest.hasPrefix("\(separator)\(separator)"), segments.last != .descendants {
-                guard !segments.contains(.descendants)
-                else { throw SyntaxError("'\(separator)\(separator)' can occur only once") }
+            let isAfterDescendants = segments.last.map { $0 == .descendants } ?? false
+            if first == separator, rest.dropFirst().first == separator, !isAfterDescendants {
+                guard !segments.contains(.descendants) else {
+                    let separators = isXML ? "//" : ".."
+                    throw SyntaxError("'\(separators)' can occur only once")
+                }
                 rest.removeFirst(2)
                 segments.append(.descendants)
                 continue
             }
-            if first == "[", !isXML || segments.last != .descendants {
+            if first == UInt8(ascii: "["), !isXML || !isAfterDescendants {
                 segments.append(try Self.bracket(&rest, isXML: isXML))
                 continue
             }
-            let isFirst = segments.isEmpty && (isXML || !isRooted) || segments.last == .descendants
+            let isFirst = segments.isEmpty && (isXML || !isRooted) || isAfterDescendants
             guard (first == separator) != isFirst else {
-                let wanted = isFirst ? "a name" : "'\(separator)' or '['"
-                throw SyntaxError("expected \(wanted) before \(String(rest).quoted())")
+                let wanted = isFirst ? "a name" : isXML ? "'/' or '['" : "'.' or '['"
+                throw SyntaxError("expected \(wanted) before \(Self.quoted(rest))")
             }
             if !isFirst { rest.removeFirst() }
-            let name = rest.prefix { $0 != separator && $0 != "[" }
-            guard !name.allSatisfy({ $0 == "." }), name != "@",
-                !name.contains(where: { "]'\"?()".contains($0) })
-            else { throw SyntaxError("expected a name before \(String(rest).quoted())") }
+            let name = rest.prefix { $0 != separator && $0 != UInt8(ascii: "[") }
+            guard !name.allSatisfy({ $0 == UInt8(ascii: ".") }), !name.elementsEqual("@".utf8),
+                !name.contains(where: "]'\"?()".utf8.contains)
+            else { throw SyntaxError("expected a name before \(Self.quoted(rest))") }
             rest = rest[name.endIndex...]
-            segments.append(name == "*" ? .members : .member(String(name)))
+            let isWildcard = name.count == 1 && name.first == UInt8(ascii: "*")
+            segments.append(
+                isWildcard ? .members : .member(String(decoding: name, as: UTF8.self)))
         }
         guard !segments.isEmpty || isRooted && !isXML else { throw .init("the path is empty") }
-        guard segments.last != .descendants
-        else { throw SyntaxError("expected a name after '\(separator)\(separator)'") }
+        guard segments.last != .descendants else {
+            throw SyntaxError("expected a name after '\(isXML ? "//" : "..")'")
+        }
         let notation: Notation = isXML ? isRooted ? .document : .element : .json
         self.init(segments: segments, notation: notation)
     }
 
+    private static func quoted(_ rest: ArraySlice<UInt8>) -> String {
+        String(decoding: rest, as: UTF8.self).quoted()
+    }
+
     /// Whether the path selects attributes or has slashes outside brackets, as only in XPath.
-    private static func isXPath(_ text: String) -> Bool {
-        let start = text.utf8.prefix { $0 != UInt8(ascii: "[") }
+    private static func isXPath(_ text: ArraySlice<UInt8>) -> Bool {
+        let start = text.prefix { $0 != UInt8(ascii: "[") }
         let isAttribute =
             start.first == UInt8(ascii: "@") && start.dropFirst().first != nil
             && start.dropFirst().first != UInt8(ascii: ".")
-        return isAttribute || start.contains(UInt8(ascii: "/")) || text.utf8.holds("[@")
+        return isAttribute || start.contains(UInt8(ascii: "/")) || text.holds("[@")
     }
 
     private static func bracket(
-        _ rest: inout Substring, isXML: Bool
+        _ rest: inout ArraySlice<UInt8>, isXML: Bool
     ) throws(SyntaxError) -> Segment {
         let whole = rest
         rest.removeFirst()
         let (opening, equals, ends) = isXML ? ("@", "=", "=]! ") : ("?@.", "==", "=]")
         let segment: Segment
-        if !isXML, rest.hasPrefix("*") {
+        if !isXML, rest.first == UInt8(ascii: "*") {
             rest.removeFirst()
             segment = .elements
-        } else if !isXML, let name = quoted(&rest) {
+        } else if !isXML, let name = value(&rest) {
             segment = .member(name)
-        } else if rest.hasPrefix(opening), case _ = rest.removeFirst(opening.count),
-            case let name = rest.prefix(while: { !ends.contains($0) }), !name.isEmpty,
-            rest[name.endIndex...].hasPrefix(equals),
-            case _ = rest.removeFirst(name.count + equals.count), let value = quoted(&rest)
+        } else if rest.starts(with: opening.utf8), case _ = rest.removeFirst(opening.utf8.count),
+            case let name = rest.prefix(while: { !ends.utf8.contains($0) }), !name.isEmpty,
+            rest[name.endIndex...].starts(with: equals.utf8),
+            case _ = rest.removeFirst(name.count + equals.utf8.count), let value = value(&rest)
         {
-            segment = .elementsWhere(isXML ? "@\(name)" : String(name), value)
+            segment = .elementsWhere(
+                (isXML ? "@" : "") + String(decoding: name, as: UTF8.self), value)
         } else {
             let wanted = isXML ? "[@name='value']" : "[*], ['name'] or [?@.name=='value']"
-            throw SyntaxError("expected \(wanted) at \(String(whole).quoted())")
+            throw SyntaxError("expected \(wanted) at \(quoted(whole))")
         }
-        guard rest.hasPrefix("]") else { throw .init("missing ']' in \(String(whole).quoted())") }
+        guard rest.first == UInt8(ascii: "]") else {
+            throw .init("missing ']' in \(quoted(whole))")
+        }
         rest.removeFirst()
         return segment
     }
 
-    private static func quoted(_ rest: inout Substring) -> String? {
-        guard let mark = rest.first, mark == "'" || mark == "\"" else { return nil }
-        var value = ""
-        var index = rest.index(after: rest.startIndex)
-        while index < rest.endIndex, rest[index] != mark {
-            if rest[index] == "\\" { index = rest.index(after: index) }
-            guard index < rest.endIndex else { return nil }
-            value.append(rest[index])
-            index = rest.index(after: index)
+    /// Removes a string in quotation marks, in which a backslash precedes any character.
+    private static func value(_ rest: inout ArraySlice<UInt8>) -> String? {
+        guard let mark = rest.first, mark == UInt8(ascii: "'") || mark == UInt8(ascii: "\"")
+        else { return nil }
+        var value: [UInt8] = []
+        var tail = rest.dropFirst()
+        while var byte = tail.popFirst() {
+            if byte == mark {
+                rest = tail
+                return String(decoding: value, as: UTF8.self)
+            }
+            if byte == UInt8(ascii: "\\") {
+                guard let next = tail.popFirst() else { return nil }
+                byte = next
+            }
+            value.append(byte)
         }
-        guard index < rest.endIndex else { return nil }
-        rest = rest[rest.index(after: index)...]
-        return value
+        return nil
     }
 }
 

@@ -393,17 +393,18 @@ struct RootMembers {
     init(_ recognition: ShapeRecognition, limits: ManifestLimits) {
         self.limits = limits
         let lines = recognition.lineShapes.map { recognition.shapes[$0] }
-        marks = lines.filter(\.requires.isEmpty).flatMap(\.marks)
-        let starts = lines.flatMap(\.icons).map(\.path.segments.first)
+        // Closures, because the compiler does not optimize these key paths.
+        marks = lines.filter { $0.requires.isEmpty }.flatMap { $0.marks }
+        let starts = lines.flatMap { $0.icons }.map { $0.path.segments.first }
         keepsAll =
             recognition.namesIcons && starts.contains { [.descendants, .members].contains($0) }
         let roots = recognition.shapes.filter { $0.entries.contains { $0.segments.isEmpty } }
         var keys = Set(EntryDecoder.plainKeys.map { ManifestPath.Segment.member($0) })
         for shape in lines + roots {
             let paths =
-                shape.icons.map(\.path) + shape.names + shape.marks + shape.requires
-                + [shape.priority, shape.integrity, shape.key].compactMap(\.self)
-            keys.formUnion(paths.compactMap(\.segments.first))
+                shape.icons.map { $0.path } + shape.names + shape.marks + shape.requires
+                + [shape.priority, shape.integrity, shape.key].compactMap { $0 }
+            keys.formUnion(paths.compactMap { $0.segments.first })
         }
         self.keys = keys
     }
