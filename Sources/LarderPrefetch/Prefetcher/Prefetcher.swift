@@ -202,7 +202,11 @@ public final class Prefetcher: Sendable {
         let inlineFailure = try InlineStage(reporter, check).run { self.isCancelled }
 
         let remoteStage = try remoteStage(cache, reporter, check, channel)
-        defer { remoteStage?.close() }
+        defer {
+            // The stage retains the cache, which retains this prefetcher (`openCache()`).
+            control.withLock { $0.remoteStage = nil }
+            remoteStage?.close()
+        }
         let pullFailure = try inlineFailure ?? remoteStage?.pull()
 
         var transfer = configuration.loggedTransfer

@@ -33,9 +33,10 @@ import Testing
         // Long enough for a slow machine.
         configuration.grace = .seconds(120)
         let prefetcher = Prefetcher(configuration)
-        storage.before { method, _ in
+        // Weak, because the prefetcher retains the storage.
+        storage.before { [weak prefetcher] method, _ in
             guard isLast(method) else { return }
-            prefetcher.cancel()
+            prefetcher?.cancel()
             try Task.checkCancellation()
         }
         let manifest = try JSONEncoder().encode(urls.map { ["icon": $0] })

@@ -76,6 +76,20 @@ import Testing
         }
     }
 
+    @Test func aRunWithARemoteRetainsNothing() async throws {
+        weak var released: CountedStorage?
+        try await withTemporaryDirectory { directory in
+            let storage = CountedStorage()
+            released = storage
+            let url = serve("/released", seed: 1)
+            _ = try await prefetch([url], into: directory.path("cache"), storage, .mirror)
+        }
+        // The thread of the run may end after its last event.
+        let end = ContinuousClock.now + .seconds(60)
+        while released != nil, .now < end { await Task.yield() }
+        #expect(released == nil)
+    }
+
     /// Older versions of larder wrote no metadata, and a tool that copies objects may drop it.
     @Test func aRemoteWithoutMetadataIsRead() async throws {
         try await withTemporaryDirectory { directory in

@@ -43,7 +43,7 @@ import Testing
     @Test func theReferenceIsWrittenAfterItsObject() async throws {
         try await withTemporaryDirectory { directory in
             let objectExisted = Mutex(false)
-            storage.before { [storage] method, key in
+            storage.before { [unowned storage] method, key in
                 guard method == "PUT", key.hasPrefix("refs/") else { return }
                 objectExisted.withLock { $0 = storage.keys.contains { $0.hasPrefix("objects/") } }
             }
@@ -57,7 +57,7 @@ import Testing
         try await withTemporaryDirectory { directory in
             try await store(in: directory, "1")
             let object = try object
-            storage.before { [storage] method, key in
+            storage.before { [unowned storage] method, key in
                 guard method == "PUT", key.hasPrefix("refs/") else { return }
                 try await storage.delete(object)
             }
@@ -109,7 +109,7 @@ import Testing
                 object, RequestBody([UInt8](repeating: 0, count: Int(size))), digest: "",
                 mediaType: nil)
             let reference = try #require(storage.keys.first { $0.hasPrefix("refs/") })
-            storage.before { [storage] method, key in
+            storage.before { [unowned storage] method, key in
                 guard method == "DELETE", key == object else { return }
                 try await storage.put(reference, RequestBody([]), digest: "", mediaType: nil)
             }
@@ -126,6 +126,7 @@ import Testing
         try await withTemporaryDirectory { directory in
             try await store(in: directory, "1")
             storage.age(by: 200_000)
+            defer { storage.before(nil) }
             storage.before { method, key in
                 guard method == "HEAD", key.hasPrefix("refs/") else { return }
                 try await store(in: directory, "1")
