@@ -99,7 +99,9 @@ struct ByteReader {
 struct FourCC: Equatable, CustomStringConvertible {
     let value: UInt32
 
-    var isFourLetters: Bool { bytes.allSatisfy { (0x41...0x5A).contains($0 & 0xDF) } }
+    var isFourLetters: Bool {
+        stride(from: 0, to: 32, by: 8).allSatisfy { (0x41...0x5A).contains(value >> $0 & 0xDF) }
+    }
 
     var description: String {
         bytes.allSatisfy { (0x20...0x7E).contains($0) }

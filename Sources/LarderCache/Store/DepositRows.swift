@@ -21,6 +21,7 @@ struct DepositRows {
             """
             INSERT INTO objects (digest, size, media_type, width, height, stored_at, used_at)
             VALUES (?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (digest) DO NOTHING
             """)
         // The time of use never decreases, because a wrong clock could cause an eviction. It always
         // changes, so that an eviction in progress notices the use.
@@ -104,23 +105,24 @@ struct DepositRows {
 
     private func record(_ object: StagedObject, isGone: Bool, at instant: Date) throws -> Int64? {
         let attributes = object.attributes
-        if let row = try use(object.digest, at: instant) {
-            // A rebuild adds rows without attributes.
-            if let mediaType = attributes.mediaType {
-                try db.prepared(
-                    """
-                    UPDATE objects SET media_type = ?, width = ?, height = ?
-                    WHERE id = ? AND media_type IS NULL
-                    """
-                ).run(mediaType, attributes.width, attributes.height, row)
-            }
-            return row
+        // Tried first, because an object with a new file is most likely new.
+        if object.file != nil, !isGone {
+            try insert.run(
+                object.digest, object.size, attributes.mediaType, attributes.width,
+                attributes.height, Date().timeIntervalSince1970, instant.timeIntervalSince1970)
+            if db.changesCount > 0 { return db.lastInsertedRowID }
         }
-        guard object.file != nil, !isGone else { return nil }
-        try insert.run(
-            object.digest, object.size, attributes.mediaType, attributes.width, attributes.height,
-            Date().timeIntervalSince1970, instant.timeIntervalSince1970)
-        return db.lastInsertedRowID
+        guard let row = try use(object.digest, at: instant) else { return nil }
+        // A rebuild adds rows without attributes.
+        if let mediaType = attributes.mediaType {
+            try db.prepared(
+                """
+                UPDATE objects SET media_type = ?, width = ?, height = ?
+                WHERE id = ? AND media_type IS NULL
+                """
+            ).run(mediaType, attributes.width, attributes.height, row)
+        }
+        return row
     }
 
     private func record(_ deposit: Deposit, object: Int64) throws {
@@ -130,12 +132,22 @@ struct DepositRows {
             of: validators, receivedAt: deposit.receivedAt, delay: deposit.delay)
         let freshUntil = min(expiry, deposit.redirectsFreshUntil ?? expiry)
         func ran(_ statement: PreparedStatement) throws -> Bool {
-            try statement.run(
-                deposit.key, deposit.url == deposit.key ? nil : deposit.url, object,
-                validators.etag, validators.lastModified, validators.date, validators.age,
-                validators.cacheControl, validators.expires, validators.vary, deposit.variant,
-                deposit.responseURL, deposit.receivedAt.timeIntervalSince1970,
-                freshUntil.timeIntervalSince1970)
+            try statement.run { row in
+                row.bind(deposit.key)
+                row.bind(deposit.url == deposit.key ? nil : deposit.url)
+                row.bind(object)
+                row.bind(validators.etag)
+                row.bind(validators.lastModified)
+                row.bind(validators.date)
+                row.bind(validators.age)
+                row.bind(validators.cacheControl)
+                row.bind(validators.expires)
+                row.bind(validators.vary)
+                row.bind(deposit.variant)
+                row.bind(deposit.responseURL)
+                row.bind(deposit.receivedAt.timeIntervalSince1970)
+                row.bind(freshUntil.timeIntervalSince1970)
+            }
             return db.changesCount > 0
         }
         // Renewal is tried first, because an unchanged resource most likely has this object.

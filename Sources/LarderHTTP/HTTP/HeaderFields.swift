@@ -26,13 +26,15 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         }
     }
 
-    package subscript(first name: String) -> String? { values(of: name).first.map(Self.text) }
+    package subscript(first name: String) -> String? { all(name).first }
 
     package func url(_ name: String) -> String? {
-        values(of: name).first.map { String(urlBytes: Self.withoutBlanks($0)) }
+        values(of: name) { String(urlBytes: $0) }.first
     }
 
-    package func all(_ name: String) -> [String] { values(of: name).map(Self.text) }
+    package func all(_ name: String) -> [String] {
+        values(of: name) { String(decoding: $0, as: UTF8.self) }
+    }
 
     /// Parses a field's date with libcurl, which accepts more formats than HTTP defines.
     package func date(_ name: String) -> Date? {
@@ -54,8 +56,8 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
     }
 
     package func words(of name: String, except meaningless: [String] = []) -> [String] {
-        values(of: name).flatMap { $0.split(separator: UInt8(ascii: ",")) }
-            .map { Self.text($0).lowercased() }
+        all(name).flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }
+            .map { String(Substring(Self.trimmed($0))).lowercased() }
             .filter { word in !word.isEmpty && !meaningless.contains { $0.isSame(as: word) } }
     }
 
@@ -68,26 +70,32 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
             && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
 
-    private func values(of name: String) -> [ArraySlice<UInt8>] {
-        var values: [ArraySlice<UInt8>] = []
-        for field in fields where field.name.count == name.utf8.count {
-            let isSame = zip(lines[field.name], name.utf8).allSatisfy {
-                $0.lowercasedASCII == $1.lowercasedASCII
+    /// Passes the value of each field with the name to `read`, without white space at its ends.
+    private func values<Value>(
+        of name: String, _ read: (UnsafeBufferPointer<UInt8>) -> Value
+    ) -> [Value] {
+        var (name, values) = (name, [Value]())
+        name.withUTF8 { name in
+            lines.withUnsafeBufferPointer { bytes in
+                for field in fields where field.name.count == name.count {
+                    let isSame = name.indices.allSatisfy {
+                        name[$0].lowercasedASCII
+                            == bytes[field.name.lowerBound + $0].lowercasedASCII
+                    }
+                    guard isSame else { continue }
+                    let value = Self.trimmed(bytes[field.value])
+                    values.append(read(UnsafeBufferPointer(rebasing: value)))
+                }
             }
-            if isSame { values.append(lines[field.value]) }
         }
         return values
     }
 
-    private static func text(_ bytes: ArraySlice<UInt8>) -> String {
-        String(decoding: withoutBlanks(bytes), as: UTF8.self)
-    }
-
-    private static func withoutBlanks(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    private static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes
+    where Bytes.SubSequence == Bytes {
         func isText(_ byte: UInt8) -> Bool { !byte.isBlank && byte != 0x0D }
-        // `removeLast` on a slice would copy all bytes.
-        guard let last = bytes.lastIndex(where: isText) else { return [] }
-        return bytes[...last].drop { !isText($0) }
+        let start = bytes.drop { !isText($0) }
+        return start.lastIndex(where: isText).map { start[...$0] } ?? start
     }
 
     /// The fields as text, which is not safe for a terminal.

@@ -59,12 +59,13 @@ struct ResponseHeadParser {
     }
 
     private mutating func addStatusLine(_ line: UnsafeRawBufferPointer) throws(TransferError) {
-        let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
-        guard parts.count >= 2, parts[0].starts(with: "HTTP/".utf8),
-            case let digits = parts[1].prefix(while: { 0x30...0x39 ~= $0 }), digits.count == 3
+        guard line.starts(with: "HTTP/".utf8),
+            let end = line.firstIndex(of: UInt8(ascii: " ")),
+            case let digits = line[end...].drop(while: { $0 == UInt8(ascii: " ") })
+                .prefix(while: { 0x30...0x39 ~= $0 }), digits.count == 3
         else { throw TransferError(.malformedResponse, "the response has no valid status line") }
         status = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
-        version = String(decoding: parts[0].dropFirst(5), as: UTF8.self)
+        version = String(decoding: line[5..<end], as: UTF8.self)
     }
 
     private mutating func addField(_ line: UnsafeRawBufferPointer) {

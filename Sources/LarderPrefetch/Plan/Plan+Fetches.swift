@@ -89,9 +89,10 @@ extension Plan {
     func fetches(_ ids: [Int64], in db: Database) throws -> [PlannedResource] {
         let select = try db.prepared(
             """
-            SELECT e.key, e.url, e.credentials, e.priority, sum(f.icon = 1), count(*),
-                max(f.digest IS NOT NULL OR f.size IS NOT NULL)
-            FROM entries e JOIN entries f ON f.id = ?1 OR f.leader = ?1 WHERE e.id = ?1
+            SELECT e.key, e.url, e.credentials, e.priority,
+                (e.icon = 1) + count(*) FILTER (WHERE f.icon = 1), 1 + count(f.id),
+                max(coalesce(e.digest, e.size, f.digest, f.size) IS NOT NULL)
+            FROM entries e LEFT JOIN entries f ON f.leader = e.id WHERE e.id = ?
             """)
         return try ids.flatMap { id in
             try select.rows(id) { try PlannedResource(id, &$0, opening: seal) }

@@ -312,9 +312,9 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private func settle(_ fetch: Attempt, _ outcome: RequestOutcome, cursor: Int) throws {
         switch outcome {
         case .redirect(let location, let freshUntil, let cookies):
-            var next = fetch
+            var target = fetch.target
             do throws(ResourceFailure) {
-                try next.target.follow(
+                try target.follow(
                     location, freshUntil: freshUntil, cookies: cookies,
                     allowsDowngrade: stage.policy.allowsDowngrade)
             } catch {
@@ -322,8 +322,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             }
             stage.logger?.debug(
                 "redirected",
-                metadata: ["from": fetch.target.url.logged, "to": next.target.url.logged])
-            try schedule.put(back: next)
+                metadata: ["from": fetch.target.url.logged, "to": target.url.logged])
+            try schedule.put(back: fetch.redirected(to: target))
         case .held, .restart: try schedule.put(back: fetch)
         case .failed(let failure): retry(fetch, after: failure, cursor: cursor)
         case .broken(let error): breakOff(error)

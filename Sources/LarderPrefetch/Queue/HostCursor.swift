@@ -24,7 +24,10 @@ final class HostCursor {
     var remaining: Int { max(0, planned - taken) }
     private(set) var heldUntil: ContinuousClock.Instant?
     var nextStart: ContinuousClock.Instant?
-    var notBefore: ContinuousClock.Instant? { [heldUntil, nextStart].compactMap(\.self).max() }
+    var notBefore: ContinuousClock.Instant? {
+        guard let heldUntil, let nextStart else { return heldUntil ?? nextStart }
+        return max(heldUntil, nextStart)
+    }
     private(set) var isSilent = false
     /// Whether the origin answered the last request without requesting a delay.
     private(set) var isAnswering = false

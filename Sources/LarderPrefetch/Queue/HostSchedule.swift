@@ -113,7 +113,10 @@ struct HostSchedule {
     }
 
     var nextInstant: Instant? {
-        [held.min?.instant, delayed.min?.instant].compactMap(\.self).min()
+        guard let held = held.min, let delayed = delayed.min else {
+            return held.min?.instant ?? delayed.min?.instant
+        }
+        return min(held.instant, delayed.instant)
     }
 
     typealias Next = (
@@ -190,7 +193,8 @@ struct HostSchedule {
     }
 
     /// Whether a taken fetch may still start. Its origin may since have requested a delay.
-    func mayStart(_ cursor: Int) -> Bool {
+    /// Mutating, because the compiler would otherwise copy the schedule.
+    mutating func mayStart(_ cursor: Int) -> Bool {
         guard let cursor = cursors[cursor] else { return true }
         return cursor.failure == nil && cursor.heldUntil.map { $0 <= now() } ?? true
     }
@@ -276,7 +280,7 @@ struct HostSchedule {
         return next
     }
 
-    func failureIfLate(_ fetch: Attempt) -> ResourceFailure? {
+    mutating func failureIfLate(_ fetch: Attempt) -> ResourceFailure? {
         guard let failure = fetch.lastFailure, fetch.target.redirects == 0,
             ContinuousClock.now - fetch.start > retry.maximumTime
         else { return nil }

@@ -4,29 +4,35 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// An attempt to fetch a planned resource. Each redirect or retry continues with an updated copy.
-struct Attempt: Sendable {
+/// An attempt to fetch a planned resource. Each redirect or retry creates another one. A class,
+/// because a fetch passes it on about thirty times.
+final class Attempt: Sendable {
     let planned: PlannedResource
-    var target: RequestTarget
+    let target: RequestTarget
     /// The number of the attempt, from 1. Redirects and restarts do not count.
-    private(set) var attempt = 1
-    private(set) var lastFailure: ResourceFailure?
+    let attempt: Int
+    let lastFailure: ResourceFailure?
     var attemptsBegun: Int { target.redirects == 0 ? attempt - 1 : attempt }
-    private var isUnconditional = false
+    private let isUnconditional: Bool
     var askedAbout: Resource? { isUnconditional ? nil : target.asked(about: planned.known) }
-    let start = ContinuousClock.now
+    let start: ContinuousClock.Instant
 
     init(_ planned: PlannedResource, url: HTTPURL) {
-        (self.planned, target) = (planned, RequestTarget(url))
+        (self.planned, target, start) = (planned, RequestTarget(url), .now)
+        (attempt, lastFailure, isUnconditional) = (1, nil, false)
     }
 
+    private init(_ last: Attempt, _ target: RequestTarget, after failure: ResourceFailure?) {
+        (planned, start, self.target) = (last.planned, last.start, target)
+        attempt = failure == nil ? last.attempt : last.attempt + 1
+        lastFailure = failure ?? last.lastFailure
+        isUnconditional = last.isUnconditional || failure?.asksUnconditionally ?? false
+    }
+
+    func redirected(to target: RequestTarget) -> Attempt { Attempt(self, target, after: nil) }
+
     func again(from url: HTTPURL, after failure: ResourceFailure) -> Attempt {
-        var next = self
-        next.target = RequestTarget(url)
-        next.attempt += 1
-        next.lastFailure = failure
-        if failure.asksUnconditionally { next.isUnconditional = true }
-        return next
+        Attempt(self, RequestTarget(url), after: failure)
     }
 
     var elapsed: Double { (ContinuousClock.now - start) / .seconds(1) }

@@ -185,10 +185,10 @@ import Testing
                     quick += 1
                     try schedule.note(.answered, of: next.cursor)
                     try schedule.ended(next.cursor)
-                    var fetch = next.fetch
-                    try fetch.target.follow(
+                    var target = next.fetch.target
+                    try target.follow(
                         "http://slow.example/\(quick)", freshUntil: .now, allowsDowngrade: false)
-                    try schedule.put(back: fetch)
+                    try schedule.put(back: next.fetch.redirected(to: target))
                 }
                 most = max(most, quick - ended)
                 if let cursor = slow.popLast() {
