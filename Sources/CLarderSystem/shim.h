@@ -40,8 +40,15 @@ int wcwidth(wchar_t character);
 #include <malloc.h>
 #endif
 
-// Swift cannot call the variadic sqlite3_db_config.
+// Swift cannot call the variadic sqlite3_config and sqlite3_db_config.
 struct sqlite3;
+int sqlite3_config(int, ...);
+static inline void larder_sqlite_save_memory(void) {
+  // The statistics would lock a mutex for each allocation.
+  sqlite3_config(9 /* SQLITE_CONFIG_MEMSTATUS */, 0);
+  // Each connection would allocate 20 pages.
+  sqlite3_config(7 /* SQLITE_CONFIG_PAGECACHE */, (void *)0, 0, 0);
+}
 int sqlite3_db_config(struct sqlite3 *, int, ...);
 static inline int larder_sqlite_configure(struct sqlite3 *connection, int option, int value) {
   return sqlite3_db_config(connection, option, value, (int *)0);

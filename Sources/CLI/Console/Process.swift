@@ -15,6 +15,7 @@ enum ProcessMemory {
             mallopt(M_ARENA_MAX, 2)
             mallopt(M_MMAP_THRESHOLD, 128 << 10)
             mallopt(M_TRIM_THRESHOLD, 128 << 10)
+            larder_sqlite_save_memory()
         #endif
     }
 

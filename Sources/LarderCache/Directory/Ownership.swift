@@ -114,7 +114,8 @@ enum NetworkFileSystem {
         #if canImport(Darwin)
             let name = status.f_flags & UInt32(MNT_LOCAL) == 0 ? "remote volume" : nil
         #else
-            let name = names[UInt32(truncatingIfNeeded: status.f_type)]
+            let type = UInt32(truncatingIfNeeded: status.f_type)
+            let name = names.first { $0.key == type }?.value
         #endif
         guard let name else { return }
         throw CacheError(
@@ -124,7 +125,7 @@ enum NetworkFileSystem {
     }
 
     /// The magic numbers from statfs(2) and linux/magic.h.
-    private static let names: [UInt32: String] = [
+    private static let names: KeyValuePairs<UInt32, String> = [
         0x6969: "NFS", 0x517B: "SMB", 0xFE53_4D42: "SMB2", 0xFF53_4D42: "CIFS",
         0x00C3_6400: "Ceph", 0x5346_414F: "AFS", 0x6B41_4653: "AFS", 0x7375_7245: "Coda",
         0x0102_1997: "9P", 0x564C: "NCP", 0x0BD0_0BD0: "Lustre", 0x4750_4653: "GPFS",

@@ -16,16 +16,19 @@ enum ConfinedFile {
     }
 
     private static let lock = NSLock()
-    /// The replaced methods, keyed by `isFrozen` and the original methods. They are never freed,
-    /// because open files use them. Unsafe because the dictionary is a variable. `lock` guards it.
+    /// The replaced methods, which are never freed, because open files use them. Unsafe because the
+    /// array is a variable. `lock` guards it.
     private nonisolated(unsafe) static var known:
-        [Bool: [UnsafePointer<sqlite3_io_methods>: UnsafeMutablePointer<Methods>]] = [:]
+        [(isFrozen: Bool, methods: UnsafeMutablePointer<Methods>)] = []
 
     static func methods(
         over original: UnsafePointer<sqlite3_io_methods>, isFrozen: Bool
     ) -> UnsafePointer<sqlite3_io_methods> {
         let methods = lock.withLock {
-            if let methods = known[isFrozen]?[original] { return methods }
+            let match = known.first {
+                $0.isFrozen == isFrozen && $0.methods.pointee.original == original
+            }
+            if let match { return match.methods }
             let methods = UnsafeMutablePointer<Methods>.allocate(capacity: 1)
             methods.initialize(to: Methods(replaced: original.pointee, original: original))
             replace(&methods.pointee.replaced)
@@ -38,7 +41,7 @@ enum ConfinedFile {
                     return SQLITE_OK
                 }
             }
-            known[isFrozen, default: [:]][original] = methods
+            known.append((isFrozen, methods))
             return methods
         }
         return UnsafeRawPointer(methods).assumingMemoryBound(to: sqlite3_io_methods.self)

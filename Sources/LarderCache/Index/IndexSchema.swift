@@ -11,7 +11,7 @@ enum IndexSchema {
         // The tables may be another program's, or damaged: a flipped bit can rename a column.
         let foreign = DatabaseError.corruption("the tables do not match larder's schema")
         let bookkeeping = made.filter { $0[2].elementsEqual("grdb_migrations".utf8) }
-        guard digest(of: bookkeeping) == known[0] else { throw foreign }
+        guard digest(of: bookkeeping) == known(0) else { throw foreign }
         let names = try db.prepared("SELECT identifier FROM grdb_migrations LIMIT 1000")
             .rows { try? $0.requireText() }
         let applied = Set(names.compactMap(\.self))
@@ -22,18 +22,20 @@ enum IndexSchema {
                 .index, subject: path,
                 message: "was written by a newer version of larder; use that version")
         }
-        guard applied == Set(all.prefix(applied.count)), digest(of: made) == known[applied.count]
+        guard applied == Set(all.prefix(applied.count)), digest(of: made) == known(applied.count)
         else { throw foreign }
         return applied.isEmpty ? nil : applied.count
     }
 
     /// The schema's digest for each number of applied migrations. Computing it would take too long.
-    static let known = [
+    private static let digests: KeyValuePairs = [
         0: "e30fa713fd8f8a9b90b2c2587a67edbebbed5a082c6d2e335a7b4edc220b8d3c",
         5: "7c9975d1d122388b756dadfcdb5906f7dccb5557d2336b60fb2f3d7367a4556a",
         6: "7c9975d1d122388b756dadfcdb5906f7dccb5557d2336b60fb2f3d7367a4556a",
         7: "d57922c14815279c85ca3a1e04e64304da798681b666193e9d14ad296eb49889",
     ]
+
+    static func known(_ applied: Int) -> String? { digests.first { $0.key == applied }?.value }
 
     static func digest(of db: Database) throws -> String { digest(of: try statements(of: db)) }
 

@@ -46,9 +46,12 @@ package final class Store: @unchecked Sendable {
 
     init(directory: CacheDirectory, index: CacheIndex) throws(CacheError) {
         (self.directory, self.index) = (directory, index)
-        isCold = try index.lookUp { db in
-            try db.prepared("SELECT 1 FROM objects LIMIT 1").firstInteger() == nil
+        var isEmpty = false
+        // With the writer, so that a run without work opens no separate connection for reading.
+        try index.withWriter {
+            isEmpty = try $0.prepared("SELECT 1 FROM objects LIMIT 1").firstInteger() == nil
         }
+        isCold = isEmpty
         _ = try? directory.sweepRuns()
         run = try RunDirectory(in: directory)
         presence = ObjectPresence(in: directory)

@@ -27,6 +27,9 @@ package final class Plan: Sendable {
     ) throws {
         self.manifests = manifests.map(\.name)
         hasIndex = planner.cache?.indexURI != nil
+        // Reads the first manifest while the tables are created.
+        let feed = ManifestFeed(manifests, rules: planner.rules, sendsValues: keepsValues)
+        defer { feed.close() }
         database = try Cache.scratchDatabase(at: path, beside: planner.cache)
         let toFetch: PendingFetches
         (summary, origins, toFetch, hasFollowers) = try database.writeWithoutTransaction {
@@ -48,8 +51,6 @@ package final class Plan: Sendable {
                 onProgress(progress)
             }
             try db.inTransaction {
-                let feed = ManifestFeed(manifests, rules: planner.rules, sendsValues: keepsValues)
-                defer { feed.close() }
                 while case let messages = try feed.next(unless: isCancelled), !messages.isEmpty {
                     for message in messages {
                         if isCancelled() { throw CancellationError() }
