@@ -1,9 +1,13 @@
 import ArgumentParser
 import Foundation
 import LarderCache
+import Logging
 
 protocol CacheCommand: AsyncParsableCommand { var cache: CacheOptions { get } }
 
+extension CacheCommand { var colors: ColorChoice { cache.color ?? .auto } }
+
+/// The options of all commands that use a cache.
 struct CacheOptions: ParsableArguments {
     @Option(
         name: .customLong("cache"),
@@ -16,15 +20,36 @@ struct CacheOptions: ParsableArguments {
     @Flag(help: .rare("Ignore the configuration file: see larder config --help."))
     var noConfig = false
 
+    @Option(
+        help: .rare(
+            "Colour results by outcome. With auto, results are coloured on a terminal, or "
+                + "everywhere if CLICOLOR_FORCE is set, unless NO_COLOR is set. (default: auto)",
+            "auto|always|never"))
+    var color: ColorChoice?
+
+    @Option(
+        help: .rare(
+            "Log messages of this level (trace, debug, info, notice, warning or error) and above "
+                + "to standard error, one per line. (default: none)", "level"),
+        completion: .list(Self.levels.map(\.rawValue)),
+        transform: { text in
+            if let level = levels.first(where: { $0.rawValue == text }) { return level }
+            let names = levels.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("expected one of \(names)")
+        })
+    var logLevel: Logger.Level?
+    private static let levels = Logger.Level.allCases.filter { $0 != .critical }
+
     func validate() throws {
         // An empty name, from an unset variable, must not mean the working directory.
         if directory == "" { throw ValidationError("--cache needs the name of a directory.") }
+        Log.level.withLock { $0 = logLevel }
     }
 
     var path: String { directory ?? Self.defaultPath }
 
     static var defaultPath: String {
-        let environment = ProcessInfo.processInfo.environment
+        let environment = ProcessInfo.variables
         if let named = environment["LARDER_CACHE"], !named.isEmpty { return named.expandingHome }
         #if canImport(Darwin)
             return NSHomeDirectory() + "/Library/Caches/larder"

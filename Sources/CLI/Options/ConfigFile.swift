@@ -34,7 +34,7 @@ struct ConfigFile {
 
     static func load(
         for command: NamedCommand,
-        environment: [String: String] = ProcessInfo.processInfo.environment
+        environment: [String: String] = ProcessInfo.variables
     ) throws -> ConfigFile? {
         let named = environment[variable]
         if named?.isEmpty == true { return nil }

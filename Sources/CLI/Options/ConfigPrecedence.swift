@@ -13,7 +13,7 @@ extension ConfigFile {
     /// Sets ``used``. Skips lines that a later option contradicts, or that need a missing option.
     mutating func parse(
         _ words: [String], of command: NamedCommand,
-        environment: [String: String] = ProcessInfo.processInfo.environment
+        environment: [String: String] = ProcessInfo.variables
     ) -> Result<any ParsableCommand, any Error> {
         used = lines(for: command, besides: words, environment: environment)
         while true {
@@ -75,7 +75,7 @@ extension ConfigFile {
 
     func lines(
         for command: NamedCommand, besides words: [String],
-        environment: [String: String] = ProcessInfo.processInfo.environment
+        environment: [String: String] = ProcessInfo.variables
     ) -> [Line] {
         let options = command.options
         let given = Set(command.givenOptions(in: words).options.map(\.name))

@@ -6,6 +6,7 @@ import LarderImages
 import LarderManifest
 import LarderPrefetch
 
+/// The manifests, and the part of their hosts that a worker processes.
 struct ManifestOptions: ParsableArguments {
     @Argument(
         help: .common(
@@ -17,6 +18,20 @@ struct ManifestOptions: ParsableArguments {
     private static let formats = ImageFormat.all.map(\.mediaType.name).joined(separator: ", ")
 
     @Flag(help: .rare("Accept files that are not images (\(Self.formats)).")) var anyContent = false
+
+    @Option(
+        name: .customLong("shard"),
+        help: .common(
+            "Process only the hosts of worker i of n, counted from 0, for example 0/8. auto/n "
+                + "takes i from Kubernetes, Slurm or GNU parallel. auto takes both from Slurm.",
+            "i/n"), transform: ShardName.parse)
+    var shardName: ShardName?
+
+    @Option(
+        help: .rare(
+            "Divide the icons on this host into k parts for several workers, which share the "
+                + "limits per host. Must be the same for all workers. May be repeated.", "host=k"))
+    var splitHost: [String] = []
 
     func sources() throws -> [ManifestSource] { try manifests.map(Self.source) }
 
@@ -37,6 +52,32 @@ struct ManifestOptions: ParsableArguments {
     func validate() throws {
         if manifests.isEmpty { throw ValidationError("At least one manifest is required.") }
         try LocalManifests.validate(manifests)
+        try refuse(if: shardName == nil && !splitHost.isEmpty, "--split-host needs --shard.")
+        let hosts = Set(try splits().map(\.host))
+        try refuse(if: hosts.count < splitHost.count, "--split-host names a host twice.")
+        _ = try shard
+    }
+
+    func validate(perHost: Int) throws {
+        let pieces = try splits().map(\.pieces).max() ?? 0
+        try refuse(
+            if: pieces > perHost,
+            "--split-host divides a host into \(pieces) parts, but --max-per-host is \(perHost). "
+                + "Each part needs a request: use --max-per-host \(pieces) or more.")
+    }
+
+    var shard: Shard? { get throws { try shardName?.shard(splits: splits()) } }
+
+    private func splits() throws -> [HostSplit] {
+        let allowed = HostSplit.allowedPieces
+        let form =
+            "HOST=K: a host without a scheme, port or path, and a number from "
+            + "\(allowed.lowerBound) to \(allowed.upperBound)"
+        return try ConnectionOptions.parse(splitHost, "--split-host", form) { text in
+            let parts = text.split(separator: "=", omittingEmptySubsequences: false)
+            guard parts.count == 2, let pieces = Int(parts[1]) else { return nil }
+            return HostSplit(host: String(parts[0]), pieces: pieces)
+        }
     }
 }
 

@@ -81,7 +81,7 @@ struct NamedCommand {
         let unexpected = text.prefixMatch(
             of: /Error: (?:Unexpected argument '(?<word>.*)'|[0-9]+ unexpected arguments)/)
         return text.replacing(
-            "\nUsage: \(word)",
+            "\nUsage: \(line)",
             with: (unexpected.map { advice(on: words, after: $0.word) } ?? "") + "\nUsage: \(line)"
         ).replacing("\n  See '\(word) ", with: "\n  See '\(line) ")
     }

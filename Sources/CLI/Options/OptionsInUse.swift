@@ -43,7 +43,7 @@ enum OptionsInUse {
     static func text(
         for words: String, in arguments: [String] = CommandLine.arguments,
         file: ConfigFile? = ConfigFile.inUse.withLock { $0 },
-        environment: [String: String] = ProcessInfo.processInfo.environment
+        environment: [String: String] = ProcessInfo.variables
     ) -> String {
         let names = names(for: words)
         let used = file?.used ?? []

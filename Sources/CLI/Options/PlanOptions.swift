@@ -68,51 +68,6 @@ struct FailureAllowance: Equatable, CustomStringConvertible {
     }
 }
 
-struct ShardOptions: ParsableArguments {
-    @Option(
-        name: .customLong("shard"),
-        help: .common(
-            "Process only the hosts of worker i of n, counted from 0, for example 0/8. auto/n "
-                + "takes i from Kubernetes, Slurm or GNU parallel. auto takes both from Slurm.",
-            "i/n"), transform: ShardName.parse)
-    var name: ShardName?
-
-    @Option(
-        help: .rare(
-            "Divide the icons on this host into k parts for several workers, which share the "
-                + "limits per host. Must be the same for all workers. May be repeated.", "host=k"))
-    var splitHost: [String] = []
-
-    func validate() throws {
-        try refuse(if: name == nil && !splitHost.isEmpty, "--split-host needs --shard.")
-        let hosts = Set(try splits().map(\.host))
-        try refuse(if: hosts.count < splitHost.count, "--split-host names a host twice.")
-        _ = try shard
-    }
-
-    func validate(perHost: Int) throws {
-        let pieces = try splits().map(\.pieces).max() ?? 0
-        try refuse(
-            if: pieces > perHost,
-            "--split-host divides a host into \(pieces) parts, but --max-per-host is \(perHost). "
-                + "Each part needs a request: use --max-per-host \(pieces) or more.")
-    }
-
-    var shard: Shard? { get throws { try name?.shard(splits: splits()) } }
-
-    private func splits() throws -> [HostSplit] {
-        let allowed = HostSplit.allowedPieces
-        let form =
-            "HOST=K: a host without a scheme, port or path, and a number from "
-            + "\(allowed.lowerBound) to \(allowed.upperBound)"
-        return try ConnectionOptions.parse(splitHost, "--split-host", form) { text in
-            let parts = text.split(separator: "=", omittingEmptySubsequences: false)
-            guard parts.count == 2, let pieces = Int(parts[1]) else { return nil }
-            return HostSplit(host: String(parts[0]), pieces: pieces)
-        }
-    }
-}
-
 /// A worker's number and the number of workers: `0/8`, or `auto` or `auto/8` with a scheduler.
 struct ShardName: Equatable {
     var index: Int?
@@ -136,7 +91,7 @@ struct ShardName: Equatable {
 
     func shard(splits: [HostSplit] = []) throws -> Shard? {
         if let index, let count { return Shard(index, of: count, splits: splits) }
-        let task = try Scheduler.task(ProcessInfo.processInfo.environment)
+        let task = try Scheduler.task(ProcessInfo.variables)
         guard let count = count ?? task.count else {
             throw ValidationError(
                 "--shard auto: \(task.variable) does not include the number of workers. Add it, as "

@@ -14,9 +14,8 @@ protocol ReportingCommand: RunCommand { var options: RunOptions { get } }
 
 extension ReportingCommand {
     var cache: CacheOptions { options.cache }
-    var colors: ColorOptions { options.colors }
-    var output: ReportOptions { options.output }
-    var isQuiet: Bool { output.quiet }
+    var output: RunOptions { options }
+    var isQuiet: Bool { options.quiet }
 }
 
 final class CacheRun: Sendable {

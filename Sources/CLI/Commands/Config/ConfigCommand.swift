@@ -4,7 +4,7 @@ import LarderCore
 
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "config",
+        commandName: "config", _superCommandName: "larder",
         abstract: "Show the options set in the configuration file and in environment variables.",
         discussion: """
             The file is $LARDER_CONFIG_PATH, else larder.conf in $XDG_CONFIG_HOME or ~/.config. If \
@@ -42,7 +42,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
     func run() async throws {
         let summary = ConfigSummary(
-            ConfigFile.inUse.withLock { $0 }, for: try named(), ProcessInfo.processInfo.environment)
+            ConfigFile.inUse.withLock { $0 }, for: try named(), ProcessInfo.variables)
         print(json ? summary.json.text : summary.text)
     }
 

@@ -4,7 +4,7 @@ import LarderCore
 
 struct EvictCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
-        commandName: "evict",
+        commandName: "evict", _superCommandName: "larder",
         abstract: "Remove the least recently used objects until all limits are met.",
         discussion: """
             Removes files left over from crashes, then the least recently used objects until all \

@@ -7,7 +7,8 @@ import LarderManifest
 
 struct ExportCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Write icons in the layout of another program.",
+        commandName: "export", _superCommandName: "larder",
+        abstract: "Write icons in the layout of another program.",
         discussion: """
             With the layout of an image library (\(ExportLayout.names(where: \.hasFolder))), \
             an app that uses the library starts with a filled cache. Each file is named after the \

@@ -5,7 +5,7 @@ import LarderExport
 
 struct ImportCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import",
+        commandName: "import", _superCommandName: "larder",
         abstract: "Adopt icons of a manifest from another program's cache, without the network.",
         discussion: """
             Icons are found by the file names that an image library uses, in Library/Caches of a \

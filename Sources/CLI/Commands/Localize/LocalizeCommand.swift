@@ -8,7 +8,8 @@ import LarderPrefetch
 
 struct LocalizeCommand: ReportingCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
-        commandName: "localize", abstract: "Write a copy of a catalogue with local icons.",
+        commandName: "localize", _superCommandName: "larder",
+        abstract: "Write a copy of a catalogue with local icons.",
         discussion: """
             Only icon values change. Order, comments, indentation, quotation marks and line \
             endings stay the same, and so do values that are never fetched, such as relative \
@@ -38,10 +39,8 @@ struct LocalizeCommand: ReportingCommand, NetworkCommand {
     @OptionGroup(title: "Revalidation and failures", visibility: .rare)
     var revalidation: RevalidationOptions
     @OptionGroup(title: "Remote", visibility: .rare) var remote: RemoteOptions
-    @OptionGroup(title: "Limits and retries", visibility: .rare) var transfer: TransferOptions
+    @OptionGroup(title: "Requests", visibility: .rare) var requests: RequestOptions
     @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
-    @OptionGroup(title: "Addresses", visibility: .rare) var addresses: AddressOptions
-    @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
     @Argument(

@@ -5,7 +5,7 @@ import LarderCore
 
 struct ListCommand: CacheCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the cached URLs.",
+        commandName: "list", _superCommandName: "larder", abstract: "List the cached URLs.",
         discussion: """
             Each line has the digest, size in bytes, media type and URL, separated by tabs.
 
@@ -25,7 +25,8 @@ struct ListCommand: CacheCommand {
 
 struct PathCommand: CacheCommand {
     static let configuration = CommandConfiguration(
-        commandName: "path", abstract: "Print the path of a cached icon's file.",
+        commandName: "path", _superCommandName: "larder",
+        abstract: "Print the path of a cached icon's file.",
         discussion: """
             The exit status is 2 if the icon is not cached, or its file is missing.
 
@@ -55,7 +56,8 @@ struct PathCommand: CacheCommand {
 
 struct CatCommand: CacheCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cat", abstract: "Print the verified bytes of a cached icon.",
+        commandName: "cat", _superCommandName: "larder",
+        abstract: "Print the verified bytes of a cached icon.",
         discussion: """
             The object is verified before any of its bytes are printed. The exit status is 2 if \
             the icon is not cached, or if its object is damaged or is modified during the output. \

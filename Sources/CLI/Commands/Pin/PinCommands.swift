@@ -6,7 +6,8 @@ import LarderManifest
 
 struct PinCommand: RunCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pin", abstract: "Protect icons from eviction, or list pinned icons.",
+        commandName: "pin", _superCommandName: "larder",
+        abstract: "Protect icons from eviction, or list pinned icons.",
         discussion: """
             You can pin an icon before it is cached. Without arguments, prints the pinned URLs and \
             keys, one per line.
@@ -21,7 +22,6 @@ struct PinCommand: RunCommand {
             """)
 
     @OptionGroup var cache: CacheOptions
-    @OptionGroup var log: LogOptions
     @OptionGroup var subjects: PinSubjects
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
@@ -42,7 +42,8 @@ struct PinCommand: RunCommand {
 
 struct UnpinCommand: RunCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unpin", abstract: "Stop protecting icons from eviction.",
+        commandName: "unpin", _superCommandName: "larder",
+        abstract: "Stop protecting icons from eviction.",
         discussion: """
             EXAMPLES:
               # Unpin one icon.
@@ -52,7 +53,6 @@ struct UnpinCommand: RunCommand {
             """)
 
     @OptionGroup var cache: CacheOptions
-    @OptionGroup var log: LogOptions
     @OptionGroup var subjects: PinSubjects
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions

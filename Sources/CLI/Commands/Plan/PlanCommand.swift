@@ -7,7 +7,8 @@ import LarderPrefetch
 
 struct PlanCommand: NetworkCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plan", abstract: "Preview a prefetch without using the network.",
+        commandName: "plan", _superCommandName: "larder",
+        abstract: "Preview a prefetch without using the network.",
         discussion: """
             A manifest at a URL is read from the cache, as the last prefetch stored it.
 
@@ -27,16 +28,12 @@ struct PlanCommand: NetworkCommand {
             """)
 
     @OptionGroup var cache: CacheOptions
-    @OptionGroup var colors: ColorOptions
     @OptionGroup var manifest: ManifestOptions
     @OptionGroup(title: "Health report") var health: HealthOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Revalidation and failures") var revalidation: RevalidationOptions
-    @OptionGroup(title: "Limits and retries", visibility: .rare) var transfer: TransferOptions
+    @OptionGroup(title: "Requests", visibility: .rare) var requests: RequestOptions
     @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
-    @OptionGroup(title: "Addresses", visibility: .rare) var addresses: AddressOptions
-    @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
-    @OptionGroup(title: "Several workers") var workers: ShardOptions
 
     @Flag(
         help: """
@@ -55,7 +52,7 @@ struct PlanCommand: NetworkCommand {
     @Flag(name: .shortAndLong, help: "Print only the counts.") var quiet = false
 
     func validate() throws {
-        try workers.validate(perHost: transfer.maxPerHost)
+        try manifest.validate(perHost: requests.maxPerHost)
         let format = health.format ?? .json
         for (option, other, areUsed) in [
             ("--json", "--format \(format)", json && format != .json),
@@ -70,7 +67,7 @@ struct PlanCommand: NetworkCommand {
         var configuration = try prefetchConfiguration(reading.rules())
         configuration.acceptsAnyContent = manifest.anyContent
         revalidation.apply(to: &configuration.policy)
-        configuration.shard = try workers.shard
+        configuration.shard = try manifest.shard
         let planner = Planner(configuration, cache: try cache.openIfThere())
         let sources = try manifest.sources()
         if health.isOn { return try report(on: sources, by: planner) }

@@ -8,7 +8,8 @@ import Synchronization
 
 struct PrefetchCommand: ReportingCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
-        commandName: "prefetch", abstract: "Download the icons in manifests to the cache.",
+        commandName: "prefetch", _superCommandName: "larder",
+        abstract: "Download the icons in manifests to the cache.",
         discussion: """
             All manifests are read before the first request. Icons that are cached and fresh are \
             not requested. Missing and stale icons are requested by priority, then in the order of \
@@ -33,12 +34,9 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Revalidation and failures") var revalidation: RevalidationOptions
     @OptionGroup(title: "Remote") var remote: RemoteOptions
-    @OptionGroup(title: "Limits and retries") var transfer: TransferOptions
+    @OptionGroup(title: "Requests") var requests: RequestOptions
     @OptionGroup(title: "Connections") var connections: ConnectionOptions
-    @OptionGroup(title: "Addresses") var addresses: AddressOptions
-    @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
-    @OptionGroup(title: "Several workers") var workers: ShardOptions
 
     @Flag(help: "Download nothing. Cached icons are used even if stale. Missing icons fail.")
     var offline = false
@@ -86,7 +84,7 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
         try refuse(if: output.quiet && verbose, "--quiet and --verbose cannot be combined.")
         if report == "" { throw ValidationError("--report needs the name of a file.") }
         if writeLock == "" { throw ValidationError("--write-lock needs the name of a file.") }
-        let isShard = workers.name != nil
+        let isShard = manifest.shardName != nil
         if let writeLock {
             try refuse(
                 if: revalidation.retryFailed,
@@ -108,7 +106,7 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
         try refuse(
             if: remoteFreshFor != nil && (remote.remote == nil || !isShard),
             "--remote-fresh-for needs --remote and --shard.")
-        try workers.validate(perHost: transfer.maxPerHost)
+        try manifest.validate(perHost: requests.maxPerHost)
         guard offline else { return }
         for (option, isUsed) in [
             ("--force", revalidation.force), ("--retry-gone", revalidation.retryGone),
@@ -136,9 +134,9 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
             configuration.namesSuccesses = report != nil
             revalidation.apply(to: &configuration.policy)
             configuration.policy.isOffline = offline
-            configuration.shard = try workers.shard
+            configuration.shard = try manifest.shard
             configuration.remote = try remote.remote(
-                workers.name != nil ? .fill : remoteReadOnly ? .read : .mirror)
+                manifest.shardName != nil ? .fill : remoteReadOnly ? .read : .mirror)
             configuration.remote?.freshFor = remoteFreshFor
             configuration.lockWait = run.wait
             configuration.onLocked = lock?.add

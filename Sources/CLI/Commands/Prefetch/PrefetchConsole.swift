@@ -7,12 +7,12 @@ struct PrefetchConsole {
     enum Purpose { case prefetch, push, pull }
 
     let purpose: Purpose
-    let output: ReportOptions
+    let output: RunOptions
     var isVerbose = false
     var hasReport = false
     var isOutputTaken = false
     var allowance = FailureAllowance.none
-    let colors: ColorOptions
+    let colors: ColorChoice
     lazy var paint = colors.errors
     let line = Console.statusLine
     var notes: [String] = []

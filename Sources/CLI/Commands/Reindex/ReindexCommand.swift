@@ -3,9 +3,9 @@ import LarderCache
 import LarderCore
 import LarderImages
 
-struct ReindexCommand: RunCommand {
+struct ReindexCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reindex",
+        commandName: "reindex", _superCommandName: "larder",
         abstract: "Rebuild the index from the objects and the old index or its last snapshot.",
         discussion: """
             Reads every object and compares it with its digest. URLs come from the old index, or \
@@ -20,11 +20,8 @@ struct ReindexCommand: RunCommand {
               larder reindex --cache /srv/icons
             """)
 
-    @OptionGroup var cache: CacheOptions
-    @OptionGroup var output: ReportOptions
-    @OptionGroup var log: LogOptions
+    @OptionGroup var options: RunOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
-    var isQuiet: Bool { output.quiet }
 
     func run() async throws {
         try await CacheRun.of(self, recordedAs: .reindex) { run in

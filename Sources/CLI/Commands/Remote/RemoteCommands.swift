@@ -8,7 +8,8 @@ import LarderPrefetch
 
 struct RemotePullCommand: ReportingCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pull", abstract: "Copy the icons in manifests from a remote into the cache.",
+        commandName: "pull", _superCommandName: "larder remote",
+        abstract: "Copy the icons in manifests from a remote into the cache.",
         discussion: """
             The servers of the icons are not contacted. Icons that are already cached are not \
             changed. Icons are copied from the remote even if they are stale. The exit status is 2 \
@@ -23,10 +24,8 @@ struct RemotePullCommand: ReportingCommand, NetworkCommand {
     @OptionGroup var selection: ManifestSelection
     @OptionGroup(title: "Remote") var remote: RemoteOptions
     @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
-    @OptionGroup(title: "Limits and retries", visibility: .rare) var transfer: TransferOptions
+    @OptionGroup(title: "Requests", visibility: .rare) var requests: RequestOptions
     @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
-    @OptionGroup(title: "Addresses", visibility: .rare) var addresses: AddressOptions
-    @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
     @Flag(help: .rare("Accept files that are not images.")) var anyContent = false
@@ -52,7 +51,8 @@ struct RemotePullCommand: ReportingCommand, NetworkCommand {
 
 struct RemotePushCommand: ReportingCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
-        commandName: "push", abstract: "Copy icons from the cache to a remote.",
+        commandName: "push", _superCommandName: "larder remote",
+        abstract: "Copy icons from the cache to a remote.",
         discussion: """
             Icons that are already in the remote are not copied again. Each object is compared \
             with its digest. Icons with 'Cache-Control: private' are not copied. The exit status \
@@ -67,10 +67,8 @@ struct RemotePushCommand: ReportingCommand, NetworkCommand {
     @OptionGroup var selection: ManifestSelection
     @OptionGroup(title: "Remote") var remote: RemoteOptions
     @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
-    @OptionGroup(title: "Limits and retries", visibility: .rare) var transfer: TransferOptions
+    @OptionGroup(title: "Requests", visibility: .rare) var requests: RequestOptions
     @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
-    @OptionGroup(title: "Addresses", visibility: .rare) var addresses: AddressOptions
-    @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
     func validate() throws {
@@ -118,7 +116,7 @@ struct RemoteCommand: ParsableCommand {
 
 struct RemoteVerifyCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify",
+        commandName: "verify", _superCommandName: "larder remote",
         abstract: "Read every object in a remote again, and check the references.",
         discussion: """
             Nothing is changed without --repair. The exit status is 2 if damaged objects, or \
@@ -167,7 +165,8 @@ struct RemoteVerifyCommand: ReportingCommand {
 
 struct RemoteEvictCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
-        commandName: "evict", abstract: "Remove old icons from a remote.",
+        commandName: "evict", _superCommandName: "larder remote",
+        abstract: "Remove old icons from a remote.",
         discussion: """
             Removes references that were not renewed for --max-age, then objects without a \
             reference. Other machines may use the remote at the same time.
@@ -280,7 +279,7 @@ struct RemoteOptions: ParsableArguments {
                 try S3Settings(
                     location: remote, endpoint: remoteEndpoint, region: remoteRegion,
                     profile: remoteProfile, isUnsigned: remoteUnsigned,
-                    environment: ProcessInfo.processInfo.environment))
+                    environment: ProcessInfo.variables))
             remote.use = use
             remote.maximumConcurrent = remoteConcurrent
             if let remoteMaxObjects { remote.maximumListed = remoteMaxObjects }

@@ -8,7 +8,8 @@ import Synchronization
 
 struct ServeCommand: CacheCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Serve the cache over HTTP, without downloading anything.",
+        commandName: "serve", _superCommandName: "larder",
+        abstract: "Serve the cache over HTTP, without downloading anything.",
         discussion: """
             Prints the server's URL when the server is ready. This URL shows a page with all \
             icons. The other paths are /icon?url=URL (an icon), /objects/sha256/DIGEST (an \
@@ -32,7 +33,6 @@ struct ServeCommand: CacheCommand {
             """)
 
     @OptionGroup var cache: CacheOptions
-    @OptionGroup var log: LogOptions
     @OptionGroup(title: "Limits") var limits: ServerLimitOptions
     @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
 

@@ -3,9 +3,9 @@ import Foundation
 import LarderCache
 import LarderCore
 
-struct SnapshotCommand: RunCommand {
+struct SnapshotCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
-        commandName: "snapshot",
+        commandName: "snapshot", _superCommandName: "larder",
         abstract: "Copy the cache for a read-only medium or another machine.",
         discussion: """
             The copy is consistent, and other processes may use the cache during the run. The copy \
@@ -19,11 +19,8 @@ struct SnapshotCommand: RunCommand {
               larder snapshot /media/usb/icons
             """)
 
-    @OptionGroup var cache: CacheOptions
-    @OptionGroup var output: ReportOptions
-    @OptionGroup var log: LogOptions
+    @OptionGroup var options: RunOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
-    var isQuiet: Bool { output.quiet }
 
     @Argument(help: "A new or empty directory for the copy.", completion: .directory)
     var directory: String

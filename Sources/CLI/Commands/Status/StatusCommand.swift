@@ -7,7 +7,8 @@ struct StatusCommand: CacheCommand {
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json, prometheus }
 
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show the contents of the cache and the last runs.",
+        commandName: "status", _superCommandName: "larder",
+        abstract: "Show the contents of the cache and the last runs.",
         discussion: """
             --format prometheus is for the textfile collector of the Prometheus node exporter. Use \
             --output to write a .prom file to the collector's directory.
@@ -20,7 +21,6 @@ struct StatusCommand: CacheCommand {
             """)
 
     @OptionGroup var cache: CacheOptions
-    @OptionGroup var colors: ColorOptions
 
     @Option(help: "The output format. (default: text)") var format: Format?
 

@@ -7,7 +7,8 @@ import LarderPrefetch
 
 struct VerifyCommand: ReportingCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Read every object again, and check the index.",
+        commandName: "verify", _superCommandName: "larder",
+        abstract: "Read every object again, and check the index.",
         discussion: """
             Nothing is changed without --repair. The exit status is 0 if every object in the index \
             is whole, and 2 if not. Orphans, leftovers in tmp/, foreign files and wrong \
@@ -33,10 +34,8 @@ struct VerifyCommand: ReportingCommand, NetworkCommand {
     @OptionGroup var options: RunOptions
     @OptionGroup(title: "What to verify") var part: VerifyPartOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
-    @OptionGroup(title: "Limits and retries", visibility: .rare) var transfer: TransferOptions
+    @OptionGroup(title: "Requests", visibility: .rare) var requests: RequestOptions
     @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
-    @OptionGroup(title: "Addresses", visibility: .rare) var addresses: AddressOptions
-    @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
     @Flag(help: "Move damaged objects to quarantine/ and download them again.") var repair = false
