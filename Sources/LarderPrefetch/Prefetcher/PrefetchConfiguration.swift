@@ -39,7 +39,8 @@ public struct PrefetchConfiguration: Sendable {
     public var headers: [HeaderRule] = []
     /// Whether to follow redirects from https to http. Default: false.
     public var allowsDowngrade = false
-    /// The settings of connections: timeouts, certificates, proxies, addresses, User-Agent.
+    /// The settings of connections: timeouts, certificates, proxies, addresses, User-Agent. The
+    /// limits on connections follow from `maximumConcurrent` and `maximumPerHost`.
     public var transfer = TransferConfiguration()
     /// The object store that several machines share, used before the origins. Default: nil.
     public var remote: Remote?

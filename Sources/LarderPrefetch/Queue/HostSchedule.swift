@@ -19,7 +19,8 @@ import LarderHTTP
 /// reason. After a redirect, the origin is that of the target. Ignore outdated entries in heaps.
 /// 1. ``FetchQueue`` starts no fetch, because it is stopping or `isBacklogged`.
 /// 2. `delayed` has the URL: it failed, and its retry is not due.
-/// 3. ``next()`` returned the URL: its ``TransferOperation`` is running, or waiting for a slot.
+/// 3. ``next()`` returned the URL: its ``TransferOperation`` is running, or waiting for a slot, or
+///    its response waits to be checked, committed or reported.
 /// 4. `cursors` lacks the origin: it is in `newcomers`, and the `newcomer` has not started a fetch.
 /// 5. `givenUp` has the origin: its URLs will fail.
 /// 6. `isAtLimit(_:)`: the origin has the maximum number of requests in flight.

@@ -4,7 +4,7 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// An attempt to fetch a planned resource. Each redirect or retry creates another one. A class,
+/// The state of a fetch of a planned resource. Each redirect or retry creates another one. A class,
 /// because a fetch passes it on about thirty times.
 final class Attempt: Sendable {
     let planned: PlannedResource

@@ -105,7 +105,8 @@ enum RequestOutcome: Sendable {
     case failed(ResourceFailure)
     /// The response does not continue the partial body, so the whole body must be fetched.
     case restart
-    /// No request was sent, because the origin requested a delay or the run is ending.
+    /// No request was sent, because the origin requested a delay, the run is ending, or the retry
+    /// would start too late.
     case held
     case broken(CacheError)
 }

@@ -12,11 +12,12 @@ struct PlanCommand: NetworkCommand {
         discussion: """
             A manifest at a URL is read from the cache, as the last prefetch stored it.
 
-            Prints one line for each icon: first the icons to request, in request order, then the \
-            others in the order of the manifest. A line has the status (missing, stale, cached, \
-            skipped or failed), past failures, priority, URL and name. The line of an invalid \
-            entry has the position in the manifest and the error. Private addresses are not \
-            detected. Network options have an effect only if they change the request headers.
+            Prints one line for each icon: first the icons to request, by priority, then the \
+            others. Otherwise, the order is that of the manifest. A line has the status (missing, \
+            stale, cached, skipped or failed), past failures, priority, URL and name. The line of \
+            an invalid entry has the position in the manifest and the error. Private addresses \
+            are not detected. Network options have an effect only if they change the request \
+            headers.
 
             EXAMPLES:
               # Show which icons a prefetch would request.

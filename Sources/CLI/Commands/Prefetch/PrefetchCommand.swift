@@ -12,8 +12,9 @@ struct PrefetchCommand: ReportingCommand, NetworkCommand {
         abstract: "Download the icons in manifests to the cache.",
         discussion: """
             All manifests are read before the first request. Icons that are cached and fresh are \
-            not requested. Missing and stale icons are requested by priority, then in the order of \
-            the manifest. Stale icons are downloaded only if they have changed.
+            not requested. Missing and stale icons are requested by priority. Each host's icons \
+            are requested in the order of the manifest. Stale icons are downloaded only if they \
+            have changed.
 
             With --offline, nothing is downloaded, and the exit status is 2 if an icon is not \
             cached. A read-only cache is then checked without writing to it.
