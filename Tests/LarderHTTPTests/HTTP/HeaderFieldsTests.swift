@@ -25,6 +25,12 @@ import Testing
         #expect(fields.all("Missing").isEmpty)
     }
 
+    @Test func wordsOfAListHaveNoWhiteSpaceAtTheirEnds() {
+        let fields = HeaderFields(
+            lines: Array("Content-Encoding: \tGZIP\r, identity ,\rbr\r\n".utf8))
+        #expect(fields.contentCodings == ["gzip", "br"])
+    }
+
     @Test func onlyHTTPDatesAreParsed() {
         let fields = HeaderFields(
             lines: Array("A: Sun, 06 Nov 1994 08:49:37 GMT\nB: when it was written\nC:\n".utf8))

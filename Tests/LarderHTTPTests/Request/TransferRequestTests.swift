@@ -30,4 +30,18 @@ import Testing
             #expect(origin.requests[0].header("Accept") == "image/*")
         }
     }
+
+    /// libcurl sends its own field only if the request has no such field.
+    @Test(arguments: [["same"], ["same", "other"], ["other", "same"], ["same", "same"], [""]])
+    func userAgentFieldsAreSentAsGiven(_ values: [String]) async throws {
+        let origin = try Origin()
+        try await withClient {
+            $0.userAgent = values == [""] ? "" : "same"
+        } _: { client in
+            _ = try await client.fetch(
+                origin.url("/"), headers: values.map { ("User-Agent", $0) })
+            let fields = origin.requests[0].headers.filter { $0.name == "User-Agent" }
+            #expect(fields.map(\.value) == values)
+        }
+    }
 }
